@@ -1,0 +1,55 @@
+//! Markdown tables of every layout.
+
+use super::{Layout, Type};
+use std::fmt::Write as _;
+
+/// The text of `docs/wire-formats.md`.
+pub(crate) fn markdown(layout: &Layout) -> String {
+    let mut out = String::from(
+        "<!-- Generated from rtl/layout/layout.toml by `cargo xtask gen`. Do not edit. -->\n# Wire formats\n\n\
+         Integers are little-endian. Reserved bytes are zero, and the card checks that they are.\n\n\
+         `map_digest`, the SHA-256 over the layout source and the register source, is ",
+    );
+    out.push('`');
+    for b in layout.map_digest {
+        let _ = write!(out, "{b:02x}");
+    }
+    out.push_str("`.\n\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n");
+    for (name, c) in &layout.consts {
+        let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, c.doc);
+    }
+    for s in &layout.structs {
+        let _ = write!(out, "\n## `{}`, {} bytes\n\n{}\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n", s.name, s.bytes, s.doc);
+        for f in &s.fields {
+            let base = match &f.ty {
+                Type::U8 => "u8",
+                Type::U16 => "u16",
+                Type::U32 => "u32",
+                Type::U64 => "u64",
+                Type::U128 => "u128",
+                Type::I32 => "i32",
+                Type::Bytes => "bytes",
+                Type::Struct(n) => n,
+            };
+            let count = if f.count == 1 { String::new() } else { format!(" × {}", f.count) };
+            let note = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
+            let name = if f.reserved { "reserved".into() } else { format!("`{}`", f.name) };
+            let _ = writeln!(out, "| {} | {name} | {base}{count} | {}{note} |", f.at, f.doc);
+        }
+    }
+    for b in &layout.bits {
+        let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n| bits | name | meaning |\n| --- | --- | --- |\n", b.name, b.doc);
+        for (name, bit) in &b.bits {
+            let range = if bit.width == 1 { bit.bit.to_string() } else { format!("{} to {}", bit.bit, bit.bit + bit.width - 1) };
+            let _ = writeln!(out, "| {range} | `{name}` | {} |", bit.doc);
+        }
+    }
+    for e in &layout.enums {
+        let _ = write!(out, "\n## Enumeration `{}`\n\n{}\n\n| value | name | meaning |\n| --- | --- | --- |\n", e.name, e.doc);
+        for (name, v) in &e.values {
+            let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
+            let _ = writeln!(out, "| {value} | `{name}` | {} |", v.doc);
+        }
+    }
+    out
+}

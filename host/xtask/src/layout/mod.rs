@@ -1,0 +1,252 @@
+//! The layout source `rtl/layout/layout.toml`: read, checked, and turned into SystemVerilog, Rust and Markdown.
+
+mod markdown;
+mod rust;
+mod sv;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+pub(crate) use markdown::markdown;
+pub(crate) use rust::rust;
+pub(crate) use sv::systemverilog;
+
+/// A checked layout source. Order is the source's order.
+pub(crate) struct Layout {
+    pub(crate) consts: Vec<(String, Const)>,
+    pub(crate) enums: Vec<Enumeration>,
+    pub(crate) bits: Vec<BitSet>,
+    pub(crate) structs: Vec<Struct>,
+    /// SHA-256 over the two sources; names layout and register map together.
+    pub(crate) map_digest: [u8; 32],
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Const {
+    pub(crate) value: u64,
+    pub(crate) doc: String,
+}
+
+pub(crate) struct Enumeration {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) values: Vec<(String, Const)>,
+}
+
+impl Enumeration {
+    /// Width of the field that holds a value: 8 bits, or 16 when a value needs them.
+    pub(crate) fn bits(&self) -> u32 {
+        if self.values.iter().any(|(_, v)| v.value > 0xff) { 16 } else { 8 }
+    }
+}
+
+pub(crate) struct BitSet {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) bits: Vec<(String, Bit)>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Bit {
+    pub(crate) bit: u32,
+    #[serde(default = "one")]
+    pub(crate) width: u32,
+    pub(crate) doc: String,
+}
+
+fn one() -> u32 {
+    1
+}
+
+pub(crate) struct Struct {
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) bytes: usize,
+    /// Named fields and the reserved gaps between them, in order of offset, covering every byte once.
+    pub(crate) fields: Vec<Field>,
+}
+
+pub(crate) struct Field {
+    pub(crate) at: usize,
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) count: usize,
+    pub(crate) note: String,
+    pub(crate) doc: String,
+    pub(crate) reserved: bool,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Type {
+    U8,
+    U16,
+    U32,
+    U64,
+    U128,
+    I32,
+    Bytes,
+    Struct(String),
+}
+
+impl Field {
+    pub(crate) fn bytes(&self, structs: &HashMap<String, usize>) -> usize {
+        let unit = match &self.ty {
+            Type::U8 | Type::Bytes => 1,
+            Type::U16 => 2,
+            Type::U32 | Type::I32 => 4,
+            Type::U64 => 8,
+            Type::U128 => 16,
+            Type::Struct(name) => structs.get(name).copied().unwrap_or(0),
+        };
+        unit * self.count
+    }
+}
+
+#[derive(Deserialize)]
+struct RawField {
+    at: usize,
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    doc: String,
+    r#enum: Option<String>,
+    bits: Option<String>,
+    unit: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawStruct {
+    doc: String,
+    bytes: usize,
+    fields: Vec<RawField>,
+}
+
+/// Reads and checks the source: fields in order, none overlapping, every named type known.
+pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
+    let root: toml::Table = source.parse().context("rtl/layout/layout.toml")?;
+    let section = |name: &str| -> Result<toml::Table> {
+        root.get(name)
+            .and_then(toml::Value::as_table)
+            .cloned()
+            .with_context(|| format!("layout.toml has no [{name}]"))
+    };
+    let mut consts = Vec::new();
+    for (name, value) in section("const")? {
+        consts.push((name, value.try_into::<Const>()?));
+    }
+    let mut enums = Vec::new();
+    for (name, value) in section("enum")? {
+        let (doc, entries) = documented(&name, value)?;
+        let values = entries
+            .into_iter()
+            .map(|(k, v)| Ok((k, v.try_into::<Const>()?)))
+            .collect::<Result<Vec<_>>>()?;
+        enums.push(Enumeration { name, doc, values });
+    }
+    let mut bits = Vec::new();
+    for (name, value) in section("bits")? {
+        let (doc, entries) = documented(&name, value)?;
+        let set = entries
+            .into_iter()
+            .map(|(k, v)| Ok((k, v.try_into::<Bit>()?)))
+            .collect::<Result<Vec<_>>>()?;
+        bits.push(BitSet { name, doc, bits: set });
+    }
+    let mut sizes = HashMap::new();
+    let mut structs = Vec::new();
+    for (name, value) in section("struct")? {
+        let raw: RawStruct = value.try_into().with_context(|| format!("struct `{name}`"))?;
+        let known = |n: &str, here: &dyn Fn(&str) -> bool| -> Result<()> {
+            ensure!(here(n), "struct `{name}` names `{n}`, which the source does not define");
+            Ok(())
+        };
+        let mut fields = Vec::new();
+        let mut next = 0;
+        for f in raw.fields {
+            if let Some(e) = &f.r#enum {
+                known(e, &|n| enums.iter().any(|x: &Enumeration| x.name == n))?;
+            }
+            if let Some(b) = &f.bits {
+                known(b, &|n| bits.iter().any(|x: &BitSet| x.name == n))?;
+            }
+            let (ty, count) = field_type(&f.ty, &sizes)?;
+            let note = [
+                f.r#enum.map(|e| format!("enumeration `{e}`")),
+                f.bits.map(|b| format!("bits `{b}`")),
+                f.unit,
+            ]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ");
+            ensure!(f.at >= next, "struct `{name}`: `{}` overlaps the field before it", f.name);
+            gap(&mut fields, next, f.at);
+            let field = Field { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: false };
+            next = f.at + field.bytes(&sizes);
+            fields.push(field);
+        }
+        ensure!(next <= raw.bytes, "struct `{name}` is longer than its {} bytes", raw.bytes);
+        gap(&mut fields, next, raw.bytes);
+        sizes.insert(name.clone(), raw.bytes);
+        structs.push(Struct { name, doc: raw.doc, bytes: raw.bytes, fields });
+    }
+    let mut hash = Sha256::new();
+    for part in [source, registers] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    Ok(Layout { consts, enums, bits, structs, map_digest: hash.finalize().into() })
+}
+
+fn documented(name: &str, value: toml::Value) -> Result<(String, toml::Table)> {
+    let toml::Value::Table(mut table) = value else { bail!("`{name}` is not a table") };
+    match table.remove("doc") {
+        Some(toml::Value::String(doc)) => Ok((doc, table)),
+        _ => bail!("`{name}` has no doc"),
+    }
+}
+
+fn gap(fields: &mut Vec<Field>, from: usize, to: usize) {
+    if from < to {
+        fields.push(Field {
+            at: from,
+            name: format!("reserved_{from}"),
+            ty: Type::Bytes,
+            count: to - from,
+            note: String::new(),
+            doc: "Reserved, zero.".into(),
+            reserved: true,
+        });
+    }
+}
+
+fn field_type(text: &str, structs: &HashMap<String, usize>) -> Result<(Type, usize)> {
+    let (base, count) = match text.split_once('*') {
+        Some((base, n)) => (base, n.parse().with_context(|| format!("type `{text}`"))?),
+        None => (text, 1),
+    };
+    let ty = match base {
+        "u8" => Type::U8,
+        "u16" => Type::U16,
+        "u32" => Type::U32,
+        "u64" => Type::U64,
+        "u128" => Type::U128,
+        "i32" => Type::I32,
+        "bytes" => Type::Bytes,
+        name if structs.contains_key(name) => Type::Struct(name.into()),
+        _ => bail!("unknown type `{text}`"),
+    };
+    Ok((ty, count))
+}
+
+/// `snake_case` to `UpperCamel`.
+pub(crate) fn camel(name: &str) -> String {
+    name.split('_')
+        .map(|w| {
+            let mut c = w.chars();
+            c.next().map(|f| f.to_uppercase().chain(c).collect::<String>()).unwrap_or_default()
+        })
+        .collect()
+}

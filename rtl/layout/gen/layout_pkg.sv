@@ -1,0 +1,332 @@
+// Generated from rtl/layout/layout.toml by `cargo xtask gen`. Do not edit.
+// Wire layouts: byte n of a struct is bits 8*n +: 8.
+package layout_pkg;
+  localparam int unsigned LayoutVersion = 1;  // Version byte of descriptors, answers and image headers.
+  localparam int unsigned Classes = 128;  // Classes that a policy can declare.
+  localparam int unsigned QuantitySlots = 4;  // Quantity slots that a policy can declare.
+  localparam int unsigned BasisPointsMax = 10000;  // One, in basis points.
+  localparam int unsigned BeatBytes = 64;  // Bytes in one beat of the card's bus.
+  localparam int unsigned LogStride = 256;  // Bytes from one record to the next in the log ring.
+  localparam int unsigned RowNone = 65535;  // Row number that stands for `no row`: nothing matched, or no bank decided.
+  localparam int unsigned BankStride = 256;  // Bytes from one row to the next in a bank's register window.
+  localparam int unsigned ImageMagic = 1229800272;  // `PCMI` in memory: a table image.
+  // SHA-256 that names this layout and the register map; first byte lowest.
+  localparam logic [255:0] MapDigest =
+    256'h02b2e80b36198730659cc98da512bff3d6c8e136655441921c821daed3c590c2;
+
+  // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
+  typedef enum logic [7:0] {
+    OpcodeGate = 8'd1,  // Judge a mutation.
+    OpcodeBegin = 8'd2,  // Open a stream on a free slot; the commitment is the digest of the stream's context document.
+    OpcodeEnd = 8'd3,  // Close the stream; the commitment covers trailing inert bytes.
+    OpcodeNote = 8'd4   // Record the digest of something beside the text.
+  } opcode_e;
+
+  // What the mutation does to what was said before.
+  typedef enum logic [7:0] {
+    CategoryAssertion = 8'd0,  // States something new.
+    CategoryQualification = 8'd1,  // Restricts or hedges.
+    CategoryElaboration = 8'd2,  // Adds detail to what is established.
+    CategoryNegation = 8'd3,  // Denies.
+    CategoryReference = 8'd4,  // Points at something outside the text.
+    CategoryTransition = 8'd5   // Moves to another topic.
+  } category_e;
+
+  // The size of the candidate.
+  typedef enum logic [7:0] {
+    GranularityToken = 8'd0,  // One token.
+    GranularitySpan = 8'd1,  // A clause or a sentence.
+    GranularityStep = 8'd2   // A reasoning step or a tool call.
+  } granularity_e;
+
+  // How sure the context wants the text to be.
+  typedef enum logic [7:0] {
+    EpistemicStandard = 8'd0,  // Ordinary care.
+    EpistemicHighPrecision = 8'd1,  // Tight bounds.
+    EpistemicExploratory = 8'd2   // Wide bounds.
+  } epistemic_e;
+
+  // What became of the span's external references.
+  typedef enum logic [7:0] {
+    AnchorNone = 8'd0,  // No external reference.
+    AnchorResolved = 8'd1,  // Every reference was found.
+    AnchorUnresolvable = 8'd2,  // A reference was not found.
+    AnchorAmbiguous = 8'd3   // A reference has several readings.
+  } anchor_e;
+
+  // The host's finding for stage 2 or 3. Zero is no outcome, so a zeroed GATE descriptor is refused.
+  typedef enum logic [7:0] {
+    StageOutcomePass = 8'd1,  // The stage passes.
+    StageOutcomeReject = 8'd2,  // The stage rejects.
+    StageOutcomeDecompose = 8'd3   // The stage asks for a split.
+  } stage_outcome_e;
+
+  // The gate's answer. Zero is no determination and never an admit.
+  typedef enum logic [7:0] {
+    DeterminationNone = 8'd0,  // Not a verdict: a fault, or an entry that is not judged.
+    DeterminationReject = 8'd1,  // Rejected.
+    DeterminationDecompose = 8'd2,  // To be split and resubmitted.
+    DeterminationAdmit = 8'd3   // Admitted.
+  } determination_e;
+
+  // The stage that decided: the first that failed.
+  typedef enum logic [7:0] {
+    StageNone = 8'd0,  // No stage failed.
+    StagePolicy = 8'd1,  // Policy bank, in the card.
+    StageValidation = 8'd2,  // Descriptor validation, on the host.
+    StageLineage = 8'd3,  // Lineage continuity, on the host.
+    StageEntropy = 8'd4   // Entropy bank, in the card.
+  } stage_e;
+
+  // What a row does when it matches. Zero is an empty row, so a zeroed table denies everything.
+  typedef enum logic [7:0] {
+    RowKindEmpty = 8'd0,  // Never matches.
+    RowKindPermit = 8'd1,  // Permits.
+    RowKindForbidReject = 8'd2,  // Forbids with outcome reject.
+    RowKindForbidDecompose = 8'd3   // Forbids with outcome decompose.
+  } row_kind_e;
+
+  // What a record stands for.
+  typedef enum logic [7:0] {
+    RecordTypeOpen = 8'd1,  // The session opened.
+    RecordTypeBegin = 8'd2,  // A stream opened.
+    RecordTypeVerdict = 8'd3,  // A determination.
+    RecordTypeNote = 8'd4,  // A digest was noted.
+    RecordTypeEnd = 8'd5,  // A stream closed.
+    RecordTypeRefused = 8'd6,  // An entry was refused with a fault.
+    RecordTypeHeartbeat = 8'd7,  // A heartbeat was accepted.
+    RecordTypeClose = 8'd8,  // The session closed.
+    RecordTypeAlarm = 8'd9   // A sticky fault.
+  } record_type_e;
+
+  // Life of the card.
+  typedef enum logic [7:0] {
+    LifeReset = 8'd0,  // After reset. Admits nothing, tables locked.
+    LifeLoad = 8'd1,  // Tables can be written.
+    LifeOpening = 8'd2,  // Tables locked, being checked.
+    LifeRun = 8'd3,  // Verdicts.
+    LifeClosing = 8'd4,  // Finishing what was fetched.
+    LifeFault = 8'd5   // A sticky fault; left by reset only.
+  } life_e;
+
+  // Values of the command register.
+  typedef enum logic [7:0] {
+    CommandLoad = 8'd1,  // RESET or CLOSING's end to LOAD: clears every table's valid bits and unlocks them.
+    CommandOpen = 8'd2,  // LOAD to OPENING: locks the tables in this clock.
+    CommandClose = 8'd3,  // RUN or FAULT to CLOSING.
+    CommandReset = 8'd4   // Any state to RESET, once the bus is quiet.
+  } command_e;
+
+  // Fault codes; the high byte is the class. Checks run in the order of the codes, and the first that fails is reported.
+  typedef enum logic [15:0] {
+    FaultNone = 16'h0000,  // No fault.
+    FaultCrc = 16'h0101,  // Entry: the CRC-32 of the descriptor is wrong.
+    FaultVersion = 16'h0102,  // Entry: unknown layout version.
+    FaultOpcode = 16'h0103,  // Entry: unknown opcode.
+    FaultReserved = 16'h0104,  // Entry: a reserved bit, or a field that this opcode does not use, is not zero.
+    FaultEnumeration = 16'h0105,  // Entry: an enumeration value that the policy does not declare.
+    FaultClass = 16'h0106,  // Entry: a class bit that the policy does not declare.
+    FaultBasisPoints = 16'h0107,  // Entry: a fraction over 10000 basis points.
+    FaultQuantity = 16'h0108,  // Entry: a value in an absent slot, or presence of a slot that the policy does not declare.
+    FaultStageCode = 16'h0109,  // Entry: a stage outcome that is none of pass, reject, decompose, or a reason beside a pass.
+    FaultSlot = 16'h010a,  // Entry: slot out of range, BEGIN on an open slot, or anything else on a free one.
+    FaultSequence = 16'h010b,  // Entry: the sequence is not the slot's next.
+    FaultCredit = 16'h0201,  // Credit: the heartbeat credit is spent.
+    FaultDoorbell = 16'h0301,  // Transport: a doorbell out of range, or more entries than the ring holds.
+    FaultRingConfig = 16'h0302,  // Transport: a ring's base or size is not allowed.
+    FaultReadResponse = 16'h0303,  // Transport: RRESP was not OKAY, or a read burst had the wrong length or id.
+    FaultWriteResponse = 16'h0304,  // Transport: BRESP was not OKAY, or a response without a write.
+    FaultWatchdog = 16'h0305,  // Transport: a response did not come in time.
+    FaultCommand = 16'h0306,  // Transport: a command that the life state does not allow.
+    FaultImageHeader = 16'h0401,  // Integrity: magic, version, map digest or row counts of the header do not fit this card.
+    FaultImageIncomplete = 16'h0402,  // Integrity: a row that the header counts, or the header, was not written whole.
+    FaultImageDigest = 16'h0403,  // Integrity: the digest of the tables is not the expected one.
+    FaultUnsupported = 16'h0404,  // Integrity: OPEN asks for a part that this card does not have.
+    FaultTableChanged = 16'h0405,  // Integrity: the tables hash to another digest at CLOSE.
+    FaultLockStep = 16'h0406   // Integrity: two hash cores disagree.
+  } fault_e;
+
+  // Descriptor flags.
+  localparam int unsigned FlagsInertPrefixBit = 0;  // The commitment covers held inert bytes before the span.
+  localparam int unsigned FlagsUncertaintyKnownBit = 1;  // The engine gave log-probabilities.
+
+  // Fields of the semantic state that the mutation touches.
+  localparam int unsigned FieldsTouchedIntentBit = 0;  // Intent.
+  localparam int unsigned FieldsTouchedContextBit = 1;  // Context.
+  localparam int unsigned FieldsTouchedMemoryBit = 2;  // Memory.
+  localparam int unsigned FieldsTouchedPolicyReferenceBit = 3;  // Policy reference.
+  localparam int unsigned FieldsTouchedMutationBit = 4;  // Mutation descriptor.
+  localparam int unsigned FieldsTouchedLineageBit = 5;  // Lineage.
+  localparam int unsigned FieldsTouchedEntropyBit = 6;  // Entropy and uncertainty bounds.
+
+  // What kind of key signs this card's evidence.
+  localparam int unsigned KeyFlagsSimBit = 0;  // A simulated card: the key is public.
+  localparam int unsigned KeyFlagsClassKeyBit = 1;  // One key for a class of cards.
+  localparam int unsigned KeyFlagsNoTrngBit = 2;  // The card has no source of randomness.
+
+  // Allowed-value masks of the four enumerations that the layout fixes, in 16 bits.
+  localparam int unsigned SmallEnumsCategoryBit = 0;  // Categories.
+  localparam int unsigned SmallEnumsCategoryWidth = 6;
+  localparam int unsigned SmallEnumsGranularityBit = 6;  // Granularities.
+  localparam int unsigned SmallEnumsGranularityWidth = 3;
+  localparam int unsigned SmallEnumsEpistemicBit = 9;  // Epistemic modes.
+  localparam int unsigned SmallEnumsEpistemicWidth = 3;
+  localparam int unsigned SmallEnumsAnchorBit = 12;  // Anchor statuses.
+  localparam int unsigned SmallEnumsAnchorWidth = 4;
+
+  // Single bits that a row can require: descriptor flags, then quantity presence.
+  localparam int unsigned RowBitsInertPrefixBit = 0;  // Flag `inert_prefix`.
+  localparam int unsigned RowBitsUncertaintyKnownBit = 1;  // Flag `uncertainty_known`.
+  localparam int unsigned RowBitsQuantityBit = 2;  // Presence of quantity slots 0 to 3.
+  localparam int unsigned RowBitsQuantityWidth = 4;
+
+  // The submission entry: one mutation, or BEGIN, END, NOTE.
+  localparam int unsigned DescriptorBytes = 128;
+  typedef struct packed {
+    logic [31:0] crc;  // 124
+    logic [255:0] commitment;  // 92
+    logic [7:0] lineage_reason;  // 91
+    logic [7:0] lineage_outcome;  // 90
+    logic [7:0] validation_reason;  // 89
+    logic [7:0] validation_outcome;  // 88
+    logic signed [3:0][31:0] quantities;  // 72
+    logic [127:0] established;  // 56
+    logic [127:0] classes;  // 40
+    logic [7:0] quantity_present;  // 39
+    logic [7:0] correction;  // 38
+    logic [7:0] alternatives;  // 37
+    logic [7:0] depth;  // 36
+    logic [15:0] length;  // 34
+    logic [15:0] trust_slope;  // 32
+    logic [15:0] register_divergence;  // 30
+    logic [15:0] certainty_divergence;  // 28
+    logic [15:0] content_deviation;  // 26
+    logic [15:0] certainty;  // 24
+    logic [15:0] uncertainty;  // 22
+    logic [15:0] novelty;  // 20
+    logic [7:0] fields_touched;  // 19
+    logic [7:0] register;  // 18
+    logic [7:0] audience;  // 17
+    logic [7:0] domain;  // 16
+    logic [7:0] anchor;  // 15
+    logic [7:0] epistemic;  // 14
+    logic [7:0] granularity;  // 13
+    logic [7:0] category;  // 12
+    logic [15:0] reserved_10;  // 10
+    logic [7:0] temporal;  // 9
+    logic [7:0] flags;  // 8
+    logic [31:0] sequence;  // 4
+    logic [15:0] slot;  // 2
+    logic [7:0] opcode;  // 1
+    logic [7:0] version;  // 0
+  } descriptor_t;
+
+  // The card's half of a record.
+  localparam int unsigned AnswerBytes = 64;
+  typedef struct packed {
+    logic [255:0] reserved_32;  // 32
+    logic [63:0] tick;  // 24
+    logic [63:0] log_index;  // 16
+    logic [31:0] epoch;  // 12
+    logic [7:0] key_flags;  // 11
+    logic [7:0] lane;  // 10
+    logic [15:0] entropy_row;  // 8
+    logic [15:0] policy_row;  // 6
+    logic [15:0] fault;  // 4
+    logic [7:0] stage;  // 3
+    logic [7:0] determination;  // 2
+    logic [7:0] record_type;  // 1
+    logic [7:0] version;  // 0
+  } answer_t;
+
+  // One entry of the log: the descriptor exactly as the comparators consumed it, and the answer.
+  localparam int unsigned RecordBytes = 192;
+  typedef struct packed {
+    answer_t answer;  // 128
+    descriptor_t descriptor;  // 0
+  } record_t;
+
+  // What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor.
+  localparam int unsigned SessionBytes = 128;
+  typedef struct packed {
+    logic [79:0] reserved_118;  // 118
+    logic [15:0] cause;  // 116
+    logic [31:0] open_streams;  // 112
+    logic [31:0] heartbeat_ticks;  // 108
+    logic [31:0] heartbeat_records;  // 104
+    logic [63:0] heartbeat_nonce;  // 96
+    logic [255:0] ticket_digest;  // 64
+    logic [255:0] package_digest;  // 32
+    logic [255:0] image_header;  // 0
+  } session_t;
+
+  // One entry of the completion ring.
+  localparam int unsigned CompletionBytes = 64;
+  typedef struct packed {
+    logic [31:0] crc;  // 60
+    logic [223:0] reserved_32;  // 32
+    logic [63:0] log_index;  // 24
+    logic [31:0] epoch;  // 20
+    logic [31:0] sequence;  // 16
+    logic [15:0] reserved_14;  // 14
+    logic [15:0] slot;  // 12
+    logic [15:0] entropy_row;  // 10
+    logic [15:0] policy_row;  // 8
+    logic [15:0] fault;  // 6
+    logic [7:0] reserved_5;  // 5
+    logic [7:0] stage;  // 4
+    logic [7:0] determination;  // 3
+    logic [7:0] phase;  // 2
+    logic [15:0] ring_index;  // 0
+  } completion_t;
+
+  // One table row: a conjunction. It matches when every condition holds and its kind is not empty.
+  localparam int unsigned RowBytes = 192;
+  typedef struct packed {
+    logic [127:0] established_none;  // 176
+    logic [127:0] established_any;  // 160
+    logic [127:0] established_all;  // 144
+    logic [127:0] classes_none;  // 128
+    logic [127:0] classes_any;  // 112
+    logic [127:0] classes_all;  // 96
+    logic signed [7:0][31:0] quantities;  // 64
+    logic [15:0][15:0] scalars;  // 32
+    logic [31:0] register;  // 28
+    logic [31:0] audience;  // 24
+    logic [31:0] domain;  // 20
+    logic [31:0] temporal;  // 16
+    logic [1:0][7:0] correction;  // 14
+    logic [1:0][7:0] alternatives;  // 12
+    logic [1:0][7:0] depth;  // 10
+    logic [7:0] touched_none;  // 9
+    logic [7:0] touched_any;  // 8
+    logic [7:0] bits_value;  // 7
+    logic [7:0] bits_mask;  // 6
+    logic [15:0] small_enums;  // 4
+    logic [15:0] rule;  // 2
+    logic [7:0] touched_all;  // 1
+    logic [7:0] kind;  // 0
+  } row_t;
+
+  // Head of a table image; policy rows, then entropy rows, follow it.
+  localparam int unsigned ImageHeaderBytes = 128;
+  typedef struct packed {
+    logic [255:0] package_digest;  // 96
+    logic [255:0] map_digest;  // 64
+    logic [127:0] reserved_48;  // 48
+    logic [127:0] classes;  // 32
+    logic [31:0] register;  // 28
+    logic [31:0] audience;  // 24
+    logic [31:0] domain;  // 20
+    logic [31:0] temporal;  // 16
+    logic [31:0] reserved_12;  // 12
+    logic [15:0] entropy_rows;  // 10
+    logic [15:0] policy_rows;  // 8
+    logic [7:0] reserved_7;  // 7
+    logic [7:0] quantities;  // 6
+    logic [7:0] max_depth;  // 5
+    logic [7:0] version;  // 4
+    logic [31:0] magic;  // 0
+  } image_header_t;
+
+endpackage
