@@ -1,3 +1,9 @@
 //! Types and wire layouts: semantic state, descriptor, verdict, record, fixed point. No I/O, no `unsafe`.
 
+pub mod class;
+pub mod fixed;
+pub mod manifest;
+pub mod mutation;
+pub mod reason;
+pub mod state;
 pub mod wire;

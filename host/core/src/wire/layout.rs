@@ -895,7 +895,7 @@ impl TryFrom<u16> for Fault {
             1028 => Ok(Self::Unsupported),
             1029 => Ok(Self::TableChanged),
             1030 => Ok(Self::LockStep),
-            _ => Err(UnknownValue { enumeration: "fault", value: value }),
+            _ => Err(UnknownValue { enumeration: "fault", value }),
         }
     }
 }

@@ -19,7 +19,11 @@ pub(crate) fn markdown(layout: &Layout) -> String {
         let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, c.doc);
     }
     for s in &layout.structs {
-        let _ = write!(out, "\n## `{}`, {} bytes\n\n{}\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n", s.name, s.bytes, s.doc);
+        let _ = write!(
+            out,
+            "\n## `{}`, {} bytes\n\n{}\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n",
+            s.name, s.bytes, s.doc
+        );
         for f in &s.fields {
             let base = match &f.ty {
                 Type::U8 => "u8",
@@ -40,12 +44,20 @@ pub(crate) fn markdown(layout: &Layout) -> String {
     for b in &layout.bits {
         let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n| bits | name | meaning |\n| --- | --- | --- |\n", b.name, b.doc);
         for (name, bit) in &b.bits {
-            let range = if bit.width == 1 { bit.bit.to_string() } else { format!("{} to {}", bit.bit, bit.bit + bit.width - 1) };
+            let range = if bit.width == 1 {
+                bit.bit.to_string()
+            } else {
+                format!("{} to {}", bit.bit, bit.bit + bit.width - 1)
+            };
             let _ = writeln!(out, "| {range} | `{name}` | {} |", bit.doc);
         }
     }
     for e in &layout.enums {
-        let _ = write!(out, "\n## Enumeration `{}`\n\n{}\n\n| value | name | meaning |\n| --- | --- | --- |\n", e.name, e.doc);
+        let _ = write!(
+            out,
+            "\n## Enumeration `{}`\n\n{}\n\n| value | name | meaning |\n| --- | --- | --- |\n",
+            e.name, e.doc
+        );
         for (name, v) in &e.values {
             let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
             let _ = writeln!(out, "| {value} | `{name}` | {} |", v.doc);

@@ -127,10 +127,7 @@ struct RawStruct {
 pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
     let root: toml::Table = source.parse().context("rtl/layout/layout.toml")?;
     let section = |name: &str| -> Result<toml::Table> {
-        root.get(name)
-            .and_then(toml::Value::as_table)
-            .cloned()
-            .with_context(|| format!("layout.toml has no [{name}]"))
+        root.get(name).and_then(toml::Value::as_table).cloned().with_context(|| format!("layout.toml has no [{name}]"))
     };
     let mut consts = Vec::new();
     for (name, value) in section("const")? {
@@ -139,19 +136,13 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
     let mut enums = Vec::new();
     for (name, value) in section("enum")? {
         let (doc, entries) = documented(&name, value)?;
-        let values = entries
-            .into_iter()
-            .map(|(k, v)| Ok((k, v.try_into::<Const>()?)))
-            .collect::<Result<Vec<_>>>()?;
+        let values = entries.into_iter().map(|(k, v)| Ok((k, v.try_into::<Const>()?))).collect::<Result<Vec<_>>>()?;
         enums.push(Enumeration { name, doc, values });
     }
     let mut bits = Vec::new();
     for (name, value) in section("bits")? {
         let (doc, entries) = documented(&name, value)?;
-        let set = entries
-            .into_iter()
-            .map(|(k, v)| Ok((k, v.try_into::<Bit>()?)))
-            .collect::<Result<Vec<_>>>()?;
+        let set = entries.into_iter().map(|(k, v)| Ok((k, v.try_into::<Bit>()?))).collect::<Result<Vec<_>>>()?;
         bits.push(BitSet { name, doc, bits: set });
     }
     let mut sizes = HashMap::new();
@@ -172,15 +163,11 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
                 known(b, &|n| bits.iter().any(|x: &BitSet| x.name == n))?;
             }
             let (ty, count) = field_type(&f.ty, &sizes)?;
-            let note = [
-                f.r#enum.map(|e| format!("enumeration `{e}`")),
-                f.bits.map(|b| format!("bits `{b}`")),
-                f.unit,
-            ]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ");
+            let note = [f.r#enum.map(|e| format!("enumeration `{e}`")), f.bits.map(|b| format!("bits `{b}`")), f.unit]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", ");
             ensure!(f.at >= next, "struct `{name}`: `{}` overlaps the field before it", f.name);
             gap(&mut fields, next, f.at);
             let field = Field { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: false };

@@ -50,33 +50,49 @@ fn enumeration(out: &mut String, e: &Enumeration) {
     let name = camel(&e.name);
     let repr = if e.bits() == 16 { "u16" } else { "u8" };
     let _ = writeln!(out, "/// {}", e.doc);
-    let _ = writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]");
+    let _ =
+        writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]");
     let _ = writeln!(out, "#[serde(rename_all = \"snake_case\")]\n#[repr({repr})]\npub enum {name} {{");
     for (v, c) in &e.values {
         let _ = writeln!(out, "/// {}\n{} = {},", c.doc, camel(v), c.value);
     }
-    let _ = writeln!(out, "}}\n\nimpl {name} {{\n/// Every value, in the order of the source.\npub const ALL: &[Self] = &[");
+    let _ = writeln!(
+        out,
+        "}}\n\nimpl {name} {{\n/// Every value, in the order of the source.\npub const ALL: &[Self] = &["
+    );
     for (v, _) in &e.values {
         let _ = writeln!(out, "Self::{},", camel(v));
     }
-    let _ = writeln!(out, "];\n\n/// The value's name in policies, reports and docs.\n#[must_use]\npub const fn name(self) -> &'static str {{ match self {{");
+    let _ = writeln!(
+        out,
+        "];\n\n/// The value's name in policies, reports and docs.\n#[must_use]\npub const fn name(self) -> &'static str {{ match self {{"
+    );
     for (v, _) in &e.values {
         let _ = writeln!(out, "Self::{} => \"{v}\",", camel(v));
     }
-    let _ = writeln!(out, "}} }}\n\n/// The value called `name`.\n#[must_use]\npub fn from_name(name: &str) -> Option<Self> {{ Self::ALL.iter().copied().find(|v| v.name() == name) }}\n}}\n");
-    let _ = writeln!(out, "impl TryFrom<{repr}> for {name} {{ type Error = UnknownValue;\nfn try_from(value: {repr}) -> Result<Self, UnknownValue> {{ match value {{");
+    let _ = writeln!(
+        out,
+        "}} }}\n\n/// The value called `name`.\n#[must_use]\npub fn from_name(name: &str) -> Option<Self> {{ Self::ALL.iter().copied().find(|v| v.name() == name) }}\n}}\n"
+    );
+    let _ = writeln!(
+        out,
+        "impl TryFrom<{repr}> for {name} {{ type Error = UnknownValue;\nfn try_from(value: {repr}) -> Result<Self, UnknownValue> {{ match value {{"
+    );
     for (v, c) in &e.values {
         let _ = writeln!(out, "{} => Ok(Self::{}),", c.value, camel(v));
     }
-    let widen = if repr == "u16" { "value" } else { "value.into()" };
-    let _ = writeln!(out, "_ => Err(UnknownValue {{ enumeration: \"{}\", value: {widen} }}),\n}} }} }}\n", e.name);
+    let widen = if repr == "u16" { "value" } else { "value: value.into()" };
+    let _ = writeln!(out, "_ => Err(UnknownValue {{ enumeration: \"{}\", {widen} }}),\n}} }} }}\n", e.name);
     let _ = writeln!(out, "impl From<{name}> for {repr} {{ fn from(value: {name}) -> Self {{ value as Self }} }}\n");
 }
 
 fn structure(out: &mut String, s: &Struct) {
     let name = camel(&s.name);
     let _ = writeln!(out, "/// {} {} bytes.", s.doc, s.bytes);
-    let _ = writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]");
+    let _ = writeln!(
+        out,
+        "#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]"
+    );
     let _ = writeln!(out, "#[repr(C)]\npub struct {name} {{");
     for f in &s.fields {
         let base = match &f.ty {
@@ -95,7 +111,10 @@ fn structure(out: &mut String, s: &Struct) {
     let _ = writeln!(out, "}}\n\nimpl {name} {{\n/// Size on the wire.\npub const BYTES: usize = {};", s.bytes);
     let _ = writeln!(out, "/// Every byte zero.\npub const ZERO: Self = zerocopy::transmute!([0u8; {}]);", s.bytes);
     let reserved: Vec<_> = s.fields.iter().filter(|f| f.reserved).collect();
-    let _ = writeln!(out, "/// Whether every reserved byte is zero.\n#[must_use]\npub fn reserved_is_zero(&self) -> bool {{");
+    let _ = writeln!(
+        out,
+        "/// Whether every reserved byte is zero.\n#[must_use]\npub fn reserved_is_zero(&self) -> bool {{"
+    );
     if reserved.is_empty() {
         out.push_str("true");
     }

@@ -59,7 +59,11 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
                         _ => 128,
                     };
                     let sign = if *t == Type::I32 { "logic signed" } else { "logic" };
-                    if n == 1 { format!("{sign} [{}:0]", bits - 1) } else { format!("{sign} [{}:0][{}:0]", n - 1, bits - 1) }
+                    if n == 1 {
+                        format!("{sign} [{}:0]", bits - 1)
+                    } else {
+                        format!("{sign} [{}:0][{}:0]", n - 1, bits - 1)
+                    }
                 }
             };
             let _ = writeln!(out, "    {ty} {};  // {}", f.name, f.at);

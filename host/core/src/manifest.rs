@@ -1,0 +1,196 @@
+//! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both read it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy.
+pub const MAPPING_VERSION: u32 = 1;
+
+/// `policy.toml`. Unknown keys are errors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Identity of the package.
+    pub package: Identity,
+    /// Values of the four enumerations that a policy declares.
+    pub enumerations: Enumerations,
+    /// Classes, at most 128; a class's number is its place in this list.
+    #[serde(default, rename = "class")]
+    pub classes: Vec<Class>,
+    /// Quantity slots, at most four; a slot's number is its place in this list.
+    #[serde(default, rename = "quantity")]
+    pub quantities: Vec<Quantity>,
+    /// Bounds of the governed loop.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Thresholds of the trust slope.
+    #[serde(default)]
+    pub trust_slope: TrustSlope,
+    /// The pre-execution filter.
+    #[serde(default)]
+    pub prefilter: Prefilter,
+}
+
+/// Name and version of a package.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Name, the same as its folder's.
+    pub name: String,
+    /// Version, `major.minor.patch`.
+    pub version: String,
+    /// One sentence.
+    pub description: String,
+    /// What is not among the verified facts cannot be asserted.
+    #[serde(default)]
+    pub closed_world: bool,
+}
+
+/// Declared values, at most 32 each. The first of each list is the value of a context that says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enumerations {
+    /// Subject domains.
+    pub domain: Vec<String>,
+    /// Audiences.
+    pub audience: Vec<String>,
+    /// Temporal conditions.
+    pub temporal: Vec<String>,
+    /// Registers of language.
+    pub register: Vec<String>,
+}
+
+/// A class of content and how text is recognised as belonging to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Name that Cedar rules use.
+    pub name: String,
+    /// What it stands for.
+    #[serde(default)]
+    pub description: String,
+    /// Files of phrases under the package's folder: one phrase a line, `#` starts a comment, matched without case at word boundaries.
+    #[serde(default)]
+    pub vocabulary: Vec<String>,
+    /// Regular expressions.
+    #[serde(default, rename = "pattern")]
+    pub patterns: Vec<Pattern>,
+}
+
+/// A bounded regular expression, with an optional check of what it found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pattern {
+    /// Regular expression (the syntax of the `regex` crates). Repetition without an upper bound is an error.
+    pub regex: String,
+    /// Check of the match; a match that fails it does not count.
+    #[serde(default)]
+    pub validator: Option<Validator>,
+    /// Phrases of which one must stand in the same span, without case, for the match to count; empty is no condition.
+    #[serde(default)]
+    pub near: Vec<String>,
+}
+
+/// Checks of a matched string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validator {
+    /// ISO/IEC 7812-1 check digit over the digits.
+    Luhn,
+    /// ISO 13616 check digits (ISO 7064 mod 97-10) and the country's length.
+    Iban,
+    /// United States social security number: area not 000, 666 or 9xx, group not 00, serial not 0000.
+    Ssn,
+    /// IPv4 dotted quad or IPv6 (RFC 4291 section 2.2) that parses.
+    Ip,
+    /// 7 to 15 digits (ITU-T E.164), not a date and not one repeated digit.
+    Phone,
+}
+
+/// A quantity slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// Name that Cedar rules use, as `context.quantity.NAME`.
+    pub name: String,
+    /// What it stands for.
+    #[serde(default)]
+    pub description: String,
+    /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
+    pub units: BTreeMap<String, String>,
+    /// Phrases of which one must stand in the same span; empty is no condition.
+    #[serde(default)]
+    pub near: Vec<String>,
+    /// Lowest value in the slot's unit.
+    #[serde(default = "lowest")]
+    pub min: i32,
+    /// Highest value in the slot's unit.
+    #[serde(default = "highest")]
+    pub max: i32,
+}
+
+fn lowest() -> i32 {
+    i32::MIN
+}
+
+fn highest() -> i32 {
+    i32::MAX
+}
+
+/// Bounds of the governed loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Alternatives asked for after a refusal.
+    pub alternatives: u8,
+    /// Depth at which a decompose becomes a reject.
+    pub max_depth: u8,
+    /// Longest span in bytes; at most 65535.
+    pub span_bytes: u16,
+    /// Reasons (rule ids) of which a reject is deferred.
+    pub defer: Vec<String>,
+    /// Steps after which a deferred mutation expires.
+    pub defer_expiry: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { alternatives: 3, max_depth: 2, span_bytes: 2048, defer: Vec::new(), defer_expiry: 16 }
+    }
+}
+
+/// Thresholds of the accumulated distance, in basis points.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrustSlope {
+    /// Drift warning.
+    pub warning: u16,
+    /// Drift correction.
+    pub correction: u16,
+    /// Drift halt.
+    pub halt: u16,
+    /// Admitted transitions that count.
+    pub window: u16,
+    /// Share of the accumulated distance kept at each step, in basis points.
+    pub decay: u16,
+}
+
+impl Default for TrustSlope {
+    fn default() -> Self {
+        Self { warning: 20_000, correction: 30_000, halt: 45_000, window: 32, decay: 9_000 }
+    }
+}
+
+/// The pre-execution filter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prefilter {
+    /// The execution-safe threshold: the most severe tier that still executes.
+    pub threshold: String,
+}
+
+impl Default for Prefilter {
+    fn default() -> Self {
+        Self { threshold: "notice".into() }
+    }
+}

@@ -1,0 +1,196 @@
+//! A mutation: what a candidate would change, in types, before it is packed into a wire descriptor.
+
+use crate::class::ClassSet;
+use crate::fixed::BasisPoints;
+use crate::reason::ValidationReason;
+use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
+use serde::{Deserialize, Serialize};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{I32, U16, U32, U128};
+
+/// One proposed change of the semantic state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutation {
+    /// Whether held inert bytes stand before the span.
+    pub inert_prefix: bool,
+    /// What the span does to what was said before.
+    pub category: Category,
+    /// Size of the candidate.
+    pub granularity: Granularity,
+    /// Epistemic mode of the context.
+    pub epistemic: Epistemic,
+    /// What became of external references.
+    pub anchor: Anchor,
+    /// Index into the policy's temporal conditions.
+    pub temporal: u8,
+    /// Index into the policy's domains.
+    pub domain: u8,
+    /// Index into the policy's audiences.
+    pub audience: u8,
+    /// Index into the policy's registers.
+    pub register: u8,
+    /// Bits of `wire::fields_touched`.
+    pub fields_touched: u8,
+    /// Share of content words that memory does not hold.
+    pub novelty: BasisPoints,
+    /// Engine uncertainty; `None` when the engine gave no log-probabilities.
+    pub uncertainty: Option<BasisPoints>,
+    /// Certainty that the wording claims.
+    pub certainty: BasisPoints,
+    /// Distance of the content from intent and memory.
+    pub content_deviation: BasisPoints,
+    /// Distance of the claimed certainty from the context's.
+    pub certainty_divergence: BasisPoints,
+    /// Distance of the wording from the context's register.
+    pub register_divergence: BasisPoints,
+    /// Accumulated distance of the lineage, saturating.
+    pub trust_slope: u16,
+    /// Bytes of the span.
+    pub length: u16,
+    /// Decompose depth.
+    pub depth: u8,
+    /// Alternatives tried before.
+    pub alternatives: u8,
+    /// Correction level of the trust slope.
+    pub correction: u8,
+    /// Classes in the span.
+    pub classes: ClassSet,
+    /// Classes established in memory.
+    pub established: ClassSet,
+    /// Quantities in their slots' units.
+    pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
+    /// Stage 2.
+    pub validation: Finding<ValidationReason>,
+    /// Stage 3; its reasons come with lineage continuity.
+    pub lineage: Finding<u8>,
+}
+
+/// What a host stage found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding<R> {
+    /// The stage passes.
+    #[default]
+    Pass,
+    /// The stage rejects, and why.
+    Reject(R),
+    /// The stage asks for a split, and why.
+    Decompose(R),
+}
+
+impl<R> Finding<R> {
+    fn encode(&self, code: impl Fn(&R) -> u8) -> (u8, u8) {
+        match self {
+            Self::Pass => (StageOutcome::Pass.into(), 0),
+            Self::Reject(r) => (StageOutcome::Reject.into(), code(r)),
+            Self::Decompose(r) => (StageOutcome::Decompose.into(), code(r)),
+        }
+    }
+}
+
+/// Where an entry stands: its stream and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Stream slot of the card.
+    pub slot: u16,
+    /// Sequence within the stream.
+    pub sequence: u32,
+}
+
+impl Mutation {
+    /// The GATE descriptor for this mutation, with its CRC. `commitment` is the span commitment.
+    #[must_use]
+    pub fn descriptor(&self, place: Place, commitment: [u8; 32]) -> Descriptor {
+        let mut flags = 0u16;
+        if self.inert_prefix {
+            flags |= wire::flags::INERT_PREFIX;
+        }
+        if self.uncertainty.is_some() {
+            flags |= wire::flags::UNCERTAINTY_KNOWN;
+        }
+        let mut present = 0u8;
+        for (i, q) in self.quantities.iter().enumerate() {
+            present |= u8::from(q.is_some()) << i;
+        }
+        let (validation_outcome, validation_reason) = self.validation.encode(|r| r.code());
+        let (lineage_outcome, lineage_reason) = self.lineage.encode(|r| *r);
+        Descriptor {
+            flags: flags as u8,
+            temporal: self.temporal,
+            category: self.category.into(),
+            granularity: self.granularity.into(),
+            epistemic: self.epistemic.into(),
+            anchor: self.anchor.into(),
+            domain: self.domain,
+            audience: self.audience,
+            register: self.register,
+            fields_touched: self.fields_touched,
+            novelty: U16::new(self.novelty.get()),
+            uncertainty: U16::new(self.uncertainty.unwrap_or(BasisPoints::ONE).get()),
+            certainty: U16::new(self.certainty.get()),
+            content_deviation: U16::new(self.content_deviation.get()),
+            certainty_divergence: U16::new(self.certainty_divergence.get()),
+            register_divergence: U16::new(self.register_divergence.get()),
+            trust_slope: U16::new(self.trust_slope),
+            length: U16::new(self.length),
+            depth: self.depth,
+            alternatives: self.alternatives,
+            correction: self.correction,
+            quantity_present: present,
+            classes: U128::new(self.classes.0),
+            established: U128::new(self.established.0),
+            quantities: self.quantities.map(|q| I32::new(q.unwrap_or(0))),
+            validation_outcome,
+            validation_reason,
+            lineage_outcome,
+            lineage_reason,
+            ..Descriptor::entry(Opcode::Gate, place, commitment)
+        }
+        .sealed()
+    }
+}
+
+impl Descriptor {
+    /// An entry of any opcode with its place and its digest, everything else zero and no CRC yet.
+    #[must_use]
+    pub fn entry(opcode: Opcode, place: Place, commitment: [u8; 32]) -> Self {
+        Self {
+            version: LAYOUT_VERSION,
+            opcode: opcode.into(),
+            slot: U16::new(place.slot),
+            sequence: U32::new(place.sequence),
+            commitment,
+            ..Self::ZERO
+        }
+    }
+
+    /// The same descriptor with the right CRC.
+    #[must_use]
+    pub fn sealed(mut self) -> Self {
+        self.crc = U32::new(self.computed_crc());
+        self
+    }
+
+    /// CRC-32 (IEEE 802.3) of bytes 0 to 123.
+    #[must_use]
+    pub fn computed_crc(&self) -> u32 {
+        let bytes = self.as_bytes();
+        crc32fast::hash(bytes.get(..Self::BYTES - 4).unwrap_or(bytes))
+    }
+}
+
+impl wire::Completion {
+    /// CRC-32 (IEEE 802.3) of bytes 0 to 59.
+    #[must_use]
+    pub fn computed_crc(&self) -> u32 {
+        let bytes = self.as_bytes();
+        crc32fast::hash(bytes.get(..Self::BYTES - 4).unwrap_or(bytes))
+    }
+
+    /// The same completion with the right CRC.
+    #[must_use]
+    pub fn sealed(mut self) -> Self {
+        self.crc = U32::new(self.computed_crc());
+        self
+    }
+}
