@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The simulated card: the Verilated RTL, a model of host memory and of the bus, and the clock loop.
+//!
+//! [`Sim`] owns all three. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this crate is
+//! the safe door to them. Nothing runs between calls: the card's clock advances only inside a method of [`Sim`].
+//!
+//! ```no_run
+//! use portcullis_sim::{Sim, SimConfig, Watch};
+//! # fn main() -> Result<(), portcullis_sim::SimError> {
+//! let mut sim = Sim::new(SimConfig::default())?;
+//! let ring = sim.map(4096)?;
+//! ring.write(0, &[1, 2, 3])?;
+//! let magic = sim.read32(0x000)?;
+//! let changed = sim.run_until(&Watch::u8_becomes(&ring, 2, 1)?, 10_000)?;
+//! # let _ = (magic, changed);
+//! # Ok(())
+//! # }
+//! ```
+
+mod config;
+mod error;
+mod ffi;
+mod inject;
+mod memory;
+mod sim;
+mod stats;
+mod watch;
+
+pub use config::{MAX_LATENCY, SimConfig, Stall, WATCHDOG_CLOCKS};
+pub use error::SimError;
+pub use inject::Inject;
+pub use memory::DmaRegion;
+pub use sim::Sim;
+pub use stats::SimStats;
+pub use watch::Watch;

@@ -1,0 +1,49 @@
+//! How the simulated bus behaves.
+
+use std::path::PathBuf;
+
+/// Longest latency that the bus model accepts, in clocks.
+pub const MAX_LATENCY: u32 = 1_000;
+
+/// Clocks without progress after which the simulated card's bus watchdog expires.
+///
+/// The card's default is 2^22; the simulated card is built with a smaller one so that tests reach it. It stays far above
+/// the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
+pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
+
+/// When the bus model refuses to move data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stall {
+    /// Never: every channel is ready in every clock, responses come in order of request.
+    #[default]
+    None,
+    /// In three clocks of four: every channel moves in one clock of four only.
+    EveryFourth,
+    /// At random in about half of the clocks, each channel for itself; responses to different reads overtake each other
+    /// and interleave. The same seed gives the same run, clock by clock.
+    Random(
+        /// Seed of the generator.
+        u64,
+    ),
+}
+
+/// Configuration of a simulated card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimConfig {
+    /// Clocks from the acceptance of a read request to its first data beat, 0 to [`MAX_LATENCY`]. At least one clock
+    /// passes in any case.
+    pub read_latency: u32,
+    /// Clocks from the acceptance of the last data beat of a write to its response, 0 to [`MAX_LATENCY`].
+    pub write_latency: u32,
+    /// Stall pattern.
+    pub stall: Stall,
+    /// Write an FST trace of every clock to this file. Needs the crate's feature `trace`.
+    pub trace: Option<PathBuf>,
+}
+
+impl Default for SimConfig {
+    /// 100 clocks each way (0.4 µs at 250 MHz), no stalls, no trace.
+    fn default() -> Self {
+        Self { read_latency: 100, write_latency: 100, stall: Stall::None, trace: None }
+    }
+}

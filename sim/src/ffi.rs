@@ -1,0 +1,79 @@
+//! The bridge to `cpp/`.
+
+/// What C++ tells about one register access.
+#[cxx::bridge(namespace = "portcullis")]
+pub(crate) mod bridge {
+    /// Outcome of a register access.
+    struct RegisterResult {
+        /// False: no answer within the bound.
+        answered: bool,
+        /// AXI response code.
+        response: u8,
+        /// Data of a read.
+        value: u32,
+    }
+
+    /// Counters; see `SimStats`.
+    struct Counters {
+        clocks: u64,
+        read_bursts: u64,
+        read_beats: u64,
+        write_bursts: u64,
+        write_beats: u64,
+        bus_busy_clocks: u64,
+        out_of_range: u64,
+        violations: u64,
+        reads_in_flight_max: u64,
+    }
+
+    unsafe extern "C++" {
+        include!("portcullis-sim/cpp/card_sim.h");
+
+        type CardSim;
+
+        /// A card in reset state, after its reset. `stall`: 0 none, 1 every fourth, 2 random.
+        fn new_card_sim(read_latency: u32, write_latency: u32, stall: u8, seed: u64, trace: &str)
+        -> UniquePtr<CardSim>;
+        /// True when the trace file could be opened (or none was asked for).
+        fn trace_ok(self: &CardSim) -> bool;
+
+        /// Lets the card reach `size` bytes at `memory` by device address `address`.
+        ///
+        /// # Safety
+        /// `memory` is 8-byte aligned and valid for atomic access until `unmap` of the same address or the end of the
+        /// simulation.
+        unsafe fn map(self: Pin<&mut CardSim>, address: u64, memory: *mut u8, size: usize);
+        /// Ends a mapping; false when there is none at this address.
+        fn unmap(self: Pin<&mut CardSim>, address: u64) -> bool;
+        /// True when the word at this device address is mapped.
+        fn is_mapped(self: &CardSim, address: u64) -> bool;
+
+        fn read32(self: Pin<&mut CardSim>, address: u32, bound: u64) -> RegisterResult;
+        fn write32(self: Pin<&mut CardSim>, address: u32, value: u32, bound: u64) -> RegisterResult;
+        /// Runs until `clocks` have passed or an assertion failed.
+        fn run(self: Pin<&mut CardSim>, clocks: u64);
+        /// Runs until the watched word fits, an assertion failed, or `bound` clocks have passed; true when it fits.
+        fn run_until(
+            self: Pin<&mut CardSim>,
+            address: u64,
+            mask: u64,
+            value: u64,
+            equal: bool,
+            bound: u64,
+        ) -> bool;
+        /// Arms a fault; kinds are numbered in `inject.h`.
+        fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
+        /// Changes latencies and stall pattern from the next clock on.
+        fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
+
+        fn counters(self: &CardSim) -> Counters;
+        /// The first violations of the bus rules, one a line; empty when there is none.
+        fn violations(self: &CardSim) -> String;
+        /// True once an assertion of the RTL has failed.
+        fn failed(self: &CardSim) -> bool;
+        /// Clock of the first failed assertion.
+        fn failure_clock(self: &CardSim) -> u64;
+        /// Text of the first failed assertions.
+        fn failure(self: &CardSim) -> String;
+    }
+}

@@ -1,0 +1,80 @@
+//! Faults that a test can make the bus show.
+
+/// One fault of the bus. Bursts are counted from 0, from the call of [`crate::Sim::inject`] on: `nth: 0` is the next
+/// one that the card issues. Injections of one kind queue up; each happens once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inject {
+    /// Every beat of the read burst carries SLVERR.
+    ReadError {
+        /// Which burst.
+        nth: u32,
+    },
+    /// The read burst is never answered.
+    ReadLost {
+        /// Which burst.
+        nth: u32,
+    },
+    /// The read burst ends one beat early.
+    ReadShort {
+        /// Which burst.
+        nth: u32,
+    },
+    /// The read burst has one beat too many.
+    ReadLong {
+        /// Which burst.
+        nth: u32,
+    },
+    /// One bit of the data of the read burst is inverted on its way (not in memory).
+    ReadCorrupt {
+        /// Which burst.
+        nth: u32,
+        /// Bit of the burst's data, 0 to 4095; bursts too short for it stay untouched.
+        bit: u32,
+    },
+    /// A data beat that nobody asked for arrives now.
+    ReadSpurious {
+        /// Its read id, 0 to 31.
+        id: u8,
+    },
+    /// The write burst is answered with SLVERR; its data is not stored.
+    WriteError {
+        /// Which burst.
+        nth: u32,
+    },
+    /// The write burst is stored and never answered.
+    WriteLost {
+        /// Which burst.
+        nth: u32,
+    },
+    /// A write response that nobody waits for arrives now.
+    WriteSpurious {
+        /// Its write id, 0 to 31.
+        id: u8,
+    },
+    /// Read requests are never accepted any more.
+    ReadRequestsHang,
+    /// Write requests and write data are never accepted any more.
+    WriteRequestsHang,
+    /// Ends [`Inject::ReadRequestsHang`] and [`Inject::WriteRequestsHang`].
+    Unhang,
+}
+
+impl Inject {
+    /// (kind, ordinal or id, bit) as the C++ side counts them; `cpp/inject.h` holds the same list.
+    pub(crate) fn code(self) -> (u8, u32, u32) {
+        match self {
+            Self::ReadError { nth } => (0, nth, 0),
+            Self::ReadLost { nth } => (1, nth, 0),
+            Self::ReadShort { nth } => (2, nth, 0),
+            Self::ReadLong { nth } => (3, nth, 0),
+            Self::ReadCorrupt { nth, bit } => (4, nth, bit),
+            Self::ReadSpurious { id } => (5, u32::from(id), 0),
+            Self::WriteError { nth } => (6, nth, 0),
+            Self::WriteLost { nth } => (7, nth, 0),
+            Self::WriteSpurious { id } => (8, u32::from(id), 0),
+            Self::ReadRequestsHang => (9, 0, 0),
+            Self::WriteRequestsHang => (10, 0, 0),
+            Self::Unhang => (11, 0, 0),
+        }
+    }
+}

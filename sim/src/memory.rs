@@ -1,0 +1,211 @@
+//! Host memory that the card reaches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::{MmapMut, MmapRaw};
+
+use crate::SimError;
+
+const WORD: usize = size_of::<u64>();
+
+/// Anonymous pages, shared by the handles of Rust and by the bus model.
+#[derive(Debug)]
+struct Pages {
+    map: MmapRaw,
+    len: usize,
+}
+
+/// A page-aligned, zeroed buffer that stands at one device address. Clones are handles to the same memory.
+///
+/// All access is through relaxed atomic words, here and in the bus model, so that handles may be used from any thread.
+/// The memory lives until the last handle is gone and the [`crate::Sim`] that mapped it has dropped or unmapped it.
+#[derive(Debug, Clone)]
+pub struct DmaRegion {
+    pages: Arc<Pages>,
+    address: u64,
+}
+
+impl DmaRegion {
+    /// Allocates `len` bytes, at least one, that will stand at `address`.
+    pub(crate) fn allocate(address: u64, len: usize) -> Result<Self, SimError> {
+        let failed = |source| SimError::Allocate { len, source };
+        if len == 0 {
+            return Err(failed(std::io::ErrorKind::InvalidInput.into()));
+        }
+        let whole = len.checked_next_multiple_of(4096).ok_or_else(|| failed(std::io::ErrorKind::OutOfMemory.into()))?;
+        let map = MmapMut::map_anon(whole).map_err(failed)?;
+        Ok(Self { pages: Arc::new(Pages { map: map.into(), len }), address })
+    }
+
+    /// The address by which the card reaches the first byte; a multiple of 4096.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes asked for. (Memory up to the end of the last page exists and the card reaches it too.)
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pages.len
+    }
+
+    /// Never true: there are no empty regions.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pages.len == 0
+    }
+
+    /// Start and size in bytes (whole pages) of the memory, for the bus model.
+    pub(crate) fn raw(&self) -> (*mut u8, usize) {
+        (self.pages.map.as_mut_ptr(), self.pages.map.len())
+    }
+
+    /// Copies the bytes from `offset` on into `into`.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`].
+    pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), SimError> {
+        self.check(offset, into.len())?;
+        let mut at = offset;
+        let mut rest = into;
+        while !rest.is_empty() {
+            let skip = at % WORD;
+            let bytes = self.word(at)?.load(Ordering::Acquire).to_le_bytes();
+            let part = bytes.get(skip..).unwrap_or_default();
+            let n = part.len().min(rest.len());
+            let (now, later) = rest.split_at_mut(n);
+            now.copy_from_slice(part.get(..n).unwrap_or_default());
+            rest = later;
+            at += n;
+        }
+        Ok(())
+    }
+
+    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`]; nothing is written then.
+    pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
+        self.check(offset, from.len())?;
+        let mut at = offset;
+        let mut rest = from;
+        while !rest.is_empty() {
+            let skip = at % WORD;
+            let n = (WORD - skip).min(rest.len());
+            let (now, later) = rest.split_at(n);
+            let merge = |old: u64| {
+                let mut bytes = old.to_le_bytes();
+                for (to, from) in bytes.iter_mut().skip(skip).zip(now) {
+                    *to = *from;
+                }
+                Some(u64::from_le_bytes(bytes))
+            };
+            let word = self.word(at)?;
+            if n == WORD {
+                word.store(merge(0).unwrap_or_default(), Ordering::Release);
+            } else {
+                // Always `Some`, hence always `Ok`.
+                let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, merge);
+            }
+            rest = later;
+            at += n;
+        }
+        Ok(())
+    }
+
+    /// Sets `len` bytes from `offset` on to zero.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`].
+    pub fn zero(&self, offset: usize, len: usize) -> Result<(), SimError> {
+        self.check(offset, len)?;
+        let mut at = offset;
+        let end = offset + len;
+        while at < end {
+            let n = (WORD - at % WORD).min(end - at);
+            self.write(at, [0; WORD].get(..n).unwrap_or_default())?;
+            at += n;
+        }
+        Ok(())
+    }
+
+    /// The byte at `offset`.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`].
+    pub fn read_u8(&self, offset: usize) -> Result<u8, SimError> {
+        let mut byte = [0];
+        self.read(offset, &mut byte)?;
+        Ok(u8::from_le_bytes(byte))
+    }
+
+    /// The little-endian 16-bit value at `offset`.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`].
+    pub fn read_u16(&self, offset: usize) -> Result<u16, SimError> {
+        let mut bytes = [0; 2];
+        self.read(offset, &mut bytes)?;
+        Ok(u16::from_le_bytes(bytes))
+    }
+
+    /// The little-endian 32-bit value at `offset`.
+    ///
+    /// # Errors
+    /// [`SimError::OutsideRegion`].
+    pub fn read_u32(&self, offset: usize) -> Result<u32, SimError> {
+        let mut bytes = [0; 4];
+        self.read(offset, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    pub(crate) fn check(&self, offset: usize, len: usize) -> Result<(), SimError> {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.pages.len => Ok(()),
+            _ => Err(SimError::OutsideRegion { offset, len, size: self.pages.len }),
+        }
+    }
+
+    /// The aligned word that holds byte `at`.
+    fn word(&self, at: usize) -> Result<&AtomicU64, SimError> {
+        let (start, size) = self.raw();
+        // SAFETY: the mapping is page aligned, `size` bytes long (whole pages), zero-initialised, and lives as long as
+        // `self`. Nobody makes plain references to it: this module and the bus model use atomic accesses only.
+        let words = unsafe { std::slice::from_raw_parts(start.cast::<AtomicU64>(), size / WORD) };
+        words.get(at / WORD).ok_or(SimError::OutsideRegion { offset: at, len: 1, size: self.pages.len })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unaligned_bytes_come_back_and_neighbours_stay() {
+        let region = DmaRegion::allocate(0x1000, 4097).unwrap();
+        region.write(0, &[0xff; 40]).unwrap();
+        let bytes: Vec<u8> = (1..=21).collect();
+        region.write(3, &bytes).unwrap();
+        let mut back = [0; 40];
+        region.read(0, &mut back).unwrap();
+        assert_eq!(back[..3], [0xff; 3]);
+        assert_eq!(back[3..24], bytes);
+        assert_eq!(back[24..], [0xff; 16]);
+        region.zero(5, 9).unwrap();
+        region.read(0, &mut back).unwrap();
+        assert_eq!(back[3..5], [1, 2]);
+        assert_eq!(back[5..14], [0; 9]);
+        assert_eq!(back[14], 12);
+        assert_eq!(region.read_u16(14).unwrap(), 12 | 13 << 8);
+    }
+
+    #[test]
+    fn access_outside_is_refused() {
+        let region = DmaRegion::allocate(0x1000, 100).unwrap();
+        assert!(matches!(region.write(97, &[0; 4]), Err(SimError::OutsideRegion { offset: 97, len: 4, size: 100 })));
+        assert!(region.read(usize::MAX, &mut [0; 2]).is_err());
+        assert!(region.zero(0, 101).is_err());
+        assert!(DmaRegion::allocate(0x1000, 0).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! The simulated card.
+
+use std::pin::Pin;
+
+use cxx::UniquePtr;
+
+use crate::ffi::bridge::{self, CardSim};
+use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, Watch};
+
+/// Clocks within which a register access must be answered.
+const REGISTER_BOUND: u64 = 10_000;
+/// Bytes of the register window.
+const REGISTER_WINDOW: u32 = 1 << 20;
+/// Device address of the first region: above 4 GiB, so that address bits over 32 are used in every test.
+const FIRST_ADDRESS: u64 = 0x27_0000_0000;
+/// Unmapped bytes after each region, so that the card cannot run from one into the next unnoticed.
+const GUARD: u64 = 0x1_0000;
+
+/// A simulated card with the host memory that it reaches.
+pub struct Sim {
+    // Declared, hence dropped, before the regions that it points into.
+    card: UniquePtr<CardSim>,
+    regions: Vec<DmaRegion>,
+    next_address: u64,
+}
+
+// SAFETY: the model and the harness keep no reference to the thread that made them: each entry point of `CardSim` sets
+// the thread's simulation context and message sink before it evaluates the model. `&Sim` gives out counters only.
+unsafe impl Send for Sim {}
+
+impl std::fmt::Debug for Sim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sim").field("regions", &self.regions.len()).field("stats", &self.stats()).finish()
+    }
+}
+
+/// The stall pattern as the C++ side counts it: (pattern, seed).
+fn stall_code(stall: Stall) -> (u8, u64) {
+    match stall {
+        Stall::None => (0, 0),
+        Stall::EveryFourth => (1, 0),
+        Stall::Random(seed) => (2, seed),
+    }
+}
+
+fn check_latency(clocks: u32) -> Result<(), SimError> {
+    if clocks > MAX_LATENCY { Err(SimError::Latency(clocks)) } else { Ok(()) }
+}
+
+impl Sim {
+    /// A card after its reset, with no memory mapped.
+    ///
+    /// # Errors
+    /// [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
+    pub fn new(config: SimConfig) -> Result<Self, SimError> {
+        check_latency(config.read_latency)?;
+        check_latency(config.write_latency)?;
+        if config.trace.is_some() && !cfg!(feature = "trace") {
+            return Err(SimError::TraceUnavailable);
+        }
+        let trace = match &config.trace {
+            Some(path) => path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?,
+            None => "",
+        };
+        let (stall, seed) = stall_code(config.stall);
+        let card = bridge::new_card_sim(config.read_latency, config.write_latency, stall, seed, trace);
+        let sim = Self { card, regions: Vec::new(), next_address: FIRST_ADDRESS };
+        if !sim.card.trace_ok() {
+            return Err(SimError::Trace(config.trace.unwrap_or_default()));
+        }
+        sim.healthy()?;
+        Ok(sim)
+    }
+
+    fn pin(&mut self) -> Pin<&mut CardSim> {
+        self.card.pin_mut()
+    }
+
+    /// An error when an assertion has failed at any time before.
+    fn healthy(&self) -> Result<(), SimError> {
+        if self.card.failed() {
+            Err(SimError::Assertion { clock: self.card.failure_clock(), message: self.card.failure() })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Allocates `len` zeroed bytes that the card reaches at the region's address.
+    ///
+    /// # Errors
+    /// [`SimError::Allocate`], [`SimError::Assertion`].
+    pub fn map(&mut self, len: usize) -> Result<DmaRegion, SimError> {
+        self.healthy()?;
+        let region = DmaRegion::allocate(self.next_address, len)?;
+        let (memory, size) = region.raw();
+        self.next_address += size as u64 + GUARD;
+        // SAFETY: `memory` is a page-aligned mapping of `size` bytes; `self.regions` keeps it alive until `unmap`, and
+        // `self.card` is dropped before `self.regions`.
+        unsafe { self.pin().map(region.address(), memory, size) };
+        self.regions.push(region.clone());
+        Ok(region)
+    }
+
+    /// Takes the region away from the card: from now on its accesses there are answered with SLVERR and counted.
+    /// The caller quiesces the card first.
+    ///
+    /// # Errors
+    /// [`SimError::NotMapped`], [`SimError::Assertion`].
+    pub fn unmap(&mut self, region: &DmaRegion) -> Result<(), SimError> {
+        self.healthy()?;
+        let address = region.address();
+        if !self.pin().unmap(address) {
+            return Err(SimError::NotMapped(address));
+        }
+        self.regions.retain(|kept| kept.address() != address);
+        Ok(())
+    }
+
+    /// Reads the register at byte address `address`; takes a few clocks.
+    ///
+    /// # Errors
+    /// [`SimError::RegisterAddress`], [`SimError::RegisterTimeout`], [`SimError::RegisterResponse`],
+    /// [`SimError::Assertion`].
+    pub fn read32(&mut self, address: u32) -> Result<u32, SimError> {
+        self.register("read", address, |card| card.read32(address, REGISTER_BOUND))
+    }
+
+    /// Writes the register at byte address `address`; takes a few clocks.
+    ///
+    /// # Errors
+    /// As [`Sim::read32`].
+    pub fn write32(&mut self, address: u32, value: u32) -> Result<(), SimError> {
+        self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
+    }
+
+    fn register(
+        &mut self,
+        access: &'static str,
+        address: u32,
+        go: impl FnOnce(Pin<&mut CardSim>) -> bridge::RegisterResult,
+    ) -> Result<u32, SimError> {
+        self.healthy()?;
+        if !address.is_multiple_of(4) || address >= REGISTER_WINDOW {
+            return Err(SimError::RegisterAddress(address));
+        }
+        let result = go(self.pin());
+        self.healthy()?;
+        match result {
+            bridge::RegisterResult { answered: false, .. } => {
+                Err(SimError::RegisterTimeout { access, address, clocks: REGISTER_BOUND })
+            }
+            bridge::RegisterResult { response: 0, value, .. } => Ok(value),
+            bridge::RegisterResult { response, .. } => Err(SimError::RegisterResponse { access, address, response }),
+        }
+    }
+
+    /// Lets `clocks` clocks pass.
+    ///
+    /// # Errors
+    /// [`SimError::Assertion`].
+    pub fn run(&mut self, clocks: u64) -> Result<(), SimError> {
+        self.healthy()?;
+        self.pin().run(clocks);
+        self.healthy()
+    }
+
+    /// Lets clocks pass until the watched value fits, at most `bound` of them. True when it fits (which it may do at
+    /// once, without a clock), false when the bound was reached first.
+    ///
+    /// # Errors
+    /// [`SimError::NotMapped`], [`SimError::Assertion`].
+    pub fn run_until(&mut self, watch: &Watch, bound: u64) -> Result<bool, SimError> {
+        self.healthy()?;
+        let Watch { address, mask, value, equal } = *watch;
+        if !self.card.is_mapped(address) {
+            return Err(SimError::NotMapped(address));
+        }
+        let fits = self.pin().run_until(address, mask, value, equal, bound);
+        self.healthy()?;
+        Ok(fits)
+    }
+
+    /// Arms one fault of the bus.
+    ///
+    /// # Errors
+    /// [`SimError::Inject`] for an id over 31 or a bit over 4095, [`SimError::Assertion`].
+    pub fn inject(&mut self, fault: Inject) -> Result<(), SimError> {
+        self.healthy()?;
+        match fault {
+            Inject::ReadSpurious { id } | Inject::WriteSpurious { id } if id > 31 => {
+                return Err(SimError::Inject("ids are 0 to 31"));
+            }
+            Inject::ReadCorrupt { bit, .. } if bit > 4095 => return Err(SimError::Inject("bits are 0 to 4095")),
+            _ => {}
+        }
+        let (kind, nth, bit) = fault.code();
+        self.pin().inject(kind, nth, bit);
+        Ok(())
+    }
+
+    /// Changes latencies and stall pattern from the next clock on; requests in flight keep the latency they had.
+    ///
+    /// # Errors
+    /// [`SimError::Latency`], [`SimError::Assertion`].
+    pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: Stall) -> Result<(), SimError> {
+        self.healthy()?;
+        check_latency(read_latency)?;
+        check_latency(write_latency)?;
+        let (pattern, seed) = stall_code(stall);
+        self.pin().set_bus(read_latency, write_latency, pattern, seed);
+        Ok(())
+    }
+
+    /// Counters since the simulation began.
+    #[must_use]
+    pub fn stats(&self) -> SimStats {
+        let c = self.card.counters();
+        SimStats {
+            clocks: c.clocks,
+            read_bursts: c.read_bursts,
+            read_beats: c.read_beats,
+            write_bursts: c.write_bursts,
+            write_beats: c.write_beats,
+            bus_busy_clocks: c.bus_busy_clocks,
+            out_of_range: c.out_of_range,
+            violations: c.violations,
+            reads_in_flight_max: c.reads_in_flight_max,
+        }
+    }
+
+    /// The first violations of the bus rules by the card, one a line; `None` when [`SimStats::violations`] is 0.
+    #[must_use]
+    pub fn violations(&self) -> Option<String> {
+        let text = self.card.violations();
+        (!text.is_empty()).then_some(text)
+    }
+}

@@ -1,0 +1,24 @@
+//! What the bus did.
+
+/// Counters since the simulation began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SimStats {
+    /// Clocks, from the first one after reset.
+    pub clocks: u64,
+    /// Read bursts accepted.
+    pub read_bursts: u64,
+    /// Read data beats (64 bytes each) moved.
+    pub read_beats: u64,
+    /// Write bursts accepted.
+    pub write_bursts: u64,
+    /// Write data beats (64 bytes each) moved.
+    pub write_beats: u64,
+    /// Clocks in which at least one data beat moved, either way.
+    pub bus_busy_clocks: u64,
+    /// Bursts outside every mapped region (answered with SLVERR).
+    pub out_of_range: u64,
+    /// Violations of the bus rules by the card; anything but 0 is a defect of the RTL.
+    pub violations: u64,
+    /// Most read bursts ever in flight at once.
+    pub reads_in_flight_max: u64,
+}
