@@ -53,14 +53,7 @@ pub(crate) mod bridge {
         /// Runs until `clocks` have passed or an assertion failed.
         fn run(self: Pin<&mut CardSim>, clocks: u64);
         /// Runs until the watched word fits, an assertion failed, or `bound` clocks have passed; true when it fits.
-        fn run_until(
-            self: Pin<&mut CardSim>,
-            address: u64,
-            mask: u64,
-            value: u64,
-            equal: bool,
-            bound: u64,
-        ) -> bool;
+        fn run_until(self: Pin<&mut CardSim>, address: u64, mask: u64, value: u64, equal: bool, bound: u64) -> bool;
         /// Arms a fault; kinds are numbered in `inject.h`.
         fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
         /// Changes latencies and stall pattern from the next clock on.
