@@ -1,16 +1,103 @@
-//! Generated files: the layout in three languages, the register block, its Rust accessors and docs.
+//! Generated files: the layout in three languages; the register block, its Rust accessors and its docs.
+//!
+//! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::layout;
-use anyhow::Result;
+use crate::tool::{self, python_tool, say};
+use crate::{layout, setup};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-pub(crate) fn run(_check: bool) -> Result<()> {
-    let l = layout::parse(
-        &std::fs::read_to_string("rtl/layout/layout.toml")?,
-        &std::fs::read_to_string("rtl/layout/card.rdl")?,
-    )?;
-    std::fs::write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&l))?;
-    std::fs::write("host/core/src/wire/layout.rs", layout::rust(&l))?;
-    std::fs::write("docs/wire-formats.md", layout::markdown(&l))?;
-    std::process::Command::new("rustfmt").args(["--edition", "2024", "host/core/src/wire/layout.rs"]).status()?;
+const LAYOUT: &str = "rtl/layout/layout.toml";
+const REGISTERS: &str = "rtl/layout/card.rdl";
+/// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
+const WHOLLY_GENERATED: [&str; 3] = ["rtl/layout/gen", "rtl/csr/gen", "host/card/src/regs"];
+
+/// Makes the generated files, or with `check` compares them with the tree.
+pub(crate) fn run(check: bool) -> Result<()> {
+    setup::tools()?;
+    say(if check { "comparing generated files with their sources" } else { "generating from rtl/layout" });
+    let scratch = PathBuf::from("target/xtask/gen");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    make(&scratch)?;
+    let made = files(&scratch)?;
+    let mut stale: Vec<PathBuf> = Vec::new();
+    for (path, text) in &made {
+        if fs::read(path).ok().as_ref() != Some(text) {
+            stale.push(path.clone());
+            if !check {
+                fs::create_dir_all(path.parent().context("a generated file has a folder")?)?;
+                fs::write(path, text)?;
+            }
+        }
+    }
+    for folder in WHOLLY_GENERATED.iter().filter(|f| Path::new(f).exists()) {
+        for path in files(Path::new(folder))?.into_keys() {
+            let path = Path::new(folder).join(path);
+            if !made.contains_key(&path) {
+                stale.push(path.clone());
+                if !check {
+                    fs::remove_file(&path)?;
+                }
+            }
+        }
+    }
+    if check && !stale.is_empty() {
+        let list: Vec<_> = stale.iter().map(|p| format!("  {}", p.display())).collect();
+        bail!("these files are not what their sources give; run `cargo xtask gen`:\n{}", list.join("\n"));
+    }
+    eprintln!("    {} generated files, {} {}", made.len(), stale.len(), if check { "stale" } else { "changed" });
     Ok(())
+}
+
+/// Makes every generated file below `scratch`, at its path in the tree.
+fn make(scratch: &Path) -> Result<()> {
+    let registers = fs::read_to_string(REGISTERS).context(REGISTERS)?;
+    let source = layout::parse(&fs::read_to_string(LAYOUT).context(LAYOUT)?, &registers)?;
+    let write = |path: &str, text: String| -> Result<()> {
+        let path = scratch.join(path);
+        fs::create_dir_all(path.parent().context("a generated file has a folder")?)?;
+        Ok(fs::write(path, text)?)
+    };
+    write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&source))?;
+    write("host/core/src/wire/layout.rs", layout::rust(&source))?;
+    write("docs/wire-formats.md", layout::markdown(&source))?;
+
+    let peakrdl = |exporter: &str, out: &str, flags: &[&str]| -> Result<()> {
+        let out = scratch.join(out);
+        fs::create_dir_all(out.parent().context("a generated file has a folder")?)?;
+        tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
+        Ok(())
+    };
+    peakrdl("regblock", "rtl/csr/gen", &["--cpuif", "axi4-lite-flat", "--default-reset", "rst"])?;
+    peakrdl("rust", "host/card/src/regs", &["--force"])?;
+    peakrdl("markdown", "docs/registers.md", &[])?;
+
+    let rust: Vec<_> = files(scratch)?
+        .into_keys()
+        .filter(|p| p.extension().is_some_and(|e| e == "rs"))
+        .map(|p| scratch.join(p))
+        .collect();
+    tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// Every file below `folder`, by its path relative to it.
+fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).with_context(|| dir.display().to_string())? {
+            let path = entry?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.insert(path.strip_prefix(folder)?.to_path_buf(), fs::read(&path)?);
+            }
+        }
+    }
+    Ok(found)
 }

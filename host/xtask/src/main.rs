@@ -1,7 +1,91 @@
-//! `cargo xtask …`: set-up, generated files, lint, formal, benchmarks, claims and CI.
+//! `cargo xtask …`: set-up, generated files, lint, tests, proofs, benchmarks, area, claims, demo and CI.
 
+mod area;
+mod bench;
+mod ci;
+mod claims;
+mod demo;
+mod formal;
 mod generate;
 mod layout;
-fn main() -> anyhow::Result<()> {
-    generate::run(false)
+mod lint;
+mod mutate;
+mod setup;
+mod tally;
+mod test;
+mod tool;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use tally::Tally;
+
+/// Tasks of the Portcullis workspace. Each sets up what it needs first.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version, max_term_width = 100)]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install the project-local tools into .venv and build the `portcullis` binary.
+    Setup,
+    /// Make the generated files from their sources.
+    Gen {
+        /// Change nothing; fail where a checked-in file differs from what its source gives.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
+    Lint,
+    /// Every test of the workspace.
+    Test {
+        /// Also the long random runs.
+        #[arg(long)]
+        long: bool,
+    },
+    /// Prove the properties under rtl/formal.
+    Formal {
+        /// Only the proofs whose name contains this.
+        filter: Option<String>,
+    },
+    /// Seed faults and see that the tests find each of them.
+    Mutate {
+        /// Every fault of tests/mutants.toml, not only those that CI seeds.
+        #[arg(long)]
+        long: bool,
+        /// Only the faults whose name contains this.
+        filter: Option<String>,
+    },
+    /// Measure, and print medians and ratios.
+    Bench,
+    /// Synthesise one lane with Yosys and write docs/area.md.
+    Area,
+    /// Check docs/claims.toml against the code and the tests.
+    Claims,
+    /// Judge a few real sentences on the simulated card.
+    Demo,
+    /// What CI runs.
+    Ci,
+}
+
+fn main() -> Result<()> {
+    // Every path below is relative to the workspace's root.
+    std::env::set_current_dir(tool::root()?)?;
+    let mut tally = Tally::default();
+    match Args::parse().task {
+        Task::Setup => return setup::run(),
+        Task::Gen { check } => return generate::run(check),
+        Task::Lint => lint::run(&mut tally)?,
+        Task::Test { long } => test::run(&mut tally, long)?,
+        Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
+        Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,
+        Task::Bench => return bench::run(),
+        Task::Area => return area::run(),
+        Task::Claims => claims::run(&mut tally)?,
+        Task::Demo => return demo::run(),
+        Task::Ci => ci::run(&mut tally)?,
+    }
+    tally.finish()
 }

@@ -1,0 +1,88 @@
+//! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
+
+use crate::setup;
+use crate::tally::Tally;
+use crate::tool::{capture, cargo, say};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claims {
+    /// Requirements that are not claimed yet.
+    open: BTreeMap<String, String>,
+    claim: BTreeMap<String, Claim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    /// The requirement.
+    text: String,
+    /// `path` or `path#symbol`.
+    code: Vec<String>,
+    /// `binary::test`, `proof:name` or `canary:path`.
+    tests: Vec<String>,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+    setup::tools()?;
+    say("claims");
+    let claims: Claims = toml::from_str(&fs::read_to_string("docs/claims.toml")?).context("docs/claims.toml")?;
+    let tests = known_tests()?;
+    for id in claims.open.keys() {
+        ensure!(!claims.claim.contains_key(id), "`{id}` is both claimed and open");
+    }
+    for (id, claim) in &claims.claim {
+        tally.check(&format!("claim {id}"), check(claim, &tests));
+    }
+    eprintln!("    {} claimed, {} open: {}", claims.claim.len(), claims.open.len(), keys(&claims.open));
+    Ok(())
+}
+
+fn keys(map: &BTreeMap<String, String>) -> String {
+    map.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
+    ensure!(!claim.text.is_empty() && !claim.code.is_empty(), "a claim states a requirement and names its code");
+    ensure!(!claim.tests.is_empty(), "nothing tests it");
+    for code in &claim.code {
+        let (path, symbol) = code.split_once('#').unwrap_or((code, ""));
+        let text = fs::read_to_string(path).with_context(|| format!("`{path}`"))?;
+        ensure!(text.contains(symbol), "`{path}` does not hold `{symbol}`");
+    }
+    for test in &claim.tests {
+        match test.split_once(':') {
+            Some(("proof", name)) if !name.starts_with(':') => {
+                ensure!(fs::exists(format!("rtl/formal/{name}.sby"))?, "no proof `{name}`");
+            }
+            _ => ensure!(tests.contains(test), "no test `{test}`"),
+        }
+    }
+    Ok(())
+}
+
+/// Every test of the workspace as `binary::name`, where the binary is the test file or the crate.
+fn known_tests() -> Result<BTreeSet<String>> {
+    let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
+    let mut found = BTreeSet::new();
+    for line in messages.lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let Some(program) = message["executable"].as_str().filter(|_| message["profile"]["test"] == true) else {
+            continue;
+        };
+        let target = message["target"]["name"].as_str().context("a test binary has a name")?.replace('-', "_");
+        for entry in capture(std::process::Command::new(program).args(["--list", "--format", "terse"]))?.lines() {
+            if let Some(name) = entry.strip_suffix(": test") {
+                found.insert(format!("{target}::{name}"));
+            }
+        }
+    }
+    if found.is_empty() {
+        bail!("the workspace lists no tests");
+    }
+    Ok(found)
+}

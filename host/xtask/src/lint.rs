@@ -1,0 +1,101 @@
+//! Style: format, clippy, Verilator lint, the build without the simulated card, licences.
+
+use crate::tally::Tally;
+use crate::tool::{self, capture, cargo, say};
+use crate::{generate, setup};
+use anyhow::{Context, Result, ensure};
+
+/// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
+const LICENCES: [&str; 12] = [
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+    setup::tools()?;
+    tally.check("generated files", generate::run(true));
+    say("rustfmt");
+    tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
+    say("verilator --lint-only");
+    tally.check("verilator lint", rtl());
+    say("licences of dependencies");
+    tally.check("licences", licences());
+    say("clippy");
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    tally.check("clippy", tool::run(cargo().args(clippy)));
+    say("the build without the simulated card");
+    let bare = ["check", "--locked", "--package", "portcullis", "--no-default-features"];
+    tally.check("no-default-features", tool::run(cargo().args(bare)));
+    Ok(())
+}
+
+/// Lints the card with assertions on; waivers stand in rtl/lint.vlt.
+fn rtl() -> Result<()> {
+    tool::run(tool::verilator()?.args([
+        "--lint-only",
+        "-Wall",
+        "--assert",
+        "--no-timing",
+        "--top-module",
+        "portcullis_top",
+        "rtl/lint.vlt",
+        "-f",
+        "rtl/portcullis.f",
+    ]))
+}
+
+/// Checks the licence of every crate in the lock file.
+fn licences() -> Result<()> {
+    let metadata = capture(cargo().args(["metadata", "--locked", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
+    let mut bad = Vec::new();
+    for package in packages {
+        let licence = package["license"].as_str().unwrap_or("none stated");
+        if !permitted(licence) {
+            bad.push(format!("{} {}: {licence}", package["name"], package["version"]));
+        }
+    }
+    ensure!(bad.is_empty(), "not permissive:\n  {}", bad.join("\n  "));
+    eprintln!("    {} crates", packages.len());
+    Ok(())
+}
+
+/// Evaluates an SPDX expression: `OR` needs one side, `AND` both; `/` is the old spelling of `OR`.
+fn permitted(expression: &str) -> bool {
+    let expression = expression.replace('/', " OR ");
+    let flat: String = expression.chars().filter(|c| !"()".contains(*c)).collect();
+    if expression.contains('(') {
+        // `(A OR B) AND C`: with parentheses every alternative must be permitted, which is stricter than SPDX and enough here.
+        let names = flat.split(" AND ").flat_map(|p| p.split(" OR "));
+        return names.map(str::trim).all(|l| LICENCES.contains(&l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
+    }
+    flat.split(" OR ").any(|side| side.split(" AND ").all(|l| LICENCES.contains(&l.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permitted;
+
+    #[test]
+    fn licence_expressions() {
+        for good in
+            ["MIT", "MIT OR Apache-2.0", "GPL-3.0 OR MIT", "Unlicense/MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]
+        {
+            assert!(permitted(good), "{good}");
+        }
+        for bad in ["GPL-3.0", "MIT AND GPL-3.0", "none stated", "(GPL-3.0 OR MIT) AND Unicode-3.0"] {
+            assert!(!permitted(bad), "{bad}");
+        }
+    }
+}

