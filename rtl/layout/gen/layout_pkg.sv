@@ -12,7 +12,7 @@ package layout_pkg;
   localparam int unsigned ImageMagic = 1229800272;  // `PCMI` in memory: a table image.
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h02b2e80b36198730659cc98da512bff3d6c8e136655441921c821daed3c590c2;
+    256'h7cc5aa9809a7fdc8c6baed3c2b715756001643a5cbc1ab968e3d9fc6ea60f5d0;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -215,7 +215,7 @@ package layout_pkg;
     logic [15:0] reserved_10;  // 10
     logic [7:0] temporal;  // 9
     logic [7:0] flags;  // 8
-    logic [31:0] sequence;  // 4
+    logic [31:0] sequence_;  // 4
     logic [15:0] slot;  // 2
     logic [7:0] opcode;  // 1
     logic [7:0] version;  // 0
@@ -267,7 +267,7 @@ package layout_pkg;
     logic [223:0] reserved_32;  // 32
     logic [63:0] log_index;  // 24
     logic [31:0] epoch;  // 20
-    logic [31:0] sequence;  // 16
+    logic [31:0] sequence_;  // 16
     logic [15:0] reserved_14;  // 14
     logic [15:0] slot;  // 12
     logic [15:0] entropy_row;  // 10

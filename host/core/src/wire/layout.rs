@@ -25,8 +25,8 @@ pub const BANK_STRIDE: usize = 256;
 pub const IMAGE_MAGIC: u32 = 1229800272;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    194, 144, 197, 211, 174, 29, 130, 28, 146, 65, 84, 101, 54, 225, 200, 214, 243, 191, 18, 165, 141, 201, 156, 101,
-    48, 135, 25, 54, 11, 232, 178, 2,
+    208, 245, 96, 234, 198, 159, 61, 142, 150, 171, 193, 203, 165, 67, 22, 0, 86, 87, 113, 43, 60, 237, 186, 198, 200,
+    253, 167, 9, 152, 170, 197, 124,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1284,7 +1284,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Completion {
-    /// Offset 0. Submission index that this answers.
+    /// Offset 0. Submission that this answers: entries submitted before it, modulo 2^16.
     pub ring_index: U16,
     /// Offset 2. Bit 0: 1 on the first lap of the ring, then alternating.
     pub phase: u8,
