@@ -6,6 +6,12 @@
 use super::{Layout, Type, camel};
 use std::fmt::Write as _;
 
+/// A field's name as a SystemVerilog identifier: the names that are keywords there get an underscore.
+fn member(name: &str) -> String {
+    let keyword = matches!(name, "sequence" | "property" | "rand" | "type" | "event" | "class" | "context");
+    if keyword { format!("{name}_") } else { name.to_owned() }
+}
+
 /// The text of `layout_pkg.sv`.
 pub(crate) fn systemverilog(layout: &Layout) -> String {
     let mut out = String::from(
@@ -66,7 +72,7 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
                     }
                 }
             };
-            let _ = writeln!(out, "    {ty} {};  // {}", f.name, f.at);
+            let _ = writeln!(out, "    {ty} {};  // {}", member(&f.name), f.at);
         }
         let _ = writeln!(out, "  }} {}_t;\n", s.name);
     }

@@ -1,0 +1,308 @@
+// The rules of the gate, each written once: when a row matches, what a bank answers, how the four stages resolve, and
+// which entries are refused. The RTL and the proofs use these functions.
+//
+// Every function is pure and total: a code that no enumeration names leads to the refusing side.
+package gate_pkg;
+  import layout_pkg::*;
+
+  // ---- rows -------------------------------------------------------------------------------------------------------
+
+  // What the policy declares, from the image header.
+  typedef struct packed {
+    logic [127:0] classes;
+    logic [31:0] register;
+    logic [31:0] audience;
+    logic [31:0] domain;
+    logic [31:0] temporal;
+    logic [7:0] quantities;
+  } declared_t;
+
+  function automatic declared_t declared_of(image_header_t header);
+    return '{
+        classes: header.classes,
+        register: header.register,
+        audience: header.audience,
+        domain: header.domain,
+        temporal: header.temporal,
+        quantities: header.quantities
+    };
+  endfunction
+
+  // Is `value` one of the allowed values? 32 and above never are.
+  function automatic logic allowed(logic [31:0] mask, logic [7:0] value);
+    return value[7:5] == 3'd0 && mask[value[4:0]];
+  endfunction
+
+  // Set conditions: every one of `all`, at least one of `any` (0 is no condition), none of `none`.
+  function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any, logic [127:0] none);
+    return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;
+  endfunction
+
+  // Inclusive ranges, {high, low}.
+  function automatic logic in_range8(logic [1:0][7:0] range, logic [7:0] value);
+    return range[0] <= value && value <= range[1];
+  endfunction
+  function automatic logic in_range16(logic [1:0][15:0] range, logic [15:0] value);
+    return range[0] <= value && value <= range[1];
+  endfunction
+  function automatic logic in_range_signed(logic [31:0] low, logic [31:0] high, logic [31:0] value);
+    return signed'(low) <= signed'(value) && signed'(value) <= signed'(high);
+  endfunction
+
+  // Every condition of a row, one bit each; the row matches when all hold. Apart from `row_matches` so that the
+  // bank can register the bits between comparing and joining.
+  typedef struct packed {
+    logic kind;                // Not empty and not an unknown kind.
+    logic [7:0] enumerations;  // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
+    logic [2:0] sets;          // Fields touched, established, classes.
+    logic [2:0] counters;      // Correction, alternatives, depth.
+    logic [7:0] scalars;       // In the row's order.
+    logic [3:0] quantities;
+    logic bits;
+  } conditions_t;
+
+  function automatic conditions_t row_conditions(row_t row, descriptor_t d);
+    conditions_t c;
+    logic [5:0] bits;
+    c.kind = row.kind == RowKindPermit || row.kind == RowKindForbidReject || row.kind == RowKindForbidDecompose;
+    c.enumerations = {
+      allowed(row.register, d.register),
+      allowed(row.audience, d.audience),
+      allowed(row.domain, d.domain),
+      allowed(row.temporal, d.temporal),
+      allowed(32'(row.small_enums[SmallEnumsAnchorBit+:SmallEnumsAnchorWidth]), d.anchor),
+      allowed(32'(row.small_enums[SmallEnumsEpistemicBit+:SmallEnumsEpistemicWidth]), d.epistemic),
+      allowed(32'(row.small_enums[SmallEnumsGranularityBit+:SmallEnumsGranularityWidth]), d.granularity),
+      allowed(32'(row.small_enums[SmallEnumsCategoryBit+:SmallEnumsCategoryWidth]), d.category)
+    };
+    c.sets = {
+      (row.touched_all & ~d.fields_touched) == '0
+        && (row.touched_any == '0 || (row.touched_any & d.fields_touched) != '0)
+        && (row.touched_none & d.fields_touched) == '0,
+      set_holds(d.established, row.established_all, row.established_any, row.established_none),
+      set_holds(d.classes, row.classes_all, row.classes_any, row.classes_none)
+    };
+    c.counters = {
+      in_range8(row.correction, d.correction),
+      in_range8(row.alternatives, d.alternatives),
+      in_range8(row.depth, d.depth)
+    };
+    c.scalars = {
+      in_range16(row.scalars[15:14], d.length),
+      in_range16(row.scalars[13:12], d.trust_slope),
+      in_range16(row.scalars[11:10], d.register_divergence),
+      in_range16(row.scalars[9:8], d.certainty_divergence),
+      in_range16(row.scalars[7:6], d.content_deviation),
+      in_range16(row.scalars[5:4], d.certainty),
+      in_range16(row.scalars[3:2], d.uncertainty),
+      in_range16(row.scalars[1:0], d.novelty)
+    };
+    for (int unsigned i = 0; i < QuantitySlots; i++)
+      c.quantities[i] = in_range_signed(row.quantities[2*i], row.quantities[2*i+1], d.quantities[i]);
+    bits = {d.quantity_present[3:0], d.flags[FlagsUncertaintyKnownBit], d.flags[FlagsInertPrefixBit]};
+    c.bits = (({2'd0, bits} ^ row.bits_value) & row.bits_mask) == '0;
+    return c;
+  endfunction
+
+  // Does the row match the descriptor? An empty row and an unknown kind never do.
+  function automatic logic row_matches(row_t row, descriptor_t d);
+    return &row_conditions(row, d);
+  endfunction
+
+  // ---- banks ------------------------------------------------------------------------------------------------------
+
+  // What a bank has seen of a sweep: for each kind, whether a row matched and the first that did.
+  typedef struct packed {
+    logic reject, decompose, permit;
+    logic [15:0] reject_row, decompose_row, permit_row;
+  } bank_seen_t;
+
+  // Rows are folded in ascending order, so the first of a kind is the one with the lowest index.
+  function automatic bank_seen_t bank_fold(bank_seen_t seen, logic match, logic [7:0] kind, logic [15:0] row);
+    bank_seen_t next;
+    next = seen;
+    if (match) begin
+      case (kind)
+        RowKindPermit: if (!seen.permit) begin
+          next.permit = 1'b1;
+          next.permit_row = row;
+        end
+        RowKindForbidDecompose: if (!seen.decompose) begin
+          next.decompose = 1'b1;
+          next.decompose_row = row;
+        end
+        default: if (!seen.reject) begin  // Forbid-reject, and whatever else would claim to match.
+          next.reject = 1'b1;
+          next.reject_row = row;
+        end
+      endcase
+    end
+    return next;
+  endfunction
+
+  // A bank's answer, and the row that it names.
+  typedef struct packed {
+    stage_outcome_e outcome;
+    logic [15:0] row;
+  } bank_answer_t;
+
+  // Forbid-reject before forbid-decompose before permit; nothing matched is a reject without a row.
+  function automatic bank_answer_t bank_answer(bank_seen_t seen);
+    if (seen.reject) return '{outcome: StageOutcomeReject, row: seen.reject_row};
+    if (seen.decompose) return '{outcome: StageOutcomeDecompose, row: seen.decompose_row};
+    if (seen.permit) return '{outcome: StageOutcomePass, row: seen.permit_row};
+    return '{outcome: StageOutcomeReject, row: 16'(RowNone)};
+  endfunction
+
+  // ---- stages -----------------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    determination_e determination;
+    stage_e stage;
+  } verdict_t;
+
+  // The first stage that does not pass decides, in the order policy, validation, lineage, entropy. An outcome that is
+  // neither pass nor decompose rejects. A decompose at `max_depth` or below it is a reject.
+  function automatic verdict_t resolve_stages(logic [7:0] policy, logic [7:0] validation, logic [7:0] lineage,
+                                              logic [7:0] entropy, logic [7:0] depth, logic [7:0] max_depth);
+    logic [7:0] outcome;
+    verdict_t v;
+    if (policy != StageOutcomePass) begin
+      outcome = policy;
+      v.stage = StagePolicy;
+    end else if (validation != StageOutcomePass) begin
+      outcome = validation;
+      v.stage = StageValidation;
+    end else if (lineage != StageOutcomePass) begin
+      outcome = lineage;
+      v.stage = StageLineage;
+    end else if (entropy != StageOutcomePass) begin
+      outcome = entropy;
+      v.stage = StageEntropy;
+    end else begin
+      outcome = StageOutcomePass;
+      v.stage = StageNone;
+    end
+    case (outcome)
+      StageOutcomePass: v.determination = DeterminationAdmit;
+      StageOutcomeDecompose:
+        v.determination = depth >= max_depth ? DeterminationReject : DeterminationDecompose;
+      default: v.determination = DeterminationReject;
+    endcase
+    return v;
+  endfunction
+
+  // ---- entries ----------------------------------------------------------------------------------------------------
+
+  // What is wrong with an entry, in the order in which faults are reported (first member first).
+  typedef struct packed {
+    logic crc;
+    logic version;
+    logic opcode;
+    logic reserved;
+    logic enumeration;
+    logic classes;
+    logic basis_points;
+    logic quantity;
+    logic stage_code;
+    logic slot;
+    logic sequence_;
+  } entry_faults_t;
+
+  function automatic logic bad_fraction(logic [15:0] value);
+    return value > 16'(BasisPointsMax);
+  endfunction
+
+  function automatic logic bad_stage(logic [7:0] outcome, logic [7:0] reason);
+    return !(outcome == StageOutcomePass || outcome == StageOutcomeReject || outcome == StageOutcomeDecompose)
+        || (outcome == StageOutcomePass && reason != '0);
+  endfunction
+
+  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot` and `sequence_` need the
+  // CRC unit and the stream table and are left clear here.
+  function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
+    entry_faults_t f;
+    f = '0;
+    f.version = d.version != 8'(LayoutVersion);
+    case (d.opcode)
+      OpcodeGate: begin
+        f.reserved = d.reserved_10 != '0 || d.flags[7:2] != '0 || d.fields_touched[7];
+        f.enumeration = d.category > CategoryTransition || d.granularity > GranularityStep
+            || d.epistemic > EpistemicExploratory || d.anchor > AnchorAmbiguous
+            || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)
+            || !allowed(declared.audience, d.audience) || !allowed(declared.register, d.register);
+        f.classes = ((d.classes | d.established) & ~declared.classes) != '0;
+        f.basis_points = bad_fraction(d.novelty) || bad_fraction(d.uncertainty) || bad_fraction(d.certainty)
+            || bad_fraction(d.content_deviation) || bad_fraction(d.certainty_divergence)
+            || bad_fraction(d.register_divergence)
+            || (!d.flags[FlagsUncertaintyKnownBit] && d.uncertainty != 16'(BasisPointsMax));
+        f.quantity = d.quantity_present[7:4] != '0 || (d.quantity_present & ~declared.quantities) != '0;
+        for (int unsigned i = 0; i < QuantitySlots; i++)
+          if (!d.quantity_present[i] && d.quantities[i] != '0) f.quantity = 1'b1;
+        f.stage_code = bad_stage(d.validation_outcome, d.validation_reason)
+            || bad_stage(d.lineage_outcome, d.lineage_reason);
+      end
+      // Bytes 8 to 91 belong to GATE alone.
+      OpcodeBegin, OpcodeEnd, OpcodeNote: f.reserved = d[8*92-1:8*8] != '0;
+      default: f.opcode = 1'b1;
+    endcase
+    return f;
+  endfunction
+
+  // The first fault, in the order of the codes.
+  function automatic fault_e first_fault(entry_faults_t f);
+    if (f.crc) return FaultCrc;
+    if (f.version) return FaultVersion;
+    if (f.opcode) return FaultOpcode;
+    if (f.reserved) return FaultReserved;
+    if (f.enumeration) return FaultEnumeration;
+    if (f.classes) return FaultClass;
+    if (f.basis_points) return FaultBasisPoints;
+    if (f.quantity) return FaultQuantity;
+    if (f.stage_code) return FaultStageCode;
+    if (f.slot) return FaultSlot;
+    if (f.sequence_) return FaultSequence;
+    return FaultNone;
+  endfunction
+
+  // ---- streams ----------------------------------------------------------------------------------------------------
+
+  // A slot of the stream table.
+  typedef struct packed {
+    logic open;
+    logic [31:0] next;  // Sequence of the next accepted entry; meaningless while not open.
+  } stream_t;
+
+  // BEGIN wants a free slot, everything else an open one.
+  function automatic logic bad_slot(logic [7:0] opcode, logic in_table, stream_t stream);
+    return !in_table || (opcode == OpcodeBegin ? stream.open : !stream.open);
+  endfunction
+
+  // The sequence must be the slot's next (0 for BEGIN). The last sequence of all can only END the stream, so the
+  // counter never wraps.
+  function automatic logic bad_sequence(logic [7:0] opcode, logic [31:0] seq, stream_t stream);
+    if (opcode == OpcodeBegin) return seq != '0;
+    return seq != stream.next || (seq == '1 && opcode != OpcodeEnd);
+  endfunction
+
+  // The slot after an accepted entry.
+  function automatic stream_t stream_after(logic [7:0] opcode, logic [31:0] seq);
+    return '{open: opcode != OpcodeEnd, next: seq + 32'd1};
+  endfunction
+
+  // ---- table windows ----------------------------------------------------------------------------------------------
+
+  // One access to a table window, of one clock. `row` and `word` are the address; a write without every strobe set
+  // is a damaged write: it changes no word and spoils the row.
+  typedef struct packed {
+    logic valid;
+    logic write;
+    logic [9:0] row;
+    logic [5:0] word;
+    logic whole;
+    logic [31:0] data;
+  } table_access_t;
+
+  localparam int unsigned RowWords = RowBytes / 4;
+  localparam int unsigned HeaderWords = ImageHeaderBytes / 4;
+endpackage
