@@ -1,1 +1,8 @@
-//! Placeholder.
+//! Policy packages: validated Cedar in, comparator rows and a table image out, and the software evaluator of an image.
+//!
+//! The road of a rule: [`package`] reads files, [`compile`] makes rows of them, [`image`] fixes the bytes that a card
+//! loads and hashes, [`evaluate`] judges a descriptor by them, [`context`] shows the same descriptor to Cedar, so that
+//! `cedar-policy` itself can be asked whether the rows are right.
+
+pub mod evaluate;
+pub mod image;

@@ -1,0 +1,104 @@
+//! The software evaluator of an image: what the card's comparator banks decide, without allocation per descriptor.
+
+mod index;
+pub mod reference;
+mod resolve;
+
+use crate::image::Image;
+use index::Index;
+use portcullis_core::wire::{Descriptor, Row};
+
+pub use resolve::{Verdict, depth_limited, resolve};
+
+/// What one bank makes of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A permit matched and no forbid did.
+    Pass,
+    /// A forbid with outcome reject matched, or nothing did.
+    Reject,
+    /// A forbid with outcome decompose matched, and none with outcome reject.
+    Decompose,
+}
+
+/// What one bank answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BankAnswer {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The first matching row of the deciding class; `None` when no row matched (`DEFAULT-DENY`).
+    pub row: Option<u16>,
+}
+
+impl BankAnswer {
+    /// No row matched.
+    pub const DEFAULT_DENY: Self = Self { outcome: Outcome::Reject, row: None };
+
+    /// The answer, given the first matching row of each class.
+    fn of(reject: Option<u16>, decompose: Option<u16>, permit: Option<u16>) -> Self {
+        match (reject, decompose, permit) {
+            (Some(_), _, _) => Self { outcome: Outcome::Reject, row: reject },
+            (None, Some(_), _) => Self { outcome: Outcome::Decompose, row: decompose },
+            (None, None, Some(_)) => Self { outcome: Outcome::Pass, row: permit },
+            (None, None, None) => Self::DEFAULT_DENY,
+        }
+    }
+}
+
+/// What both banks answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Banks {
+    /// The policy bank, stage 1.
+    pub policy: BankAnswer,
+    /// The entropy bank, stage 4.
+    pub entropy: BankAnswer,
+}
+
+/// An image made ready for evaluation.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    policy: Index,
+    entropy: Index,
+    max_depth: u8,
+}
+
+impl Evaluator {
+    /// The evaluator of `image`.
+    #[must_use]
+    pub fn new(image: &Image) -> Self {
+        Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
+    }
+
+    /// The evaluator of rows that no image holds: empty rows never match, so a zeroed table denies everything. Rows past
+    /// the 65535th are not read, their number being the one that stands for no row.
+    #[must_use]
+    pub fn of_rows(policy: &[Row], entropy: &[Row], max_depth: u8) -> Self {
+        Self { policy: Index::new(policy), entropy: Index::new(entropy), max_depth }
+    }
+
+    /// What both banks make of `descriptor`. Only the fields that rows compare are read: the entry checks (CRC, version,
+    /// declared values) are the caller's.
+    #[must_use]
+    pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
+        let key = index::Key::of(descriptor);
+        Banks { policy: self.policy.evaluate(&key), entropy: self.entropy.evaluate(&key) }
+    }
+
+    /// The determination that `banks` and the host stages in `descriptor` make together.
+    #[must_use]
+    pub fn resolve(&self, descriptor: &Descriptor, banks: &Banks) -> Verdict {
+        resolve(descriptor, banks, self.max_depth)
+    }
+
+    /// Evaluation and resolution in one.
+    #[must_use]
+    pub fn judge(&self, descriptor: &Descriptor) -> Verdict {
+        self.resolve(descriptor, &self.evaluate(descriptor))
+    }
+
+    /// Depth at which a decompose becomes a reject.
+    #[must_use]
+    pub const fn max_depth(&self) -> u8 {
+        self.max_depth
+    }
+}

@@ -1,0 +1,57 @@
+//! Four stages in their order, and the first that does not pass decides.
+
+use super::{BankAnswer, Banks, Outcome};
+use portcullis_core::wire::{Descriptor, Determination, Stage, StageOutcome};
+
+/// A determination with the stage that decided it and the rows that the banks named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Reject, decompose or admit; never `None`.
+    pub determination: Determination,
+    /// The first stage that did not pass; `None` for an admit.
+    pub stage: Stage,
+    /// Row that the policy bank names, whether or not it decided.
+    pub policy_row: Option<u16>,
+    /// Row that the entropy bank names, whether or not it decided.
+    pub entropy_row: Option<u16>,
+}
+
+/// The verdict on a descriptor with these bank answers. Stage outcomes that are no code reject, as does a decompose at
+/// `max_depth` or deeper; the stage stays the one that failed first.
+#[must_use]
+pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
+    let stages = [
+        (Stage::Policy, banks.policy.outcome),
+        (Stage::Validation, host(descriptor.validation_outcome)),
+        (Stage::Lineage, host(descriptor.lineage_outcome)),
+        (Stage::Entropy, banks.entropy.outcome),
+    ];
+    let failed = stages.into_iter().find(|(_, outcome)| *outcome != Outcome::Pass);
+    let (determination, stage) = match failed {
+        None => (Determination::Admit, Stage::None),
+        Some((stage, Outcome::Decompose)) if descriptor.depth < max_depth => (Determination::Decompose, stage),
+        Some((stage, _)) => (Determination::Reject, stage),
+    };
+    Verdict { determination, stage, policy_row: banks.policy.row, entropy_row: banks.entropy.row }
+}
+
+/// Whether `verdict` is a reject only because the descriptor stands at the depth limit.
+#[must_use]
+pub fn depth_limited(descriptor: &Descriptor, banks: &Banks, verdict: &Verdict) -> bool {
+    let BankAnswer { outcome, .. } = match verdict.stage {
+        Stage::None => return false,
+        Stage::Policy => banks.policy,
+        Stage::Validation => BankAnswer { outcome: host(descriptor.validation_outcome), row: None },
+        Stage::Lineage => BankAnswer { outcome: host(descriptor.lineage_outcome), row: None },
+        Stage::Entropy => banks.entropy,
+    };
+    verdict.determination == Determination::Reject && outcome == Outcome::Decompose
+}
+
+fn host(code: u8) -> Outcome {
+    match StageOutcome::try_from(code) {
+        Ok(StageOutcome::Pass) => Outcome::Pass,
+        Ok(StageOutcome::Decompose) => Outcome::Decompose,
+        Ok(StageOutcome::Reject) | Err(_) => Outcome::Reject,
+    }
+}

@@ -1,0 +1,186 @@
+//! The canonical bytes of a policy's tables: header, policy rows, entropy rows. A card loads exactly these bytes, reads
+//! them back and hashes them; the hash is the *policy digest*.
+
+mod check;
+
+use portcullis_core::wire::{ImageHeader, Row};
+use sha2::{Digest, Sha256};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The two banks of comparator rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bank {
+    /// Stage 1, policy constraints.
+    Policy,
+    /// Stage 4, entropy bounds.
+    Entropy,
+}
+
+impl Bank {
+    /// Both banks, in the order of the image.
+    pub const ALL: [Self; 2] = [Self::Policy, Self::Entropy];
+
+    /// The bank's name in annotations, messages and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Entropy => "entropy",
+        }
+    }
+}
+
+/// Why bytes are no image of this version. Nothing of such bytes is ever evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// Too short for a header.
+    #[error("an image has at least {needed} bytes, these are {found}")]
+    Truncated {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes found.
+        found: usize,
+    },
+    /// The length is not what the header's row counts say.
+    #[error(
+        "the header counts {policy} policy and {entropy} entropy rows, {needed} bytes in all, but the image has {found}"
+    )]
+    Length {
+        /// Policy rows of the header.
+        policy: u16,
+        /// Entropy rows of the header.
+        entropy: u16,
+        /// Bytes that they need.
+        needed: usize,
+        /// Bytes found.
+        found: usize,
+    },
+    /// Not an image at all.
+    #[error("no table image: it starts with {0:#010x} where `PCMI` was expected")]
+    Magic(u32),
+    /// An image of another layout version.
+    #[error("image version {found}, but this program knows only version {known}")]
+    Version {
+        /// Version of the image.
+        found: u8,
+        /// Version of this program.
+        known: u8,
+    },
+    /// An image for another layout or register map.
+    #[error("image for another layout: its map digest is {found}, this program's is {known}; build the policy again")]
+    MapDigest {
+        /// Map digest of the image, hexadecimal.
+        found: String,
+        /// Map digest of this program, hexadecimal.
+        known: String,
+    },
+    /// A header field that cannot be.
+    #[error("image header: {0}")]
+    Header(&'static str),
+    /// A row that cannot be.
+    #[error("{} row {row}: {what}", bank.name())]
+    Row {
+        /// Bank of the row.
+        bank: Bank,
+        /// Its number in the bank.
+        row: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// A checked table image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    bytes: Vec<u8>,
+    header: ImageHeader,
+    policy: Vec<Row>,
+    entropy: Vec<Row>,
+}
+
+impl Image {
+    /// The image in `bytes`.
+    ///
+    /// # Errors
+    /// Anything but an image that this version's compiler could have written: truncated, foreign, or with a row whose
+    /// conditions are not in canonical form.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
+        let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
+        let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
+        check::header(&header)?;
+        let (policy, entropy) = (header.policy_rows.get(), header.entropy_rows.get());
+        let rows = usize::from(policy) + usize::from(entropy);
+        let needed = ImageHeader::BYTES + rows * Row::BYTES;
+        let length = ImageError::Length { policy, entropy, needed, found: bytes.len() };
+        let Ok((rows, [])) = <[Row]>::ref_from_prefix_with_elems(rest, rows) else { return Err(length) };
+        let Some((policy, entropy)) = rows.split_at_checked(policy.into()) else { return Err(length) };
+        check::rows(&header, Bank::Policy, policy)?;
+        check::rows(&header, Bank::Entropy, entropy)?;
+        Ok(Self { bytes: bytes.to_vec(), header, policy: policy.to_vec(), entropy: entropy.to_vec() })
+    }
+
+    /// The image of these rows. The row counts of `header` are replaced by the rows' own.
+    ///
+    /// # Errors
+    /// As [`Image::from_bytes`], and more rows than a header can count.
+    pub fn new(mut header: ImageHeader, policy: &[Row], entropy: &[Row]) -> Result<Self, ImageError> {
+        let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
+        header.policy_rows = count(policy)?.into();
+        header.entropy_rows = count(entropy)?.into();
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(policy.as_bytes());
+        bytes.extend_from_slice(entropy.as_bytes());
+        Self::from_bytes(&bytes)
+    }
+
+    /// The canonical bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The header.
+    #[must_use]
+    pub const fn header(&self) -> &ImageHeader {
+        &self.header
+    }
+
+    /// Rows of the policy bank; at least one.
+    #[must_use]
+    pub fn policy_rows(&self) -> &[Row] {
+        &self.policy
+    }
+
+    /// Rows of the entropy bank; at least one.
+    #[must_use]
+    pub fn entropy_rows(&self) -> &[Row] {
+        &self.entropy
+    }
+
+    /// Rows of `bank`.
+    #[must_use]
+    pub fn rows(&self, bank: Bank) -> &[Row] {
+        match bank {
+            Bank::Policy => &self.policy,
+            Bank::Entropy => &self.entropy,
+        }
+    }
+
+    /// The policy digest: SHA-256 of the canonical bytes.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(&self.bytes).into()
+    }
+}
+
+/// Lower-case hexadecimal of `bytes`.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
