@@ -168,8 +168,11 @@ impl<const W: usize> Block<W> {
         let every = select(&|_| true);
 
         let byte_columns = (0..BYTE_COLUMNS).filter_map(|column| {
-            let accepted: Vec<_> = (0..=u8::MAX).map(|value| select(&|row| byte_accepts(row, column, value))).collect();
-            accepted.iter().any(|rows| *rows != every).then_some(ByteColumn { column, accepted })
+            let mut accepted: Vec<_> =
+                (0..=u8::MAX).map(|value| select(&|row| byte_accepts(row, column, value))).collect();
+            let used = accepted.iter().any(|rows| *rows != every);
+            accepted.truncate(accepted.iter().rposition(|rows| *rows != [0; W]).map_or(0, |last| last + 1));
+            used.then_some(ByteColumn { column, accepted })
         });
         let wide_columns = (0..WIDE_COLUMNS).filter_map(|column| {
             let ranges = || rows.iter().map(move |row| wide_range(row, column));
@@ -180,7 +183,7 @@ impl<const W: usize> Block<W> {
             // The segment below the first start begins at the smallest integer.
             let accepted: Vec<_> = std::iter::once(i32::MIN)
                 .chain(starts.iter().copied())
-                .map(|value| select(&|row| (|(low, high)| low <= value && value <= high)(wide_range(row, column))))
+                .map(|value| select(&|row| wide_accepts(row, column, value)))
                 .collect();
             accepted.iter().any(|rows| *rows != every).then_some(WideColumn { column, starts, accepted })
         });
@@ -285,6 +288,11 @@ fn byte_accepts(row: &Row, column: usize, value: u8) -> bool {
         12 => within(row.correction),
         _ => false,
     }
+}
+
+fn wide_accepts(row: &Row, column: usize, value: i32) -> bool {
+    let (low, high) = wide_range(row, column);
+    low <= value && value <= high
 }
 
 fn wide_range(row: &Row, column: usize) -> (i32, i32) {
