@@ -1,0 +1,347 @@
+// The card's way to host memory: fetches submissions, writes records and completions, checks doorbells, watches the bus.
+//
+// Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight) and delivered in ring
+// order; `sub_valid_o` holds until `sub_ready_i`, except that a dead or cleared bus drops it. `sub_index_o` is the number of
+// entries submitted before this one, modulo 2^16. Each record is written to the next log entry; after its
+// write was answered, and only then, its completion to the next completion entry, with `rec_index_i` as ring index.
+// A full log or completion ring holds `rec_ready_o` low.
+//
+// Latency: about 5 clocks from a doorbell to its request, 3 from the last beat to the descriptor, 1 from a record to its
+// request, 8 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
+//
+// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was
+// fetched is still delivered. After an error response, a response that fits no request, or 2^WatchdogLog2 clocks without
+// progress, the bus is dead besides: what was fetched is dropped, nothing new is issued, and records are taken and
+// thrown away, so that nobody waits for a bus that does not move.
+// No VALID is taken back before its READY, except when the watchdog has expired. A response that comes after it was
+// given up meets no request, or one of a later life with the same id: a card whose watchdog expired should be loaded
+// again, not only reset.
+//
+// The caller gives `open_i` and drops `clear_i` only when `idle_o`, holds `cfg_i` from `open_i` until idle after the
+// session, and presents no record in the clock of `open_i`. Before a good `open_i` doorbells are dropped, records thrown away.
+// After reset: idle, no fault, nothing open.
+module ring
+  import layout_pkg::*;
+  import ring_pkg::*;
+#(
+    parameter int unsigned MaxReads     = 32,  // 2 to 32, a power of two
+    parameter int unsigned RingLog2Max  = 15,  // 5 to 15
+    parameter int unsigned LogLog2Max   = 20,  // 4 to 31
+    parameter int unsigned WatchdogLog2 = 22   // 4 to 40
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input ring_cfg_t cfg_i,
+    input logic open_i,  // one clock: check the configuration, zero every pointer
+    input logic fetch_i,  // submissions may be fetched
+    input logic halt_i,  // no new read bursts
+    input logic clear_i,  // drop everything, discard responses, until idle
+    input logic sq_tail_we_i,
+    input logic [31:0] sq_tail_i,
+    input logic cq_head_we_i,
+    input logic [31:0] cq_head_i,
+    input logic log_head_we_i,
+    input logic [31:0] log_head_i,
+    output fault_e fault_o,
+    output logic bus_dead_o,
+    output logic idle_o,  // nothing buffered, on the bus, or undelivered
+    output logic [15:0] sq_head_o,  // entries fetched, modulo 2^16
+    output logic [15:0] cq_tail_o,  // completions whose write was answered, modulo 2^16
+    output logic [31:0] log_tail_o,  // records whose write was answered, modulo 2^32
+    output logic sub_valid_o,
+    input logic sub_ready_i,
+    output descriptor_t sub_o,
+    output logic [15:0] sub_index_o,
+    input logic rec_valid_i,
+    output logic rec_ready_o,
+    input record_t rec_i,
+    input logic rec_completes_i,
+    input logic [15:0] rec_index_i,
+    output logic [4:0] m_axi_awid,
+    output logic [63:0] m_axi_awaddr,
+    output logic [7:0] m_axi_awlen,
+    output logic [2:0] m_axi_awsize,
+    output logic [1:0] m_axi_awburst,
+    output logic m_axi_awvalid,
+    input logic m_axi_awready,
+    output logic [511:0] m_axi_wdata,
+    output logic [63:0] m_axi_wstrb,
+    output logic m_axi_wlast,
+    output logic m_axi_wvalid,
+    input logic m_axi_wready,
+    input logic [4:0] m_axi_bid,
+    input logic [1:0] m_axi_bresp,
+    input logic m_axi_bvalid,
+    output logic m_axi_bready,
+    output logic [4:0] m_axi_arid,
+    output logic [63:0] m_axi_araddr,
+    output logic [7:0] m_axi_arlen,
+    output logic [2:0] m_axi_arsize,
+    output logic [1:0] m_axi_arburst,
+    output logic m_axi_arvalid,
+    input logic m_axi_arready,
+    input logic [4:0] m_axi_rid,
+    input logic [511:0] m_axi_rdata,
+    input logic [1:0] m_axi_rresp,
+    input logic m_axi_rlast,
+    input logic m_axi_rvalid,
+    output logic m_axi_rready
+);
+  // At one verdict in 20 clocks, 64 descriptors and 32 records outlast 640 clocks of latency.
+  localparam int unsigned BufferLog2 = 6;
+  localparam int unsigned RecordsLog2 = 5;
+  localparam int unsigned MaxWritesLog2 = 6;
+
+  fault_e fault_q;
+  logic bus_dead_q;
+  logic dead;
+  assign dead = bus_dead_q || clear_i;
+
+  // ---- doorbells
+  logic live, cfg_fault, doorbell_fault, cq_full, log_full;
+  logic [15:0] sq_tail, cq_issued;
+  logic [31:0] log_issued;
+  ring_doorbell #(
+      .RingLog2Max(RingLog2Max),
+      .LogLog2Max(LogLog2Max)
+  ) u_doorbell (
+      .clk_i,
+      .rst_i,
+      .cfg_i,
+      .open_i,
+      .clear_i,
+      .sq_tail_we_i,
+      .sq_tail_i,
+      .cq_head_we_i,
+      .cq_head_i,
+      .log_head_we_i,
+      .log_head_i,
+      .cq_issued_i(cq_issued),
+      .log_issued_i(log_issued),
+      .live_o(live),
+      .cfg_fault_o(cfg_fault),
+      .doorbell_fault_o(doorbell_fault),
+      .sq_tail_o(sq_tail),
+      .cq_full_o(cq_full),
+      .log_full_o(log_full)
+  );
+
+  // ---- submissions
+  logic allow, read_fault, read_pending, read_progress, read_expired, fetch_empty;
+  logic store, ready, take;
+  logic [BufferLog2:0] store_at;
+  logic [BufferLog2-1:0] ready_at;
+  logic [15:0] ready_index;
+  assign allow = fetch_i && !halt_i && live && fault_q == FaultNone;
+  ring_fetch #(
+      .MaxReads(MaxReads),
+      .BufferLog2(BufferLog2)
+  ) u_fetch (
+      .clk_i,
+      .rst_i,
+      .zero_i(open_i),
+      .allow_i(allow),
+      .dead_i(dead),
+      .give_up_i(read_expired),
+      .base_i(cfg_i.sq_base),
+      .log2_i(cfg_i.sq_log2),
+      .tail_i(sq_tail),
+      .store_o(store),
+      .store_at_o(store_at),
+      .ready_o(ready),
+      .ready_at_o(ready_at),
+      .ready_index_o(ready_index),
+      .take_i(take),
+      .arid_o(m_axi_arid),
+      .araddr_o(m_axi_araddr),
+      .arlen_o(m_axi_arlen),
+      .arvalid_o(m_axi_arvalid),
+      .arready_i(m_axi_arready),
+      .rid_i(m_axi_rid),
+      .rresp_i(m_axi_rresp),
+      .rlast_i(m_axi_rlast),
+      .rvalid_i(m_axi_rvalid),
+      .fault_o(read_fault),
+      .pending_o(read_pending),
+      .progress_o(read_progress),
+      .empty_o(fetch_empty),
+      .fetched_o(sq_head_o)
+  );
+  ring_buffer #(
+      .BufferLog2(BufferLog2)
+  ) u_buffer (
+      .clk_i,
+      .rst_i,
+      .flush_i(dead),
+      .store_i(store),
+      .store_at_i(store_at),
+      .beat_i(m_axi_rdata),
+      .ready_i(ready),
+      .ready_at_i(ready_at),
+      .ready_index_i(ready_index),
+      .take_o(take),
+      .valid_o(sub_valid_o),
+      .accept_i(sub_ready_i),
+      .descriptor_o(sub_o),
+      .index_o(sub_index_o)
+  );
+  ring_watchdog #(
+      .Log2(WatchdogLog2)
+  ) u_read_watchdog (
+      .clk_i,
+      .rst_i,
+      .pending_i(read_pending),
+      .progress_i(read_progress),
+      .expired_o(read_expired)
+  );
+
+  // ---- records and completions
+  logic record_take, record_room, record_answered, discard;
+  logic completions_full, completion_valid, completion_take, completions_empty;
+  completion_t completion;
+  logic write_fault, write_pending, write_progress, write_expired;
+  // Nobody will ever read these records: take them, so that the lane comes to an end.
+  assign discard = dead || !live;
+  ring_write #(
+      .MaxWritesLog2(MaxWritesLog2)
+  ) u_write (
+      .clk_i,
+      .rst_i,
+      .zero_i(open_i),
+      .dead_i(dead),
+      .give_up_i(write_expired),
+      .log_base_i(cfg_i.log_base),
+      .log_log2_i(cfg_i.log_log2),
+      .cq_base_i(cfg_i.cq_base),
+      .cq_log2_i(cfg_i.sq_log2),
+      .log_full_i(log_full),
+      .cq_full_i(cq_full),
+      .record_valid_i(rec_valid_i && live && !completions_full),
+      .record_take_o(record_take),
+      .record_i(rec_i),
+      .completion_valid_i(completion_valid),
+      .completion_take_o(completion_take),
+      .completion_i(completion),
+      .log_issued_o(log_issued),
+      .log_answered_o(log_tail_o),
+      .cq_issued_o(cq_issued),
+      .cq_answered_o(cq_tail_o),
+      .record_answered_o(record_answered),
+      .awaddr_o(m_axi_awaddr),
+      .awlen_o(m_axi_awlen),
+      .awvalid_o(m_axi_awvalid),
+      .awready_i(m_axi_awready),
+      .wdata_o(m_axi_wdata),
+      .wlast_o(m_axi_wlast),
+      .wvalid_o(m_axi_wvalid),
+      .wready_i(m_axi_wready),
+      .bid_i(m_axi_bid),
+      .bresp_i(m_axi_bresp),
+      .bvalid_i(m_axi_bvalid),
+      .fault_o(write_fault),
+      .pending_o(write_pending),
+      .progress_o(write_progress),
+      .room_o(record_room)
+  );
+  ring_complete #(
+      .DepthLog2(RecordsLog2)
+  ) u_complete (
+      .clk_i,
+      .rst_i,
+      .flush_i(dead),
+      .log2_i(cfg_i.sq_log2[3:0]),
+      .cq_issued_i(cq_issued),
+      .full_o(completions_full),
+      .push_i(record_take),
+      .completes_i(rec_completes_i),
+      .index_i(rec_index_i),
+      .record_i(rec_i),
+      .answered_i(record_answered),
+      .valid_o(completion_valid),
+      .completion_o(completion),
+      .take_i(completion_take),
+      .empty_o(completions_empty)
+  );
+  ring_watchdog #(
+      .Log2(WatchdogLog2)
+  ) u_write_watchdog (
+      .clk_i,
+      .rst_i,
+      .pending_i(write_pending),
+      .progress_i(write_progress),
+      .expired_o(write_expired)
+  );
+  assign rec_ready_o = discard || (record_room && !completions_full);
+
+  assign m_axi_arsize = AxiSize64;
+  assign m_axi_arburst = AxiIncr;
+  assign m_axi_awid = '0;
+  assign m_axi_awsize = AxiSize64;
+  assign m_axi_awburst = AxiIncr;
+  assign m_axi_wstrb = '1;
+  // Room was reserved before each request.
+  assign m_axi_rready = 1'b1;
+  assign m_axi_bready = 1'b1;
+
+  // ---- faults
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear_i || open_i) begin
+      fault_q <= FaultNone;
+      bus_dead_q <= 1'b0;
+    end else begin
+      if (fault_q == FaultNone) begin
+        if (doorbell_fault) fault_q <= FaultDoorbell;
+        else if (cfg_fault) fault_q <= FaultRingConfig;
+        else if (read_fault) fault_q <= FaultReadResponse;
+        else if (write_fault) fault_q <= FaultWriteResponse;
+        else if (read_expired || write_expired) fault_q <= FaultWatchdog;
+      end
+      if (read_fault || write_fault || read_expired || write_expired) bus_dead_q <= 1'b1;
+    end
+  end
+  assign fault_o = fault_q;
+  assign bus_dead_o = bus_dead_q;
+  assign idle_o = fetch_empty && !sub_valid_o && !write_pending && completions_empty;
+
+  // ---- checks
+  ring_axi_rules u_rules (
+      .clk_i,
+      .rst_i,
+      .give_up_read_i(read_expired),
+      .give_up_write_i(write_expired),
+      .arid_i(m_axi_arid),
+      .araddr_i(m_axi_araddr),
+      .arlen_i(m_axi_arlen),
+      .arsize_i(m_axi_arsize),
+      .arburst_i(m_axi_arburst),
+      .arvalid_i(m_axi_arvalid),
+      .arready_i(m_axi_arready),
+      .rid_i(m_axi_rid),
+      .rlast_i(m_axi_rlast),
+      .rvalid_i(m_axi_rvalid),
+      .rready_i(m_axi_rready),
+      .awid_i(m_axi_awid),
+      .awaddr_i(m_axi_awaddr),
+      .awlen_i(m_axi_awlen),
+      .awsize_i(m_axi_awsize),
+      .awburst_i(m_axi_awburst),
+      .awvalid_i(m_axi_awvalid),
+      .awready_i(m_axi_awready),
+      .wdata_i(m_axi_wdata),
+      .wstrb_i(m_axi_wstrb),
+      .wlast_i(m_axi_wlast),
+      .wvalid_i(m_axi_wvalid),
+      .wready_i(m_axi_wready),
+      .bvalid_i(m_axi_bvalid),
+      .bready_i(m_axi_bready)
+  );
+  logic clear_q;
+  always_ff @(posedge clk_i) begin
+    clear_q <= clear_i && !rst_i;
+    if (!rst_i) begin
+      assert (!open_i || (idle_o && !rec_valid_i));
+      // The caller clears until idle.
+      assert (!clear_q || clear_i || idle_o);
+    end
+  end
+endmodule

@@ -1,0 +1,151 @@
+// Turns answered records into completions, in order.
+//
+// A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the oldest unanswered record
+// is in host memory; only then its completion is built: one clock to fetch the facts, four for the CRC, then
+// `valid_o` holds until `take_i`. Records that complete nothing are passed over. `phase` follows from `cq_issued_i`, the
+// completions issued before this one. `flush_i` drops everything.
+// After reset: empty.
+module ring_complete
+  import layout_pkg::*;
+  import crc32_pkg::*;
+#(
+    parameter int unsigned DepthLog2 = 5  // 2 to 8: log2 of the records awaited; RAM of 2^DepthLog2 times 225 bits
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input logic flush_i,
+    input logic [3:0] log2_i,  // of the completion ring
+    input logic [15:0] cq_issued_i,
+    output logic full_o,
+    input logic push_i,
+    input logic completes_i,
+    input logic [15:0] index_i,
+    input record_t record_i,
+    input logic answered_i,
+    output logic valid_o,
+    output completion_t completion_o,
+    input logic take_i,
+    output logic empty_o
+);
+  if (DepthLog2 < 2 || DepthLog2 > 8) begin : gen_bad_depth_log2
+    $fatal(1, "DepthLog2 is 2 to 8");
+  end
+
+  typedef struct packed {
+    logic [15:0] index;
+    logic [7:0] determination;
+    logic [7:0] stage;
+    logic [15:0] fault;
+    logic [15:0] policy_row;
+    logic [15:0] entropy_row;
+    logic [15:0] slot;
+    logic [31:0] sequence_number;
+    logic [31:0] epoch;
+    logic [63:0] log_index;
+  } facts_t;
+
+  typedef enum logic [1:0] {
+    StIdle,
+    StCrc,
+    StReady
+  } state_e;
+
+  (* ram_style = "distributed" *)facts_t facts_q[2**DepthLog2];
+  logic [2**DepthLog2-1:0] completes_q;
+  // popped <= answered <= pushed
+  logic [DepthLog2:0] pushed_q, answered_q, popped_q;
+
+  state_e state_q;
+  logic [1:0] step_q;
+  facts_t now_q;
+  logic phase_q;
+  logic [31:0] crc_q;
+
+  function automatic facts_t facts_of(record_t record, logic [15:0] index);
+    return '{
+        index: index,
+        determination: record.answer.determination,
+        stage: record.answer.stage,
+        fault: record.answer.fault,
+        policy_row: record.answer.policy_row,
+        entropy_row: record.answer.entropy_row,
+        slot: record.descriptor.slot,
+        sequence_number: record.descriptor.sequence_,
+        epoch: record.answer.epoch,
+        log_index: record.answer.log_index
+    };
+  endfunction
+
+  logic pop;
+  assign pop = state_q == StIdle && popped_q != answered_q;
+
+  completion_t completion;
+  always_comb begin
+    completion = '0;
+    completion.ring_index = now_q.index;
+    completion.phase = {7'b0, phase_q};
+    completion.determination = now_q.determination;
+    completion.stage = now_q.stage;
+    completion.fault = now_q.fault;
+    completion.policy_row = now_q.policy_row;
+    completion.entropy_row = now_q.entropy_row;
+    completion.slot = now_q.slot;
+    completion.sequence_ = now_q.sequence_number;
+    completion.epoch = now_q.epoch;
+    completion.log_index = now_q.log_index;
+    completion.crc = ~crc_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (push_i) facts_q[pushed_q[DepthLog2-1:0]] <= facts_of(record_i, index_i);
+    if (push_i) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
+    if (pop) begin
+      now_q   <= facts_q[popped_q[DepthLog2-1:0]];
+      // 1 on the first lap of the ring, then alternating.
+      phase_q <= !cq_issued_i[log2_i];
+      crc_q   <= '1;
+    end
+    if (state_q == StCrc) begin
+      unique case (step_q)
+        2'd0: crc_q <= crc32_step(crc_q, completion[0+:128]);
+        2'd1: crc_q <= crc32_step(crc_q, completion[128+:128]);
+        2'd2: crc_q <= crc32_step(crc_q, completion[256+:128]);
+        default: crc_q <= crc32_step96(crc_q, completion[384+:96]);
+      endcase
+    end
+
+    if (rst_i || flush_i) begin
+      pushed_q <= '0;
+      answered_q <= '0;
+      popped_q <= '0;
+      state_q <= StIdle;
+      step_q <= '0;
+    end else begin
+      if (push_i) pushed_q <= pushed_q + 1'b1;
+      if (answered_i) answered_q <= answered_q + 1'b1;
+      if (pop) popped_q <= popped_q + 1'b1;
+      unique case (state_q)
+        StIdle: if (pop && completes_q[popped_q[DepthLog2-1:0]]) state_q <= StCrc;
+        StCrc: begin
+          step_q <= step_q + 2'd1;
+          if (step_q == 2'd3) state_q <= StReady;
+        end
+        StReady: if (take_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  assign full_o = pushed_q - popped_q >= (DepthLog2 + 1)'(2 ** DepthLog2);
+  assign valid_o = state_q == StReady;
+  assign completion_o = completion;
+  assign empty_o = pushed_q == popped_q && state_q == StIdle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && !flush_i) begin
+      assert (!push_i || !full_o);
+      assert (!answered_i || answered_q != pushed_q);
+      assert (!take_i || valid_o);
+    end
+  end
+endmodule

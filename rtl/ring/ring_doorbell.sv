@@ -1,0 +1,105 @@
+// Checks the configuration of the rings, and every doorbell against what the card itself has done.
+//
+// `open_i` (one clock) checks `cfg_i` and zeroes the three counters; a bad configuration gives `cfg_fault_o` in the next
+// clock and leaves the rings dead. A doorbell is taken in the clock of its write and its fault shows in the next;
+// a refused doorbell changes nothing. Doorbells of rings that are not live are dropped.
+// After reset: not live, counters zero. The caller holds `cfg_i` while live.
+module ring_doorbell
+  import ring_pkg::*;
+#(
+    parameter int unsigned RingLog2Max = 15,  // 5 to 15: counters are modulo 2^16
+    parameter int unsigned LogLog2Max  = 20   // 4 to 31: counters are modulo 2^32
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input ring_cfg_t cfg_i,
+    input logic open_i,
+    input logic clear_i,
+    input logic sq_tail_we_i,
+    input logic [31:0] sq_tail_i,
+    input logic cq_head_we_i,
+    input logic [31:0] cq_head_i,
+    input logic log_head_we_i,
+    input logic [31:0] log_head_i,
+    input logic [15:0] cq_issued_i,  // completions whose write was issued
+    input logic [31:0] log_issued_i,  // records whose write was issued
+    output logic live_o,  // opened with a good configuration
+    output logic cfg_fault_o,  // one clock
+    output logic doorbell_fault_o,  // one clock
+    output logic [15:0] sq_tail_o,  // entries ever submitted
+    output logic cq_full_o,  // every completion entry holds something that the host has not consumed
+    output logic log_full_o  // likewise the log ring
+);
+  if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : gen_bad_ring_log2_max
+    $fatal(1, "RingLog2Max is 5 to 15");
+  end
+  if (LogLog2Max < LogLog2Min || LogLog2Max > 31) begin : gen_bad_log_log2_max
+    $fatal(1, "LogLog2Max is 4 to 31");
+  end
+
+  logic live_q, cfg_fault_q, doorbell_fault_q;
+  logic [15:0] sq_tail_q, cq_head_q;
+  logic [31:0] log_head_q;
+
+  // Sizes as counts. At most 2^15 entries, so 16 bits hold every difference of two counters.
+  logic [15:0] sq_size;
+  logic [31:0] log_size;
+  assign sq_size  = 16'(index_mask(cfg_i.sq_log2)) + 16'd1;
+  assign log_size = index_mask(cfg_i.log_log2) + 32'd1;
+
+  // Entries submitted and not completed, before and after the doorbell.
+  logic [15:0] sq_now, sq_then;
+  logic sq_bad, cq_bad, log_bad;
+  assign sq_now  = sq_tail_q - cq_issued_i;
+  assign sq_then = sq_tail_i[15:0] - cq_issued_i;
+  assign sq_bad  = sq_tail_i[31:16] != '0 || sq_then > sq_size || sq_then < sq_now;
+  // A consumer's head moves forward, at most up to what was issued.
+  assign cq_bad  = cq_head_i[31:16] != '0 || cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q;
+  assign log_bad = log_head_i - log_head_q > log_issued_i - log_head_q;
+
+  always_ff @(posedge clk_i) begin
+    cfg_fault_q <= 1'b0;
+    doorbell_fault_q <= 1'b0;
+    if (rst_i || clear_i) begin
+      live_q <= 1'b0;
+      sq_tail_q <= '0;
+      cq_head_q <= '0;
+      log_head_q <= '0;
+    end else if (open_i) begin
+      live_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
+      cfg_fault_q <= !cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
+      sq_tail_q <= '0;
+      cq_head_q <= '0;
+      log_head_q <= '0;
+    end else if (live_q) begin
+      if (sq_tail_we_i) begin
+        if (sq_bad) doorbell_fault_q <= 1'b1;
+        else sq_tail_q <= sq_tail_i[15:0];
+      end
+      if (cq_head_we_i) begin
+        if (cq_bad) doorbell_fault_q <= 1'b1;
+        else cq_head_q <= cq_head_i[15:0];
+      end
+      if (log_head_we_i) begin
+        if (log_bad) doorbell_fault_q <= 1'b1;
+        else log_head_q <= log_head_i;
+      end
+    end
+  end
+
+  assign live_o = live_q;
+  assign cfg_fault_o = cfg_fault_q;
+  assign doorbell_fault_o = doorbell_fault_q;
+  assign sq_tail_o = sq_tail_q;
+  assign cq_full_o = cq_issued_i - cq_head_q >= sq_size;
+  assign log_full_o = log_issued_i - log_head_q >= log_size;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && live_q) begin
+      // Never more unfinished work than the ring holds, never more unread entries than its size.
+      assert (sq_now <= sq_size);
+      assert (cq_issued_i - cq_head_q <= sq_size);
+      assert (log_issued_i - log_head_q <= log_size);
+    end
+  end
+endmodule

@@ -1,0 +1,187 @@
+// Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows which descriptors are
+// whole.
+//
+// A burst is requested in the clock after there is something to fetch, an id that is free and room in the buffer for all
+// of it. Bursts hold up to four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in
+// flight has an id of its own; beats of different bursts may come in any order. Descriptors are delivered in ring
+// order, `ready_o` being high while the next one is whole in the buffer; `take_i` consumes it.
+//
+// `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
+// are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
+// burst length gives `fault_o` for one clock, in the clock of the beat.
+// After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it only when idle.
+module ring_fetch
+  import ring_pkg::*;
+#(
+    parameter int unsigned MaxReads   = 32,  // 2 to 32, a power of two: bursts in flight
+    parameter int unsigned BufferLog2 = 6    // 3 to 8: log2 of the descriptors in the buffer
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input logic zero_i,
+    input logic allow_i,  // new requests may be issued
+    input logic dead_i,
+    input logic give_up_i,
+    input logic [63:0] base_i,
+    input logic [7:0] log2_i,
+    input logic [15:0] tail_i,
+    // towards the buffer
+    output logic store_o,
+    output logic [BufferLog2:0] store_at_o,  // descriptor, then beat within it
+    output logic ready_o,
+    output logic [BufferLog2-1:0] ready_at_o,
+    output logic [15:0] ready_index_o,  // entries submitted before it, modulo 2^16
+    input logic take_i,
+    // read channels
+    output logic [4:0] arid_o,
+    output logic [63:0] araddr_o,
+    output logic [7:0] arlen_o,
+    output logic arvalid_o,
+    input logic arready_i,
+    input logic [4:0] rid_i,
+    input logic [1:0] rresp_i,
+    input logic rlast_i,
+    input logic rvalid_i,
+    // status
+    output logic fault_o,
+    output logic pending_o,  // a request or a response is awaited
+    output logic progress_o,
+    output logic empty_o,  // nothing is in flight or in the buffer
+    output logic [15:0] fetched_o  // entries whose descriptor is whole and in order, modulo 2^16
+);
+  if (MaxReads < 2 || MaxReads > 32 || 2 ** $clog2(MaxReads) != MaxReads) begin : gen_bad_max_reads
+    $fatal(1, "MaxReads is a power of two, 2 to 32");
+  end
+  if (BufferLog2 < 3 || BufferLog2 > 8) begin : gen_bad_buffer_log2
+    $fatal(1, "BufferLog2 is 3 to 8");
+  end
+
+  localparam int unsigned IdBits = $clog2(MaxReads);
+  localparam int unsigned Slots = 2 ** BufferLog2;
+  typedef logic [IdBits-1:0] id_t;
+  typedef logic [BufferLog2-1:0] slot_t;
+
+  // Counters of entries, modulo 2^16: delivered <= fetched <= requested <= tail.
+  logic [15:0] requested_q, delivered_q;
+  // Buffer slots that hold a whole descriptor.
+  logic [Slots-1:0] whole_q;
+
+  // Bursts in flight, by id.
+  logic [MaxReads-1:0] busy_q;
+  logic [IdBits:0] reads_q;
+  logic [BufferLog2:0] at_q[MaxReads];  // where the next beat belongs
+  logic [3:0] left_q[MaxReads];  // beats left
+  id_t next_id_q;
+
+  logic arvalid_q;
+  logic [4:0] arid_q;
+  logic [63:0] araddr_q;
+  logic [7:0] arlen_q;
+
+  // ---- requests
+  logic [15:0] waiting;  // entries submitted and not requested
+  logic [15:0] held;  // entries requested and not delivered: each has a slot
+  logic [2:0] to_boundary, entries;
+  logic issue;
+
+  assign waiting = tail_i - requested_q;
+  assign held = requested_q - delivered_q;
+  assign to_boundary = 3'(BurstEntries) - {1'b0, requested_q[1:0]};
+  assign entries = waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
+  assign issue = allow_i && !dead_i && !(arvalid_q && !arready_i) && waiting != '0 && !busy_q[next_id_q] &&
+      held + 16'(entries) <= 16'(Slots);
+
+  // ---- responses
+  id_t beat_id;
+  logic known, last_left, beat_bad, store, burst_done;
+  assign beat_id = rid_i[IdBits-1:0];
+  // A response before its request was accepted is one without a request.
+  assign known = rid_i == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && arid_q == rid_i);
+  assign last_left = left_q[beat_id] == 4'd1;
+  assign beat_bad = !known || rresp_i != AxiOkay || rlast_i != last_left;
+  assign store = rvalid_i && !dead_i && !beat_bad;
+  assign burst_done = rvalid_i && known && rlast_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || give_up_i) begin
+      arvalid_q <= 1'b0;
+      busy_q <= '0;
+      reads_q <= '0;
+    end else begin
+      if (arvalid_q && arready_i) arvalid_q <= 1'b0;
+      if (burst_done) busy_q[beat_id] <= 1'b0;
+      if (issue) begin
+        arvalid_q <= 1'b1;
+        busy_q[next_id_q] <= 1'b1;
+      end
+      if (issue != burst_done) reads_q <= issue ? reads_q + 1'b1 : reads_q - 1'b1;
+    end
+
+    if (rst_i) begin
+      arid_q <= '0;
+      araddr_q <= '0;
+      arlen_q <= '0;
+      next_id_q <= '0;
+    end else if (issue) begin
+      arid_q <= 5'(next_id_q);
+      araddr_q <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
+      arlen_q <= {4'b0, entries, 1'b0} - 8'd1;
+      next_id_q <= next_id_q + 1'b1;
+    end
+    if (issue) begin
+      at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
+      left_q[next_id_q] <= {entries, 1'b0};
+    end
+    if (store) begin
+      at_q[beat_id] <= at_q[beat_id] + 1'b1;
+      left_q[beat_id] <= left_q[beat_id] - 1'b1;
+    end
+  end
+
+  // ---- delivery
+  always_ff @(posedge clk_i) begin
+    if (rst_i || zero_i) begin
+      requested_q <= '0;
+      delivered_q <= '0;
+      whole_q <= '0;
+    end else if (dead_i) begin
+      // What is in the buffer is dropped; requests in flight store nothing any more.
+      delivered_q <= requested_q;
+      whole_q <= '0;
+    end else begin
+      if (issue) requested_q <= requested_q + 16'(entries);
+      if (take_i) begin
+        delivered_q <= delivered_q + 16'd1;
+        whole_q[slot_t'(delivered_q)] <= 1'b0;
+      end
+      if (store && store_at_o[0]) whole_q[store_at_o[BufferLog2:1]] <= 1'b1;
+    end
+  end
+
+  assign store_o = store;
+  assign store_at_o = at_q[beat_id];
+  assign ready_at_o = slot_t'(delivered_q);
+  assign ready_o = whole_q[ready_at_o] && !dead_i;
+  assign ready_index_o = delivered_q;
+
+  assign arid_o = arid_q;
+  assign araddr_o = araddr_q;
+  assign arlen_o = arlen_q;
+  assign arvalid_o = arvalid_q;
+
+  assign fault_o = rvalid_i && !dead_i && beat_bad;
+  assign pending_o = reads_q != '0;
+  assign progress_o = rvalid_i || (arvalid_q && arready_i);
+  assign empty_o = reads_q == '0 && held == '0;
+  assign fetched_o = delivered_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (held <= 16'(Slots));
+      assert (!take_i || ready_o);
+      // A request on the bus is in flight.
+      assert (!arvalid_q || busy_q[id_t'(arid_q)]);
+      assert ((reads_q != '0) == (busy_q != '0));
+    end
+  end
+endmodule

@@ -1,0 +1,50 @@
+// Rings in host memory: configuration, and the rules for their addresses and bursts.
+package ring_pkg;
+  import layout_pkg::*;
+
+  typedef struct packed {
+    logic [63:0] sq_base;   // submission ring
+    logic [63:0] cq_base;   // completion ring; as many entries as the submission ring
+    logic [63:0] log_base;  // log ring
+    logic [7:0]  sq_log2;   // log2 of the entries of the submission ring
+    logic [7:0]  log_log2;  // log2 of the entries of the log ring
+  } ring_cfg_t;
+
+  localparam int unsigned RingLog2Min = 5;
+  localparam int unsigned LogLog2Min = 4;
+
+  // log2 of the bytes of an entry.
+  localparam logic [7:0] DescriptorLog2 = 8'($clog2(DescriptorBytes));
+  localparam logic [7:0] CompletionLog2 = 8'($clog2(CompletionBytes));
+  localparam logic [7:0] LogStrideLog2 = 8'($clog2(LogStride));
+
+  // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of its size: hence it
+  // crosses neither 4 KiB nor the end of a ring.
+  localparam int unsigned BurstEntries = 4;
+
+  localparam logic [2:0] AxiSize64 = 3'd6;
+  localparam logic [1:0] AxiIncr = 2'b01;
+  localparam logic [1:0] AxiOkay = 2'b00;
+
+  // A ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within 64-bit addresses.
+  function automatic logic base_ok(logic [63:0] base, logic [7:0] log2, logic [7:0] entry_log2);
+    logic [63:0] last = (64'd1 << (log2 + entry_log2)) - 64'd1;
+    return base[11:0] == '0 && last <= ~base;
+  endfunction
+
+  function automatic logic cfg_ok(ring_cfg_t cfg, logic [7:0] ring_max, logic [7:0] log_max);
+    return cfg.sq_log2 >= 8'(RingLog2Min) && cfg.sq_log2 <= ring_max && cfg.log_log2 >= 8'(LogLog2Min) &&
+        cfg.log_log2 <= log_max && base_ok(cfg.sq_base, cfg.sq_log2, DescriptorLog2) &&
+        base_ok(cfg.cq_base, cfg.sq_log2, CompletionLog2) && base_ok(cfg.log_base, cfg.log_log2, LogStrideLog2);
+  endfunction
+
+  // All ones below 2^log2: an index modulo the size of its ring is `index & mask`.
+  function automatic logic [31:0] index_mask(logic [7:0] log2);
+    return ~(32'hffff_ffff << log2);
+  endfunction
+
+  // Address of an entry.
+  function automatic logic [63:0] entry_address(logic [63:0] base, logic [31:0] index, logic [7:0] entry_log2);
+    return base + (64'(index) << entry_log2);
+  endfunction
+endpackage

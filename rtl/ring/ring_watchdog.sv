@@ -1,0 +1,26 @@
+// Expires when something has been pending for 2^Log2 clocks without any progress.
+//
+// `expired_o` is one clock long and comes 2^Log2 clocks after the last clock with progress. It starts over by itself.
+module ring_watchdog #(
+    parameter int unsigned Log2 = 22  // 4 to 40; as many flip-flops
+) (
+    input  logic clk_i,
+    input  logic rst_i,
+    input  logic pending_i,
+    input  logic progress_i,
+    output logic expired_o
+);
+  if (Log2 < 4 || Log2 > 40) begin : gen_bad_log2
+    $fatal(1, "Log2 is 4 to 40");
+  end
+
+  // Counts to 2^Log2 - 1; the clock after that expires.
+  logic [Log2-1:0] count_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !pending_i || progress_i) count_q <= '0;
+    else count_q <= count_q + 1'b1;
+  end
+
+  assign expired_o = pending_i && !progress_i && (&count_q);
+endmodule

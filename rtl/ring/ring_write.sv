@@ -1,0 +1,175 @@
+// Writes records and completions to host memory, and counts their answers.
+//
+// One burst at a time is on the request and data channels, both valid from the same clock: a record is three beats in
+// its entry of the log ring, a completion one beat in its entry of the completion ring. Completions go first. Up to
+// `MaxWrites` bursts await their answer; all share id 0, so answers come in order. `record_answered_o` is one clock
+// long, once for each record answered OKAY.
+//
+// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out. `give_up_i` forgets
+// everything and takes the burst off the bus. An error response, another id or a response without a write gives `fault_o` for
+// one clock, in the clock of the response.
+// After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller gives it only when idle.
+module ring_write
+  import layout_pkg::*;
+  import ring_pkg::*;
+#(
+    parameter int unsigned MaxWritesLog2 = 6  // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+) (
+    input logic clk_i,
+    input logic rst_i,
+    input logic zero_i,
+    input logic dead_i,
+    input logic give_up_i,
+    input logic [63:0] log_base_i,
+    input logic [7:0] log_log2_i,
+    input logic [63:0] cq_base_i,
+    input logic [7:0] cq_log2_i,
+    input logic log_full_i,
+    input logic cq_full_i,
+    // a record
+    input logic record_valid_i,
+    output logic record_take_o,
+    input record_t record_i,
+    // a completion
+    input logic completion_valid_i,
+    output logic completion_take_o,
+    input completion_t completion_i,
+    // ring counters
+    output logic [31:0] log_issued_o,
+    output logic [31:0] log_answered_o,
+    output logic [15:0] cq_issued_o,
+    output logic [15:0] cq_answered_o,
+    output logic record_answered_o,
+    // write channels
+    output logic [63:0] awaddr_o,
+    output logic [7:0] awlen_o,
+    output logic awvalid_o,
+    input logic awready_i,
+    output logic [511:0] wdata_o,
+    output logic wlast_o,
+    output logic wvalid_o,
+    input logic wready_i,
+    input logic [4:0] bid_i,
+    input logic [1:0] bresp_i,
+    input logic bvalid_i,
+    // status
+    output logic fault_o,
+    output logic pending_o,
+    output logic progress_o,
+    output logic room_o  // a record would be taken now
+);
+  if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : gen_bad_max_writes_log2
+    $fatal(1, "MaxWritesLog2 is 1 to 8");
+  end
+
+  localparam int unsigned RecordBeats = RecordBytes / BeatBytes;
+
+  typedef logic [MaxWritesLog2:0] count_t;
+
+  logic awvalid_q, wvalid_q;
+  logic [63:0] awaddr_q;
+  logic [7:0] awlen_q;
+  logic [1:0] beats_q;  // beats left on the bus
+  logic [RecordBytes*8-1:0] data_q;  // the next beat lowest
+
+  // Bursts, in order: answered <= sent <= issued. Their kinds: 1 is a completion.
+  count_t issued_q, sent_q, answered_q;
+  logic [2**MaxWritesLog2-1:0] kind_q;
+
+  logic [31:0] log_issued_q, log_answered_q;
+  logic [15:0] cq_issued_q, cq_answered_q;
+
+  logic on_bus, channel_free, issue, sent;
+  assign on_bus = awvalid_q || wvalid_q;
+  assign channel_free = !on_bus && !dead_i && issued_q - answered_q < count_t'(2 ** MaxWritesLog2);
+  assign completion_take_o = channel_free && completion_valid_i && !cq_full_i;
+  assign room_o = channel_free && !log_full_i && !(completion_valid_i && !cq_full_i);
+  assign record_take_o = room_o && record_valid_i;
+  assign issue = completion_take_o || record_take_o;
+  assign sent = on_bus && (!awvalid_q || awready_i) && (!wvalid_q || (wready_i && wlast_o));
+
+  // ---- responses
+  logic awaited, good, is_completion;
+  assign awaited = answered_q != sent_q;
+  assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == AxiOkay;
+  assign is_completion = kind_q[answered_q[MaxWritesLog2-1:0]];
+  assign record_answered_o = good && !is_completion && !dead_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || give_up_i) begin
+      awvalid_q <= 1'b0;
+      wvalid_q <= 1'b0;
+      beats_q <= '0;
+      issued_q <= '0;
+      sent_q <= '0;
+      answered_q <= '0;
+    end else begin
+      if (awready_i) awvalid_q <= 1'b0;
+      if (wvalid_q && wready_i) begin
+        beats_q <= beats_q - 2'd1;
+        if (wlast_o) wvalid_q <= 1'b0;
+      end
+      if (issue) begin
+        awvalid_q <= 1'b1;
+        wvalid_q <= 1'b1;
+        beats_q <= completion_take_o ? 2'd1 : 2'(RecordBeats);
+        issued_q <= issued_q + 1'b1;
+        kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_take_o;
+      end
+      if (sent) sent_q <= sent_q + 1'b1;
+      if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
+    end
+
+    if (rst_i) begin
+      awaddr_q <= '0;
+      awlen_q  <= '0;
+    end else if (completion_take_o) begin
+      awaddr_q <= entry_address(cq_base_i, 32'(cq_issued_q) & index_mask(cq_log2_i), CompletionLog2);
+      awlen_q  <= 8'd0;
+    end else if (record_take_o) begin
+      awaddr_q <= entry_address(log_base_i, log_issued_q & index_mask(log_log2_i), LogStrideLog2);
+      awlen_q  <= 8'(RecordBeats - 1);
+    end
+
+    if (record_take_o) data_q <= record_i;
+    else if (completion_take_o) data_q[511:0] <= completion_i;
+    else if (wvalid_q && wready_i && !wlast_o) data_q <= data_q >> 512;
+
+    if (rst_i || zero_i) begin
+      log_issued_q <= '0;
+      log_answered_q <= '0;
+      cq_issued_q <= '0;
+      cq_answered_q <= '0;
+    end else begin
+      if (record_take_o) log_issued_q <= log_issued_q + 32'd1;
+      if (completion_take_o) cq_issued_q <= cq_issued_q + 16'd1;
+      if (good && !is_completion) log_answered_q <= log_answered_q + 32'd1;
+      if (good && is_completion) cq_answered_q <= cq_answered_q + 16'd1;
+    end
+  end
+
+  assign awaddr_o = awaddr_q;
+  assign awlen_o = awlen_q;
+  assign awvalid_o = awvalid_q;
+  assign wdata_o = data_q[511:0];
+  assign wlast_o = beats_q == 2'd1;
+  assign wvalid_o = wvalid_q;
+
+  assign log_issued_o = log_issued_q;
+  assign log_answered_o = log_answered_q;
+  assign cq_issued_o = cq_issued_q;
+  assign cq_answered_o = cq_answered_q;
+
+  assign fault_o = bvalid_i && !dead_i && !good;
+  assign pending_o = issued_q != answered_q;
+  assign progress_o = bvalid_i || (awvalid_q && awready_i) || (wvalid_q && wready_i);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (wvalid_q == (beats_q != '0));
+      assert (!on_bus || issued_q == sent_q + 1'b1);
+      assert (on_bus || issued_q == sent_q);
+      assert (issued_q - answered_q <= count_t'(2 ** MaxWritesLog2));
+    end
+  end
+endmodule
