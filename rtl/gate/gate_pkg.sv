@@ -303,6 +303,13 @@ package gate_pkg;
     logic [31:0] data;
   } table_access_t;
 
+  // ---- counters since OPEN ----------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic [31:0] verdicts, admits, rejects, decomposes, refused;
+    logic [63:0] busy_clocks;
+  } counters_t;
+
   localparam int unsigned RowWords = RowBytes / 4;
   localparam int unsigned HeaderWords = ImageHeaderBytes / 4;
 endpackage

@@ -1,0 +1,233 @@
+// The AXI4-Lite side of the card: the generated register block, with its structures flattened into the card's own.
+//
+// Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
+// the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
+// table answers (at most four clocks). A command leaves as `command_write_o`, its value one clock later.
+// Doorbells leave one clock after their write. Parts that are not present read 0.
+//
+// Latency: see above. After reset: every register 0.
+// The caller owes: `status_i`; a read acknowledge for every read access of each window.
+module card_csr
+  import layout_pkg::*;
+  import gate_pkg::*;
+  import csr_pkg::*;
+#(
+    parameter int unsigned PolicyRows = 256,
+    parameter int unsigned EntropyRows = 64,
+    parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Lanes = 1,
+    parameter int unsigned MaxReads = 32,
+    parameter int unsigned RingLog2Max = 15,
+    parameter int unsigned LogLog2Max = 20,
+    parameter logic [7:0]  KeyFlags = 8'h01
+) (
+    input  logic           clk_i,
+    input  logic           rst_i,
+    // AXI4-Lite.
+    output logic           s_axil_awready,
+    input  logic           s_axil_awvalid,
+    input  logic [19:0]    s_axil_awaddr,
+    input  logic [2:0]     s_axil_awprot,
+    output logic           s_axil_wready,
+    input  logic           s_axil_wvalid,
+    input  logic [31:0]    s_axil_wdata,
+    input  logic [3:0]     s_axil_wstrb,
+    input  logic           s_axil_bready,
+    output logic           s_axil_bvalid,
+    output logic [1:0]     s_axil_bresp,
+    output logic           s_axil_arready,
+    input  logic           s_axil_arvalid,
+    input  logic [19:0]    s_axil_araddr,
+    input  logic [2:0]     s_axil_arprot,
+    input  logic           s_axil_rready,
+    output logic           s_axil_rvalid,
+    output logic [31:0]    s_axil_rdata,
+    output logic [1:0]     s_axil_rresp,
+    // Card.
+    input  logic           cfg_locked_i,
+    input  csr_status_t    status_i,
+    output csr_config_t    config_o,
+    output csr_doorbells_t doorbells_o,
+    output logic           command_write_o,
+    output logic [7:0]     command_o,
+    output table_access_t  header_access_o,
+    input  logic           header_rd_ack_i,
+    input  logic [31:0]    header_rd_data_i,
+    output table_access_t  policy_access_o,
+    input  logic           policy_rd_ack_i,
+    input  logic [31:0]    policy_rd_data_i,
+    output table_access_t  entropy_access_o,
+    input  logic           entropy_rd_ack_i,
+    input  logic [31:0]    entropy_rd_data_i
+);
+  card_pkg::card__in_t hwif_in;
+  card_pkg::card__out_t hwif_out;
+
+  card u_regs (
+      .clk(clk_i),
+      .rst(rst_i),
+      .s_axil_awready,
+      .s_axil_awvalid,
+      .s_axil_awaddr,
+      .s_axil_awprot,
+      .s_axil_wready,
+      .s_axil_wvalid,
+      .s_axil_wdata,
+      .s_axil_wstrb,
+      .s_axil_bready,
+      .s_axil_bvalid,
+      .s_axil_bresp,
+      .s_axil_arready,
+      .s_axil_arvalid,
+      .s_axil_araddr,
+      .s_axil_arprot,
+      .s_axil_rready,
+      .s_axil_rvalid,
+      .s_axil_rdata,
+      .s_axil_rresp,
+      .hwif_in,
+      .hwif_out
+  );
+
+  // ---- table windows
+  logic header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q;
+  assign header_access_o = '{
+          valid: hwif_out.header.req,
+          write: hwif_out.header.req_is_wr,
+          row: '0,
+          word: {1'b0, hwif_out.header.addr[6:2]},
+          whole: &hwif_out.header.wr_biten,
+          data: hwif_out.header.wr_data
+      };
+  assign policy_access_o = '{
+          valid: hwif_out.policy_bank.req,
+          write: hwif_out.policy_bank.req_is_wr,
+          row: hwif_out.policy_bank.addr[17:8],
+          word: hwif_out.policy_bank.addr[7:2],
+          whole: &hwif_out.policy_bank.wr_biten,
+          data: hwif_out.policy_bank.wr_data
+      };
+  assign entropy_access_o = '{
+          valid: hwif_out.entropy_bank.req,
+          write: hwif_out.entropy_bank.req_is_wr,
+          row: hwif_out.entropy_bank.addr[17:8],
+          word: hwif_out.entropy_bank.addr[7:2],
+          whole: &hwif_out.entropy_bank.wr_biten,
+          data: hwif_out.entropy_bank.wr_data
+      };
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q} <= '0;
+    else begin
+      header_wr_ack_q <= header_access_o.valid && header_access_o.write;
+      policy_wr_ack_q <= policy_access_o.valid && policy_access_o.write;
+      entropy_wr_ack_q <= entropy_access_o.valid && entropy_access_o.write;
+    end
+  end
+
+  // ---- commands and doorbells
+  assign command_write_o = hwif_out.command.v.swmod;
+  assign command_o = hwif_out.command.v.value;
+
+  logic sq_tail_we_q, cq_head_we_q, log_head_we_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {sq_tail_we_q, cq_head_we_q, log_head_we_q} <= '0;
+    else begin
+      sq_tail_we_q <= hwif_out.lane[0].sq_tail.v.swmod;
+      cq_head_we_q <= hwif_out.lane[0].cq_head.v.swmod;
+      log_head_we_q <= hwif_out.lane[0].log_head.v.swmod;
+    end
+  end
+  assign doorbells_o = '{
+          sq_tail_we: sq_tail_we_q,
+          cq_head_we: cq_head_we_q,
+          log_head_we: log_head_we_q,
+          sq_tail: hwif_out.lane[0].sq_tail.v.value,
+          cq_head: hwif_out.lane[0].cq_head.v.value,
+          log_head: hwif_out.lane[0].log_head.v.value
+      };
+
+  // ---- configuration
+  always_comb begin
+    config_o.epoch = hwif_out.epoch.v.value;
+    for (int unsigned i = 0; i < 8; i++) begin
+      config_o.expected_digest[32*i+:32] = hwif_out.expected_digest[i].v.value;
+      config_o.ticket_digest[32*i+:32] = hwif_out.ticket_digest[i].v.value;
+    end
+    config_o.heartbeat_records = hwif_out.heartbeat_records.v.value;
+    config_o.heartbeat_ticks = hwif_out.heartbeat_ticks.v.value;
+    config_o.checkpoint_size = hwif_out.checkpoint_size.v.value;
+    config_o.ring = '{
+        sq_base: {hwif_out.lane[0].sq_hi.v.value, hwif_out.lane[0].sq_lo.v.value},
+        cq_base: {hwif_out.lane[0].cq_hi.v.value, hwif_out.lane[0].cq_lo.v.value},
+        log_base: {hwif_out.lane[0].log_hi.v.value, hwif_out.lane[0].log_lo.v.value},
+        sq_log2: hwif_out.lane[0].sq_size.log2.value,
+        log_log2: hwif_out.lane[0].log_size.log2.value
+    };
+  end
+
+  // ---- registers that the card drives
+  always_comb begin
+    hwif_in = '{default: '0};
+    hwif_in.capabilities.lanes.next = 8'(Lanes);
+    hwif_in.capabilities.rows_per_clock.next = 8'd1;
+    hwif_in.rows.policy.next = 16'(PolicyRows);
+    hwif_in.rows.entropy.next = 16'(EntropyRows);
+    hwif_in.max_streams.v.next = 32'(MaxStreams);
+    hwif_in.queue_limits.ring_log2.next = 8'(RingLog2Max);
+    hwif_in.queue_limits.log_log2.next = 8'(LogLog2Max);
+    hwif_in.queue_limits.reads.next = 8'(MaxReads);
+    hwif_in.key_flags.v.next = KeyFlags;
+    for (int unsigned i = 0; i < 8; i++) hwif_in.map_digest[i].v.next = MapDigest[32*i+:32];
+
+    hwif_in.status.life.next = status_i.life[3:0];
+    hwif_in.status.locked.next = status_i.locked;
+    hwif_in.status.busy.next = status_i.busy;
+    hwif_in.fault.code.next = status_i.fault;
+    hwif_in.load_fault.code.next = status_i.load_fault;
+    hwif_in.tick_lo.v.next = status_i.tick[31:0];
+    hwif_in.tick_hi.v.next = status_i.tick[63:32];
+    hwif_in.records.v.next = status_i.records;
+    hwif_in.verdicts.v.next = status_i.counters.verdicts;
+    hwif_in.admits.v.next = status_i.counters.admits;
+    hwif_in.rejects.v.next = status_i.counters.rejects;
+    hwif_in.decomposes.v.next = status_i.counters.decomposes;
+    hwif_in.refused.v.next = status_i.counters.refused;
+    hwif_in.open_streams.v.next = status_i.open_streams;
+    hwif_in.busy_clocks_lo.v.next = status_i.counters.busy_clocks[31:0];
+    hwif_in.busy_clocks_hi.v.next = status_i.counters.busy_clocks[63:32];
+    hwif_in.lane[0].log_tail.v.next = status_i.log_tail;
+    hwif_in.lane[0].sq_head.v.next = 32'(status_i.sq_head);
+    hwif_in.lane[0].cq_tail.v.next = 32'(status_i.cq_tail);
+
+    hwif_in.header.rd_ack = header_rd_ack_i;
+    hwif_in.header.rd_data = header_rd_data_i;
+    hwif_in.header.wr_ack = header_wr_ack_q;
+    hwif_in.policy_bank.rd_ack = policy_rd_ack_i;
+    hwif_in.policy_bank.rd_data = policy_rd_data_i;
+    hwif_in.policy_bank.wr_ack = policy_wr_ack_q;
+    hwif_in.entropy_bank.rd_ack = entropy_rd_ack_i;
+    hwif_in.entropy_bank.rd_data = entropy_rd_data_i;
+    hwif_in.entropy_bank.wr_ack = entropy_wr_ack_q;
+
+    // Configuration is writable while it is not locked.
+    hwif_in.epoch.v.swwel = cfg_locked_i;
+    for (int unsigned i = 0; i < 8; i++) begin
+      hwif_in.expected_digest[i].v.swwel = cfg_locked_i;
+      hwif_in.ticket_digest[i].v.swwel = cfg_locked_i;
+    end
+    hwif_in.heartbeat_records.v.swwel = cfg_locked_i;
+    hwif_in.heartbeat_ticks.v.swwel = cfg_locked_i;
+    hwif_in.checkpoint_lo.v.swwel = cfg_locked_i;
+    hwif_in.checkpoint_hi.v.swwel = cfg_locked_i;
+    hwif_in.checkpoint_size.v.swwel = cfg_locked_i;
+    hwif_in.checkpoint_interval.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].sq_lo.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].sq_hi.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].sq_size.log2.swwel = cfg_locked_i;
+    hwif_in.lane[0].cq_lo.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].cq_hi.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].log_lo.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].log_hi.v.swwel = cfg_locked_i;
+    hwif_in.lane[0].log_size.log2.swwel = cfg_locked_i;
+  end
+endmodule

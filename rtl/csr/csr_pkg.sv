@@ -1,0 +1,39 @@
+// What the register block hands to the card and shows of it.
+package csr_pkg;
+  import layout_pkg::*;
+  import gate_pkg::*;
+  import ring_pkg::*;
+
+  // Configuration registers. Constant while `cfg_locked`.
+  typedef struct packed {
+    logic [31:0] epoch;
+    logic [255:0] expected_digest;
+    logic [255:0] ticket_digest;
+    logic [31:0] heartbeat_records;
+    logic [31:0] heartbeat_ticks;
+    logic [31:0] checkpoint_size;
+    ring_cfg_t ring;
+  } csr_config_t;
+
+  // Doorbells: one clock of `_we` with the value written.
+  typedef struct packed {
+    logic sq_tail_we, cq_head_we, log_head_we;
+    logic [31:0] sq_tail, cq_head, log_head;
+  } csr_doorbells_t;
+
+  // What the status registers show.
+  typedef struct packed {
+    life_e life;
+    logic locked;
+    logic busy;
+    fault_e fault;
+    fault_e load_fault;
+    logic [63:0] tick;
+    counters_t counters;
+    logic [31:0] records;
+    logic [31:0] open_streams;
+    logic [15:0] sq_head;
+    logic [15:0] cq_tail;
+    logic [31:0] log_tail;
+  } csr_status_t;
+endpackage

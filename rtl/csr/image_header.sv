@@ -1,0 +1,69 @@
+// The image header: 32 words, written in LOAD, and the check of everything in it that OPEN needs.
+//
+// A word is valid once it was written whole; an invalid word reads as zero. Writes happen in the clock of `access_i`, and only
+// while `locked_i` is low in that same clock. `check_i` registers both answers a clock later:
+// `fits_o` (magic, version, map digest, reserved bits, row counts fit this card) and `complete_o` (every word written).
+//
+// Latency: reads acknowledge one clock after the access. After reset: no word valid, `header_o` all zero, neither answer.
+// The caller owes: `check_i` only while locked.
+module image_header
+  import layout_pkg::*;
+  import gate_pkg::*;
+#(
+    parameter int unsigned PolicyRows = 256,  // Rows of the policy bank.
+    parameter int unsigned EntropyRows = 64   // Rows of the entropy bank.
+) (
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  table_access_t access_i,  // `row` is not used: the window has one.
+    input  logic          locked_i,
+    input  logic          clear_i,   // Every word becomes invalid and zero.
+    output logic          rd_ack_o,
+    output logic [31:0]   rd_data_o,
+    input  logic          check_i,
+    output logic          fits_o,
+    output logic          complete_o,
+    output image_header_t header_o
+);
+  logic [HeaderWords-1:0][31:0] words_q;
+  logic [HeaderWords-1:0] valid_q;
+  logic [4:0] word;
+  logic write;
+  image_header_t header;
+
+  assign header = words_q;
+  assign header_o = header;
+  assign word = access_i.word[4:0];
+  assign write = access_i.valid && access_i.write && !locked_i && access_i.word < 6'(HeaderWords);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear_i) begin
+      words_q <= '0;
+      valid_q <= '0;
+    end else if (write) begin
+      words_q[word] <= access_i.whole ? access_i.data : '0;
+      valid_q[word] <= access_i.whole;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      rd_ack_o <= 1'b0;
+      rd_data_o <= '0;
+      fits_o <= 1'b0;
+      complete_o <= 1'b0;
+    end else begin
+      rd_ack_o <= access_i.valid && !access_i.write;
+      if (access_i.valid && !access_i.write) rd_data_o <= words_q[word];
+      if (check_i) begin
+        complete_o <= &valid_q;
+        fits_o <= header.magic == 32'(ImageMagic) && header.version == 8'(LayoutVersion)
+            && header.map_digest == MapDigest
+            && header.reserved_7 == '0 && header.reserved_12 == '0 && header.reserved_48 == '0
+            && header.quantities[7:4] == '0
+            && header.policy_rows != '0 && 32'(header.policy_rows) <= PolicyRows
+            && header.entropy_rows != '0 && 32'(header.entropy_rows) <= EntropyRows;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,84 @@
+// One bank: a table of rows (bank_table) swept past a descriptor (bank_match).
+//
+// Rows `0 .. count_i-1` of the image take part; a step past them, or with `judge_i` low, matches nothing. A bank holds
+// nothing of one sweep over to the next but its table.
+//
+// Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o` stands with `done_o`
+// four clocks after the step with `last_i`. After reset: every row invalid, so every sweep ends in a reject.
+// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping.
+module bank
+  import layout_pkg::*;
+  import gate_pkg::*;
+#(
+    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1536 bits of RAM and one flip-flop.
+) (
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  table_access_t access_i,
+    input  logic          locked_i,
+    input  logic          clear_i,
+    output logic          rd_ack_o,
+    output logic [31:0]   rd_data_o,
+    input  logic          check_i,
+    input  logic [15:0]   count_i,
+    output logic          complete_o,
+    input  logic          step_i,
+    input  logic          first_i,
+    input  logic          last_i,
+    input  logic          judge_i,
+    input  logic [15:0]   row_i,
+    input  descriptor_t   desc_i,
+    output logic          done_o,
+    output bank_answer_t  answer_o
+);
+  logic counts;
+  assign counts = step_i && judge_i && row_i < count_i;
+
+  logic live;
+  row_t row;
+  bank_table #(
+      .Rows(Rows)
+  ) u_table (
+      .clk_i,
+      .rst_i,
+      .access_i,
+      .locked_i,
+      .clear_i,
+      .rd_ack_o,
+      .rd_data_o,
+      .step_i(counts),
+      .step_row_i(row_i),
+      .live_o(live),
+      .row_o(row),
+      .check_i,
+      .count_i,
+      .complete_o
+  );
+
+  // The step travels beside its row.
+  logic [1:0] step_q, first_q, last_q;
+  logic [1:0][15:0] row_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {step_q, first_q, last_q, row_q} <= '0;
+    else begin
+      step_q <= {step_q[0], step_i};
+      first_q <= {first_q[0], first_i};
+      last_q <= {last_q[0], last_i};
+      row_q <= {row_q[0], row_i};
+    end
+  end
+
+  bank_match u_match (
+      .clk_i,
+      .rst_i,
+      .step_i(step_q[1]),
+      .first_i(first_q[1]),
+      .last_i(last_q[1]),
+      .live_i(live),
+      .row_i(row),
+      .index_i(row_q[1]),
+      .desc_i,
+      .done_o,
+      .answer_o
+  );
+endmodule

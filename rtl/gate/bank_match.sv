@@ -1,0 +1,66 @@
+// The rule of one bank over a sweep: compares a row a clock with a descriptor and folds the matches into an answer.
+//
+// Feed the rows of a sweep in ascending order, with `first_i` on the first clock and `last_i` on the last (they may be
+// the same clock). A clock without `live_i` matches nothing. Forbid-reject beats forbid-decompose beats permit; no match
+// is a reject without a row.
+//
+// Latency: `answer_o` stands with `done_o` two clocks after the clock of `last_i`, and holds until the next sweep
+// reaches that stage. After reset: no answer, `answer_o` is a reject.
+// The caller owes: `desc_i` constant over the clocks of one sweep; `row_i` meaningful while `live_i`.
+module bank_match
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         step_i,    // A clock of a sweep.
+    input  logic         first_i,
+    input  logic         last_i,
+    input  logic         live_i,    // The row counts: it is valid and within the image's row count.
+    input  row_t         row_i,
+    input  logic [15:0]  index_i,
+    input  descriptor_t  desc_i,
+    output logic         done_o,
+    output bank_answer_t answer_o
+);
+  // Compare, then join and fold.
+  conditions_t conditions_q;
+  logic step_q, first_q, last_q, live_q;
+  logic [7:0] kind_q;
+  logic [15:0] index_q;
+  bank_seen_t seen_q;
+
+  always_ff @(posedge clk_i) begin
+    if (step_i && live_i) begin
+      conditions_q <= row_conditions(row_i, desc_i);
+      kind_q <= row_i.kind;
+      index_q <= index_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {step_q, first_q, last_q, live_q, done_o} <= '0;
+      seen_q <= '0;
+    end else begin
+      step_q <= step_i;
+      first_q <= step_i && first_i;
+      last_q <= step_i && last_i;
+      live_q <= step_i && live_i;
+      done_o <= last_q;
+      if (step_q)
+        seen_q <= bank_fold(first_q ? '0 : seen_q, live_q && (&conditions_q), kind_q, index_q);
+    end
+  end
+
+  assign answer_o = bank_answer(seen_q);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && done_o) begin
+      assert (!(answer_o.outcome == StageOutcomePass && (seen_q.reject || seen_q.decompose)))
+      else $error("bank_match: a pass beside a matching forbid");
+      assert (!(answer_o.outcome == StageOutcomePass && !seen_q.permit))
+      else $error("bank_match: a pass without a permit");
+    end
+  end
+endmodule

@@ -1,0 +1,130 @@
+// The rows of one bank: a RAM with an output register, written a word at a time, read a row a clock.
+//
+// A row becomes valid when its last word is written and every word before it was written whole, once and in order just
+// before; any other write to it makes it invalid. An invalid row reads as all zero, which is an empty row.
+// Writes happen in the clock of `access_i` and only while `locked_i` is low in that same clock: no stage lies
+// between the lock and the RAM. Writes out of range are ignored.
+//
+// Latency: `row_o` and `live_o` stand two clocks after `step_i`; `rd_data_o` with `rd_ack_o` three clocks after a read.
+// After reset: every row invalid; RAM contents arbitrary but never visible.
+// The caller owes: no `step_i` in the clock of a read access (`access_i.valid` without `write`); rows ascending is the
+// caller's business; `check_i` only while locked.
+module bank_table
+  import layout_pkg::*;
+  import gate_pkg::*;
+#(
+    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1536 bits of RAM and one flip-flop.
+) (
+    input  logic          clk_i,
+    input  logic          rst_i,
+    // Table window.
+    input  table_access_t access_i,
+    input  logic          locked_i,
+    input  logic          clear_i,    // Every row becomes invalid.
+    output logic          rd_ack_o,
+    output logic [31:0]   rd_data_o,
+    // Sweep.
+    input  logic          step_i,
+    input  logic [15:0]   step_row_i,
+    output logic          live_o,     // The row is valid; while low, `row_o` must not be used.
+    output row_t          row_o,
+    // Are rows 0 to count-1 valid? Answered one clock after `check_i`, and held.
+    input  logic          check_i,
+    input  logic [15:0]   count_i,
+    output logic          complete_o
+);
+  if (Rows < 1 || Rows > 1024) begin : g_rows
+    $fatal(1, "bank_table: Rows must be 1 to 1024, the size of the register window");
+  end
+
+  localparam int unsigned RowBits = (Rows > 1) ? $clog2(Rows) : 1;
+
+  (* ram_style = "block" *) logic [RowWords-1:0][31:0] mem[Rows];
+  logic [Rows-1:0] valid_q;
+
+  // ---- writes
+  logic in_table, write, write_word, read;
+  logic [RowBits-1:0] access_row;
+  assign in_table = 32'(access_i.row) < Rows && 32'(access_i.word) < RowWords;
+  assign write = access_i.valid && access_i.write && !locked_i && in_table;
+  assign write_word = write && access_i.whole;
+  assign read = access_i.valid && !access_i.write;
+  assign access_row = access_i.row[RowBits-1:0];
+
+  // The row being written and the only word that continues it; 0 means that a row has to start again.
+  logic [RowBits-1:0] open_row_q;
+  logic [5:0] next_word_q;
+  logic continues;
+  assign continues = access_i.whole
+      && (access_i.word == 6'd0 || (access_i.word == next_word_q && access_row == open_row_q));
+
+  always_ff @(posedge clk_i) begin
+    if (write_word) mem[access_row][access_i.word] <= access_i.data;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear_i) begin
+      valid_q <= '0;
+      next_word_q <= '0;
+      open_row_q <= '0;
+    end else if (write) begin
+      valid_q[access_row] <= continues && access_i.word == 6'(RowWords - 1);
+      open_row_q <= access_row;
+      next_word_q <= (continues && access_i.word != 6'(RowWords - 1)) ? access_i.word + 6'd1 : 6'd0;
+    end
+  end
+
+  // ---- reads: the sweep and the window share the port
+  logic [RowBits-1:0] row;
+  logic row_in_table;
+  assign row = read ? access_row : step_row_i[RowBits-1:0];
+  assign row_in_table = read ? in_table : 32'(step_row_i) < Rows;
+
+  row_t ram_q, row_q;
+  logic live1_q, live2_q, read1_q, read2_q;
+  logic [5:0] word1_q, word2_q;
+
+  always_ff @(posedge clk_i) begin
+    if (step_i || read) ram_q <= mem[row];
+    if (live1_q) row_q <= ram_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {live1_q, live2_q, read1_q, read2_q} <= '0;
+      {word1_q, word2_q} <= '0;
+      rd_ack_o <= 1'b0;
+      rd_data_o <= '0;
+    end else begin
+      live1_q <= (step_i || read) && row_in_table && valid_q[row];
+      live2_q <= live1_q;
+      read1_q <= read;
+      read2_q <= read1_q;
+      word1_q <= access_i.word;
+      word2_q <= word1_q;
+      rd_ack_o <= read2_q;
+      if (read2_q) rd_data_o <= live2_q ? row_q[32*word2_q+:32] : '0;
+    end
+  end
+
+  assign live_o = live2_q && !read2_q;
+  assign row_o  = row_q;
+
+  // ---- completeness
+  always_ff @(posedge clk_i) begin
+    if (rst_i) complete_o <= 1'b0;
+    else if (check_i) begin
+      automatic logic complete = 32'(count_i) <= Rows;
+      for (int unsigned i = 0; i < Rows; i++) complete = complete && (i >= 32'(count_i) || valid_q[i]);
+      complete_o <= complete;
+    end
+  end
+
+  // ---- checks
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!(step_i && read)) else $error("bank_table: a sweep and a window read in one clock");
+      assert (!(locked_i && write_word)) else $error("bank_table: a write while locked");
+    end
+  end
+endmodule

@@ -1,0 +1,135 @@
+// Checks one entry at a time: CRC, layout, declarations, stream slot and sequence; then offers it to the sweep.
+//
+// An entry that fails a check carries the first fault in the order of the codes and moves nothing; one that passes
+// moves its stream in the clock in which its check ends. The entry is held, and checked once, until the sweep takes it.
+//
+// Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
+// After reset and after `flush_i`: empty. An entry flushed before its check ended has moved nothing.
+// The caller owes: `declared_i` constant while entries are under way; a stream table with two clocks of read latency.
+module entry_check
+  import layout_pkg::*;
+  import gate_pkg::*;
+  import crc32_pkg::*;
+#(
+    parameter int unsigned MaxStreams = 1024  // 1 to 65536: slots from here on are refused.
+) (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        flush_i,
+    input  declared_t   declared_i,
+    // From the ring.
+    input  logic        sub_valid_i,
+    output logic        sub_ready_o,
+    input  descriptor_t sub_i,
+    input  logic [15:0] sub_index_i,
+    // Stream table.
+    output logic        stream_read_o,
+    output logic [15:0] stream_slot_o,
+    input  stream_t     stream_i,
+    output logic        stream_update_o,
+    output stream_t     stream_update_stream_o,
+    // To the sweep; `entry_ready_i` is a pulse that empties the check.
+    output logic        entry_valid_o,
+    input  logic        entry_ready_i,
+    output descriptor_t entry_o,
+    output logic [15:0] entry_index_o,
+    output fault_e      entry_fault_o,
+    output logic        entry_judge_o,    // GATE without a fault: the banks decide.
+    output logic        busy_o
+);
+  typedef enum logic [2:0] {
+    StEmpty = 3'b001,
+    StCheck = 3'b010,
+    StHeld  = 3'b100
+  } state_e;
+
+  state_e state_q;
+  logic [3:0] step_q;
+  descriptor_t entry_q;
+  logic [15:0] index_q;
+  logic [31:0] crc_q;
+  entry_faults_t faults_q;
+  fault_e fault_q;
+  logic judge_q;
+
+  // Seven steps of 16 bytes and one of 12, then the decision.
+  localparam logic [3:0] LastCrcStep = 4'd7;
+  localparam logic [3:0] DecideStep = 4'd8;
+
+  logic in_table, decide;
+  fault_e fault;
+  assign in_table = 32'(entry_q.slot) < MaxStreams;
+  assign decide = state_q == StCheck && step_q == DecideStep;
+
+  always_comb begin
+    automatic entry_faults_t faults = '0;
+    fault = FaultNone;
+    if (decide) begin
+      faults = faults_q;
+      faults.crc = ~crc_q != entry_q.crc;
+      faults.slot = bad_slot(entry_q.opcode, in_table, stream_i);
+      faults.sequence_ = bad_sequence(entry_q.opcode, entry_q.sequence_, stream_i);
+      fault = first_fault(faults);
+    end
+  end
+
+  assign sub_ready_o = state_q == StEmpty;
+  assign entry_valid_o = state_q == StHeld;
+  assign entry_o = entry_q;
+  assign entry_index_o = index_q;
+  assign entry_fault_o = fault_q;
+  assign entry_judge_o = judge_q;
+  assign busy_o = state_q != StEmpty;
+
+  assign stream_read_o = state_q == StCheck && step_q == 4'd0 && in_table;
+  assign stream_slot_o = entry_q.slot;
+  assign stream_update_o = decide && fault == FaultNone && !flush_i;
+  assign stream_update_stream_o = stream_after(entry_q.opcode, entry_q.sequence_);
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StEmpty && sub_valid_i) begin
+      entry_q <= sub_i;
+      index_q <= sub_index_i;
+      crc_q <= Crc32Init;
+    end
+    if (state_q == StCheck) begin
+      if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, entry_q[128*step_q[2:0]+:128]);
+      else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, entry_q[128*7+:96]);
+      if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared_i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || flush_i) begin
+      state_q <= StEmpty;
+      step_q <= '0;
+      fault_q <= FaultNone;
+      judge_q <= 1'b0;
+    end else begin
+      case (state_q)
+        StEmpty: begin
+          step_q <= '0;
+          if (sub_valid_i) state_q <= StCheck;
+        end
+        StCheck: begin
+          step_q <= step_q + 4'd1;
+          if (decide) begin
+            fault_q <= fault;
+            judge_q <= fault == FaultNone && entry_q.opcode == OpcodeGate;
+            state_q <= StHeld;
+          end
+        end
+        StHeld: if (entry_ready_i) state_q <= StEmpty;
+        default: state_q <= StEmpty;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot(state_q)) else $error("entry_check: state not one-hot");
+      assert (!(entry_valid_o && judge_q && fault_q != FaultNone)) else $error("entry_check: judging a fault");
+      assert (!(entry_ready_i && state_q != StHeld)) else $error("entry_check: taken without an entry");
+    end
+  end
+endmodule

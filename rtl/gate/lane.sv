@@ -1,0 +1,481 @@
+// One lane: ring, entry check, both banks, resolution, record assembly, log.
+//
+// Entries leave in the order in which they came, each as one record and one completion. While an entry sweeps the banks
+// the next one is checked; a sweep follows the one before without a gap, so that a verdict takes
+// max(policy rows, entropy rows) clocks in steady state, and never more than 16 above that as long as the ring keeps up.
+// While `run_i` is low, entries that the ring still delivers are taken and dropped, and none leaves: the clock in which it falls
+// already emits nothing. Records of the session (OPEN, CLOSE, ALARM) are assembled here too.
+//
+// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record.
+// After reset: empty, banks empty, not running.
+// The caller owes: `header_i`, `epoch_i`, `ticket_digest_i` and `ring_cfg_i` constant from OPEN until the session is over;
+// a session record only while `idle_o` (or while not running); `streams_clear_i` and `open_i` before `run_i`.
+module lane
+  import layout_pkg::*;
+  import gate_pkg::*;
+  import ring_pkg::*;
+#(
+    parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
+    parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
+    parameter int unsigned MaxStreams = 1024,   // 1 to 65536, 33 bits of RAM each.
+    parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.
+    parameter int unsigned RingLog2Max = 15,
+    parameter int unsigned LogLog2Max = 20,
+    parameter int unsigned WatchdogLog2 = 22,   // Response watchdog, log2 of clocks.
+    parameter logic [7:0]  LaneIndex = 8'd0,
+    parameter logic [7:0]  KeyFlags = 8'h01
+) (
+    input  logic           clk_i,
+    input  logic           rst_i,
+    // Session.
+    input  image_header_t  header_i,
+    input  logic [31:0]    epoch_i,
+    input  logic [255:0]   ticket_digest_i,
+    input  logic [63:0]    tick_i,
+    // Tables.
+    input  table_access_t  policy_access_i,
+    output logic           policy_rd_ack_o,
+    output logic [31:0]    policy_rd_data_o,
+    input  table_access_t  entropy_access_i,
+    output logic           entropy_rd_ack_o,
+    output logic [31:0]    entropy_rd_data_o,
+    input  logic           locked_i,
+    input  logic           tables_clear_i,
+    input  logic           check_i,          // `complete_o` answers a clock later.
+    output logic           complete_o,
+    // Life.
+    input  logic           run_i,
+    input  logic           drop_i,           // Drop the waiting record too.
+    input  logic           streams_clear_i,
+    output logic           streams_clearing_o,
+    input  logic           session_valid_i,  // Write a session record.
+    output logic           session_ready_o,
+    input  record_type_e   session_type_i,
+    input  fault_e         session_cause_i,
+    output logic           sent_o,           // A record was handed to the ring.
+    output logic           written_o,        // Every record handed to the ring was answered.
+    output logic           idle_o,           // Nothing between the ring's two ends.
+    // Ring.
+    input  ring_cfg_t      ring_cfg_i,
+    input  logic           open_i,
+    input  logic           fetch_i,
+    input  logic           halt_i,
+    input  logic           clear_i,
+    input  logic           sq_tail_we_i,
+    input  logic [31:0]    sq_tail_i,
+    input  logic           cq_head_we_i,
+    input  logic [31:0]    cq_head_i,
+    input  logic           log_head_we_i,
+    input  logic [31:0]    log_head_i,
+    output fault_e         ring_fault_o,
+    output logic           bus_dead_o,
+    output logic           ring_idle_o,
+    output logic [15:0]    sq_head_o,
+    output logic [15:0]    cq_tail_o,
+    output logic [31:0]    log_tail_o,
+    // Counters since OPEN.
+    output counters_t      counters_o,
+    output logic [31:0]    records_o,
+    output logic [31:0]    open_streams_o,
+    // AXI4 master.
+    output logic [4:0]     m_axi_awid,
+    output logic [63:0]    m_axi_awaddr,
+    output logic [7:0]     m_axi_awlen,
+    output logic [2:0]     m_axi_awsize,
+    output logic [1:0]     m_axi_awburst,
+    output logic           m_axi_awvalid,
+    input  logic           m_axi_awready,
+    output logic [511:0]   m_axi_wdata,
+    output logic [63:0]    m_axi_wstrb,
+    output logic           m_axi_wlast,
+    output logic           m_axi_wvalid,
+    input  logic           m_axi_wready,
+    input  logic [4:0]     m_axi_bid,
+    input  logic [1:0]     m_axi_bresp,
+    input  logic           m_axi_bvalid,
+    output logic           m_axi_bready,
+    output logic [4:0]     m_axi_arid,
+    output logic [63:0]    m_axi_araddr,
+    output logic [7:0]     m_axi_arlen,
+    output logic [2:0]     m_axi_arsize,
+    output logic [1:0]     m_axi_arburst,
+    output logic           m_axi_arvalid,
+    input  logic           m_axi_arready,
+    input  logic [4:0]     m_axi_rid,
+    input  logic [511:0]   m_axi_rdata,
+    input  logic [1:0]     m_axi_rresp,
+    input  logic           m_axi_rlast,
+    input  logic           m_axi_rvalid,
+    output logic           m_axi_rready
+);
+  // ---- entry check
+  logic sub_valid, sub_ready, check_ready, check_busy;
+  descriptor_t sub, checked;
+  logic [15:0] sub_index, checked_index;
+  logic checked_valid, checked_ready, checked_judge;
+  fault_e checked_fault;
+  logic stream_read, stream_update;
+  logic [15:0] stream_slot;
+  stream_t stream, stream_next;
+
+  assign sub_ready = run_i ? check_ready : 1'b1;
+
+  entry_check #(
+      .MaxStreams(MaxStreams)
+  ) u_check (
+      .clk_i,
+      .rst_i,
+      .flush_i(!run_i),
+      .declared_i(declared_of(header_i)),
+      .sub_valid_i(sub_valid && run_i),
+      .sub_ready_o(check_ready),
+      .sub_i(sub),
+      .sub_index_i(sub_index),
+      .stream_read_o(stream_read),
+      .stream_slot_o(stream_slot),
+      .stream_i(stream),
+      .stream_update_o(stream_update),
+      .stream_update_stream_o(stream_next),
+      .entry_valid_o(checked_valid),
+      .entry_ready_i(checked_ready),
+      .entry_o(checked),
+      .entry_index_o(checked_index),
+      .entry_fault_o(checked_fault),
+      .entry_judge_o(checked_judge),
+      .busy_o(check_busy)
+  );
+
+  stream_table #(
+      .MaxStreams(MaxStreams)
+  ) u_streams (
+      .clk_i,
+      .rst_i,
+      .clear_i(streams_clear_i),
+      .clearing_o(streams_clearing_o),
+      .read_i(stream_read),
+      .slot_i(stream_slot),
+      .stream_o(stream),
+      .update_i(stream_update),
+      .update_stream_i(stream_next),
+      .open_streams_o
+  );
+
+  // ---- sweep
+  logic step, first, last, judge, sweep_busy, reading;
+  logic [15:0] row;
+  logic taken_q;  // The record register is spoken for by the entry whose last step was issued.
+  logic rec_valid_q;
+  assign reading = (policy_access_i.valid && !policy_access_i.write)
+      || (entropy_access_i.valid && !entropy_access_i.write);
+
+  sweep u_sweep (
+      .clk_i,
+      .rst_i,
+      .flush_i(!run_i),
+      .valid_i(checked_valid),
+      .ready_o(checked_ready),
+      .judge_i(checked_judge),
+      .policy_rows_i(header_i.policy_rows),
+      .entropy_rows_i(header_i.entropy_rows),
+      .hold_i(reading),
+      .last_ready_i(!taken_q && !rec_valid_q),
+      .step_o(step),
+      .first_o(first),
+      .last_o(last),
+      .judge_o(judge),
+      .row_o(row),
+      .busy_o(sweep_busy)
+  );
+
+  // The entry that the comparators see; it stands from the second clock after its first step to that after its last.
+  descriptor_t swept_q;
+  logic [15:0] swept_index_q;
+  fault_e swept_fault_q;
+  logic swept_judge_q;
+  always_ff @(posedge clk_i) begin
+    if (checked_ready) begin
+      swept_q <= checked;
+      swept_index_q <= checked_index;
+      swept_fault_q <= checked_fault;
+      swept_judge_q <= checked_judge;
+    end
+  end
+
+  // ---- banks
+  logic policy_done, entropy_done, policy_complete, entropy_complete;
+  bank_answer_t policy_answer, entropy_answer;
+  assign complete_o = policy_complete && entropy_complete;
+
+  bank #(
+      .Rows(PolicyRows)
+  ) u_policy (
+      .clk_i,
+      .rst_i,
+      .access_i(policy_access_i),
+      .locked_i,
+      .clear_i(tables_clear_i),
+      .rd_ack_o(policy_rd_ack_o),
+      .rd_data_o(policy_rd_data_o),
+      .check_i,
+      .count_i(header_i.policy_rows),
+      .complete_o(policy_complete),
+      .step_i(step),
+      .first_i(first),
+      .last_i(last),
+      .judge_i(judge),
+      .row_i(row),
+      .desc_i(swept_q),
+      .done_o(policy_done),
+      .answer_o(policy_answer)
+  );
+
+  bank #(
+      .Rows(EntropyRows)
+  ) u_entropy (
+      .clk_i,
+      .rst_i,
+      .access_i(entropy_access_i),
+      .locked_i,
+      .clear_i(tables_clear_i),
+      .rd_ack_o(entropy_rd_ack_o),
+      .rd_data_o(entropy_rd_data_o),
+      .check_i,
+      .count_i(header_i.entropy_rows),
+      .complete_o(entropy_complete),
+      .step_i(step),
+      .first_i(first),
+      .last_i(last),
+      .judge_i(judge),
+      .row_i(row),
+      .desc_i(swept_q),
+      .done_o(entropy_done),
+      .answer_o(entropy_answer)
+  );
+
+  // ---- record
+  logic [1:0] last_q;
+  descriptor_t rec_desc_q;
+  answer_t rec_answer_q;
+  logic [15:0] rec_index_q;
+  fault_e rec_fault_q;
+  logic rec_judge_q, rec_session_q;
+  logic resolved;
+  verdict_t verdict;
+  logic [15:0] policy_row, entropy_row;
+
+  resolve u_resolve (
+      .clk_i,
+      .rst_i,
+      .valid_i(policy_done && taken_q),
+      .judge_i(rec_judge_q),
+      .policy_i(policy_answer),
+      .entropy_i(entropy_answer),
+      .validation_i(rec_desc_q.validation_outcome),
+      .lineage_i(rec_desc_q.lineage_outcome),
+      .depth_i(rec_desc_q.depth),
+      .max_depth_i(header_i.max_depth),
+      .valid_o(resolved),
+      .verdict_o(verdict),
+      .policy_row_o(policy_row),
+      .entropy_row_o(entropy_row)
+  );
+
+  logic rec_valid, rec_ready, session_take;
+  assign idle_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q;
+  assign session_ready_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q && !drop_i;
+  assign session_take = session_valid_i && session_ready_o;
+  assign rec_valid = rec_valid_q && !drop_i && (rec_session_q || run_i);
+  assign sent_o = rec_valid && rec_ready;
+
+  function automatic record_type_e type_of(logic [7:0] opcode, fault_e fault);
+    if (fault != FaultNone) return RecordTypeRefused;
+    case (opcode)
+      OpcodeGate: return RecordTypeVerdict;
+      OpcodeBegin: return RecordTypeBegin;
+      OpcodeEnd: return RecordTypeEnd;
+      OpcodeNote: return RecordTypeNote;
+      default: return RecordTypeRefused;
+    endcase
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {last_q, taken_q, rec_valid_q, rec_session_q, rec_judge_q} <= '0;
+      rec_fault_q <= FaultNone;
+    end else begin
+      last_q <= {last_q[0], step && last};
+      if (step && last) taken_q <= 1'b1;
+      if (last_q[1]) begin
+        rec_judge_q <= swept_judge_q;
+        rec_fault_q <= swept_fault_q;
+      end
+      if (sent_o) rec_valid_q <= 1'b0;
+      if (resolved && taken_q) begin
+        taken_q <= 1'b0;
+        rec_valid_q <= 1'b1;
+        rec_session_q <= 1'b0;
+      end
+      if (session_take) begin
+        rec_valid_q <= 1'b1;
+        rec_session_q <= 1'b1;
+      end
+      if (!run_i) begin
+        taken_q <= 1'b0;
+        last_q <= '0;
+        if (!rec_session_q && !session_take) rec_valid_q <= 1'b0;
+      end
+      if (drop_i) rec_valid_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (last_q[1]) begin
+      rec_desc_q <= swept_q;
+      rec_index_q <= swept_index_q;
+    end
+    if (session_take) begin
+      automatic session_t session = '0;
+      session.image_header = header_i[255:0];
+      session.package_digest = header_i.package_digest;
+      session.ticket_digest = ticket_digest_i;
+      session.open_streams = open_streams_o;
+      session.cause = session_cause_i;
+      rec_desc_q <= session;
+    end
+    if (session_take || resolved) begin
+      automatic answer_t answer = '0;
+      answer.version = 8'(LayoutVersion);
+      answer.lane = LaneIndex;
+      answer.key_flags = KeyFlags;
+      answer.epoch = epoch_i;
+      answer.tick = tick_i;
+      if (session_take) begin
+        answer.record_type = session_type_i;
+        answer.determination = DeterminationNone;
+        answer.stage = StageNone;
+        answer.fault = session_cause_i;
+        answer.policy_row = 16'(RowNone);
+        answer.entropy_row = 16'(RowNone);
+      end else begin
+        answer.record_type = type_of(rec_desc_q.opcode, rec_fault_q);
+        answer.determination = verdict.determination;
+        answer.stage = verdict.stage;
+        answer.fault = rec_fault_q;
+        answer.policy_row = policy_row;
+        answer.entropy_row = entropy_row;
+      end
+      rec_answer_q <= answer;
+    end
+  end
+
+  // ---- log, counters, ring
+  record_t log_record;
+  logic log_valid, log_ready;
+  log_count u_log (
+      .clk_i,
+      .rst_i,
+      .clear_i(open_i),
+      .valid_i(rec_valid),
+      .ready_o(rec_ready),
+      .record_i('{descriptor: rec_desc_q, answer: rec_answer_q}),
+      .valid_o(log_valid),
+      .ready_i(log_ready),
+      .record_o(log_record),
+      .count_o(records_o)
+  );
+  assign written_o = log_tail_o == records_o;
+
+  counters u_counters (
+      .clk_i,
+      .rst_i,
+      .clear_i(open_i),
+      .record_i(sent_o),
+      .record_type_i(rec_answer_q.record_type),
+      .determination_i(rec_answer_q.determination),
+      .sweep_i(step && judge),
+      .counters_o
+  );
+
+  ring #(
+      .MaxReads(MaxReads),
+      .RingLog2Max(RingLog2Max),
+      .LogLog2Max(LogLog2Max),
+      .WatchdogLog2(WatchdogLog2)
+  ) u_ring (
+      .clk_i,
+      .rst_i,
+      .cfg_i(ring_cfg_i),
+      .open_i,
+      .fetch_i,
+      .halt_i,
+      .clear_i,
+      .sq_tail_we_i,
+      .sq_tail_i,
+      .cq_head_we_i,
+      .cq_head_i,
+      .log_head_we_i,
+      .log_head_i,
+      .fault_o(ring_fault_o),
+      .bus_dead_o,
+      .idle_o(ring_idle_o),
+      .sq_head_o,
+      .cq_tail_o,
+      .log_tail_o,
+      .sub_valid_o(sub_valid),
+      .sub_ready_i(sub_ready),
+      .sub_o(sub),
+      .sub_index_o(sub_index),
+      .rec_valid_i(log_valid),
+      .rec_ready_o(log_ready),
+      .rec_i(log_record),
+      .rec_completes_i(!rec_session_q),
+      .rec_index_i(rec_index_q),
+      .m_axi_awid,
+      .m_axi_awaddr,
+      .m_axi_awlen,
+      .m_axi_awsize,
+      .m_axi_awburst,
+      .m_axi_awvalid,
+      .m_axi_awready,
+      .m_axi_wdata,
+      .m_axi_wstrb,
+      .m_axi_wlast,
+      .m_axi_wvalid,
+      .m_axi_wready,
+      .m_axi_bid,
+      .m_axi_bresp,
+      .m_axi_bvalid,
+      .m_axi_bready,
+      .m_axi_arid,
+      .m_axi_araddr,
+      .m_axi_arlen,
+      .m_axi_arsize,
+      .m_axi_arburst,
+      .m_axi_arvalid,
+      .m_axi_arready,
+      .m_axi_rid,
+      .m_axi_rdata,
+      .m_axi_rresp,
+      .m_axi_rlast,
+      .m_axi_rvalid,
+      .m_axi_rready
+  );
+
+  // ---- checks
+  logic admit;
+  assign admit = log_valid && rec_answer_q.determination == DeterminationAdmit;
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (policy_done == entropy_done) else $error("lane: the banks are out of step");
+      assert (!(admit && (!run_i || rec_session_q || rec_fault_q != FaultNone
+                          || rec_answer_q.record_type != RecordTypeVerdict
+                          || rec_answer_q.stage != StageNone
+                          || rec_desc_q.opcode != OpcodeGate
+                          || rec_desc_q.validation_outcome != StageOutcomePass
+                          || rec_desc_q.lineage_outcome != StageOutcomePass)))
+      else $error("lane: an admit that no verdict allows");
+      assert (!(resolved && taken_q && rec_valid_q)) else $error("lane: a record over another");
+      assert (!(step && !locked_i)) else $error("lane: a sweep over unlocked tables");
+    end
+  end
+endmodule

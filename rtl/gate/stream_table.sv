@@ -1,0 +1,77 @@
+// Which stream slots are open, and the next sequence of each.
+//
+// One entry's check reads its slot and later updates it; the single user (entry_check) finishes one entry before it reads
+// for the next, so a read never overtakes an update. `clear_i` starts a sweep that frees every slot, one a clock.
+//
+// Latency: `stream_o` stands two clocks after `read_i` and holds. An update is seen by any read after its clock.
+// After reset: contents arbitrary; `clear_i` must run before the first entry (the card does it in OPENING).
+// The caller owes: slots below MaxStreams; no access while `clearing_o`.
+module stream_table
+  import gate_pkg::*;
+#(
+    parameter int unsigned MaxStreams = 1024  // 1 to 65536. Each costs 33 bits of RAM.
+) (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        clear_i,
+    output logic        clearing_o,
+    input  logic        read_i,
+    input  logic [15:0] slot_i,           // Of the read and of the update.
+    output stream_t     stream_o,
+    input  logic        update_i,
+    input  stream_t     update_stream_i,
+    output logic [31:0] open_streams_o
+);
+  if (MaxStreams < 1 || MaxStreams > 65536) begin : g_max_streams
+    $fatal(1, "stream_table: MaxStreams must be 1 to 65536");
+  end
+  localparam int unsigned SlotBits = (MaxStreams > 1) ? $clog2(MaxStreams) : 1;
+
+  (* ram_style = "block" *) stream_t mem[MaxStreams];
+  stream_t ram_q;
+  logic clearing_q, read_q, was_open_q;
+  logic [SlotBits-1:0] clear_slot_q;
+
+  logic [SlotBits-1:0] slot;
+  assign slot = slot_i[SlotBits-1:0];
+
+  assign clearing_o = clearing_q;
+
+  always_ff @(posedge clk_i) begin
+    if (clearing_q) mem[clear_slot_q] <= '0;
+    else if (update_i) mem[slot] <= update_stream_i;
+    if (read_i) ram_q <= mem[slot];
+    if (read_q) stream_o <= ram_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {clearing_q, read_q, was_open_q} <= '0;
+      clear_slot_q <= '0;
+      open_streams_o <= '0;
+    end else begin
+      read_q <= read_i;
+      if (read_q) was_open_q <= ram_q.open;
+      if (clear_i) begin
+        clearing_q <= 1'b1;
+        clear_slot_q <= '0;
+        open_streams_o <= '0;
+      end else if (clearing_q) begin
+        clear_slot_q <= clear_slot_q + 1'b1;
+        if (clear_slot_q == SlotBits'(MaxStreams - 1)) clearing_q <= 1'b0;
+      end else if (update_i) begin
+        // The update belongs to the slot read last.
+        if (update_stream_i.open && !was_open_q) open_streams_o <= open_streams_o + 32'd1;
+        if (!update_stream_i.open && was_open_q) open_streams_o <= open_streams_o - 32'd1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!(clearing_q && (read_i || update_i))) else $error("stream_table: an access while clearing");
+      assert (!(update_i && (read_i || read_q))) else $error("stream_table: an update beside a read");
+      assert (!((read_i || update_i) && 32'(slot_i) >= MaxStreams)) else $error("stream_table: slot out of range");
+    end
+  end
+endmodule

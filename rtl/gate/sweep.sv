@@ -1,0 +1,66 @@
+// Walks a checked entry through both banks: one step a clock, the next entry's first right after this one's last.
+//
+// An entry that is judged takes max(policy_rows_i, entropy_rows_i) steps; any other takes one step that matches nothing,
+// so that every entry leaves in the order in which it came. `hold_i` delays a step (a window read takes the RAM port). The
+// last step waits until `last_ready_i`: from then on the answer has a place to go.
+//
+// Latency: the first step comes one clock after `valid_i` is seen; `ready_o` is the clock in which the caller must take the
+// entry over into the comparators' descriptor register, so that it stands there two clocks after the first step.
+// After reset: idle. The caller owes: `valid_i`, once up, stays until `ready_o` unless it flushes; row counts of at least 1.
+module sweep (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        flush_i,         // Forget the entry under way.
+    input  logic        valid_i,
+    output logic        ready_o,
+    input  logic        judge_i,
+    input  logic [15:0] policy_rows_i,
+    input  logic [15:0] entropy_rows_i,
+    input  logic        hold_i,
+    input  logic        last_ready_i,
+    output logic        step_o,
+    output logic        first_o,
+    output logic        last_o,
+    output logic        judge_o,
+    output logic [15:0] row_o,
+    output logic        busy_o
+);
+  logic active_q, judge_q, started_q, handover_q;
+  logic [15:0] row_q, last_row_q;
+  logic at_last, start;
+
+  assign at_last = row_q == last_row_q;
+  assign step_o = active_q && !hold_i && !(at_last && !last_ready_i) && !flush_i;
+  assign first_o = row_q == '0;
+  assign last_o = at_last;
+  assign judge_o = judge_q;
+  assign row_o = row_q;
+  assign start = valid_i && !started_q && (!active_q || (step_o && at_last));
+  assign ready_o = handover_q;
+  assign busy_o = active_q || handover_q || started_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || flush_i) begin
+      {active_q, judge_q, started_q, handover_q} <= '0;
+      {row_q, last_row_q} <= '0;
+    end else begin
+      handover_q <= step_o && first_o;
+      if (start) begin
+        active_q <= 1'b1;
+        started_q <= 1'b1;
+        judge_q <= judge_i;
+        row_q <= '0;
+        if (!judge_i) last_row_q <= '0;
+        else last_row_q <= (policy_rows_i > entropy_rows_i ? policy_rows_i : entropy_rows_i) - 16'd1;
+      end else if (step_o) begin
+        if (at_last) active_q <= 1'b0;
+        else row_q <= row_q + 16'd1;
+      end
+      if (handover_q) started_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) assert (!(ready_o && !started_q)) else $error("sweep: a handover of an entry that did not start");
+  end
+endmodule
