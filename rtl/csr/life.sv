@@ -256,7 +256,8 @@ module life
       assert ($onehot(state_q)) else $error("life: state not one-hot");
       assert (!(run_o && !locked_o)) else $error("life: running over unlocked tables");
       assert (!(state_q == StFault && run_o)) else $error("life: running in FAULT");
-      assert (!(ring_fetch_o && fault_q != FaultNone)) else $error("life: fetching after a fault");
+      assert (fault_q == FaultNone || state_q == StFault || state_q == StQuiet)
+      else $error("life: past a sticky fault without a reset");
       assert (!(is_open && !locked_o)) else $error("life: OPEN with open tables");
     end
   end

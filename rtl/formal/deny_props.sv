@@ -1,0 +1,105 @@
+// What is proved: a table into which nothing but zero was ever written denies everything. This holds from reset, with whatever
+// the RAM held at power-up, for every order of writes (none at all, part of a row, whole rows, damaged writes, clears), every
+// sweep and every count.
+//
+// The bank is the card's own, with two rows; the other bank passes.
+module deny_props
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input logic clk,
+    input table_access_t access,
+    input logic locked,
+    input logic clear,
+    input logic step,
+    input logic first,
+    input logic last,
+    input logic judge,
+    input logic [15:0] index,
+    input logic [15:0] count,
+    input descriptor_t desc,
+    input logic [7:0] validation,
+    input logic [7:0] lineage,
+    input logic [7:0] depth,
+    input logic [7:0] max_depth
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  // The table is zeroed; and the contract of the bank.
+  always_comb if (access.valid && access.write) assume (access.data == '0);
+  always_comb if (access.valid && !access.write) assume (!step);
+
+  logic done;
+  bank_answer_t answer, passes;
+  assign passes = '{outcome: StageOutcomePass, row: 16'd0};
+  bank #(
+      .Rows(2)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .access_i(access),
+      .locked_i(locked),
+      .clear_i(clear),
+      .rd_ack_o(),
+      .rd_data_o(),
+      .check_i(1'b0),
+      .count_i(count),
+      .complete_o(),
+      .step_i(step),
+      .first_i(first),
+      .last_i(last),
+      .judge_i(judge),
+      .row_i(index),
+      .desc_i(desc),
+      .done_o(done),
+      .answer_o(answer)
+  );
+
+  logic [1:0] valid;
+  verdict_t [1:0] verdict;
+  for (genvar b = 0; b < 2; b++) begin : g_resolve  // As the policy bank, then as the entropy bank.
+    resolve u_resolve (
+        .clk_i(clk),
+        .rst_i(rst),
+        .valid_i(done),
+        .judge_i(1'b1),
+        .policy_i(b == 0 ? answer : passes),
+        .entropy_i(b == 0 ? passes : answer),
+        .validation_i(validation),
+        .lineage_i(lineage),
+        .depth_i(depth),
+        .max_depth_i(max_depth),
+        .valid_o(valid[b]),
+        .verdict_o(verdict[b]),
+        .policy_row_o(),
+        .entropy_row_o()
+    );
+  end
+
+  always_comb begin
+    if (started) begin
+      // The steps of the proof: what was written whole is zero, and so is what is read of it.
+      for (int unsigned r = 0; r < 2; r++) begin
+        if (dut.u_table.valid_q[r]) assert (dut.u_table.mem[r] == '0);
+        for (int unsigned w = 0; w < RowWords; w++)
+          if (32'(dut.u_table.open_row_q) == r && w < 32'(dut.u_table.next_word_q))
+            assert (dut.u_table.mem[r][w] == '0);
+      end
+      assert (32'(dut.u_table.next_word_q) < RowWords);
+      if (dut.u_table.live1_q) assert (dut.u_table.ram_q == '0);
+      if (dut.u_table.live2_q) assert (dut.u_table.row_q == '0);
+      if (dut.u_match.live_q) assert (!dut.u_match.conditions_q.kind);
+      assert (!dut.u_match.seen_q.permit);
+      // The claim, for the bank and for the verdict.
+      assert (answer.outcome != StageOutcomePass);
+      for (int unsigned b = 0; b < 2; b++)
+        if (valid[b]) assert (verdict[b].determination != DeterminationAdmit);
+      // Not vacuous: a sweep ends, and one that met a row written whole does.
+      cover (valid[0]);
+      cover (dut.u_match.live_q && dut.u_match.last_q);
+    end
+  end
+endmodule

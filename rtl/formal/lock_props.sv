@@ -1,0 +1,161 @@
+// What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word of a bank, no
+// row's validity and no word of the image header changes; whatever else is written, commanded or answered.
+//
+// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows. Commands and table
+// writes come from the register block in any clock, the ring and the lane answer anything.
+module lock_props
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input logic clk,
+    input logic command_write,
+    input logic [7:0] command_data,
+    input table_access_t bank_access,
+    input table_access_t header_access,
+    input logic unsupported,
+    input fault_e ring_fault,
+    input logic ring_bus_dead,
+    input logic ring_idle,
+    input logic streams_clearing,
+    input logic record_ready,
+    input logic record_sent,
+    input logic written,
+    input logic lane_idle,
+    input logic step,
+    input logic [15:0] step_row
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  // The command register, as the register block holds it.
+  logic [7:0] command = '0;
+  always_ff @(posedge clk) if (command_write) command <= command_data;
+
+  life_e shown;
+  logic locked, tables_clear, check, fits, header_complete, bank_complete;
+  always_comb if (bank_access.valid && !bank_access.write) assume (!step);
+
+  life u_life (
+      .clk_i(clk),
+      .rst_i(rst),
+      .command_write_i(command_write),
+      .command_i(command),
+      .locked_o(locked),
+      .cfg_locked_o(),
+      .tables_clear_o(tables_clear),
+      .check_o(check),
+      .header_fits_i(fits),
+      .complete_i(header_complete && bank_complete),
+      .unsupported_i(unsupported),
+      .ring_open_o(),
+      .ring_fetch_o(),
+      .ring_halt_o(),
+      .ring_clear_o(),
+      .tail_doorbell_o(),
+      .head_doorbells_o(),
+      .ring_fault_i(ring_fault),
+      .ring_bus_dead_i(ring_bus_dead),
+      .ring_idle_i(ring_idle),
+      .run_o(),
+      .drop_o(),
+      .streams_clear_o(),
+      .streams_clearing_i(streams_clearing),
+      .record_valid_o(),
+      .record_ready_i(record_ready),
+      .record_type_o(),
+      .record_cause_o(),
+      .record_sent_i(record_sent),
+      .written_i(written),
+      .lane_idle_i(lane_idle),
+      .life_o(shown),
+      .busy_o(),
+      .fault_o(),
+      .load_fault_o()
+  );
+
+  image_header_t header;
+  image_header #(
+      .PolicyRows(2),
+      .EntropyRows(2)
+  ) u_header (
+      .clk_i(clk),
+      .rst_i(rst),
+      .access_i(header_access),
+      .locked_i(locked),
+      .clear_i(tables_clear),
+      .rd_ack_o(),
+      .rd_data_o(),
+      .check_i(check),
+      .fits_o(fits),
+      .complete_o(header_complete),
+      .header_o(header)
+  );
+
+  bank_table #(
+      .Rows(2)
+  ) u_table (
+      .clk_i(clk),
+      .rst_i(rst),
+      .access_i(bank_access),
+      .locked_i(locked),
+      .clear_i(tables_clear),
+      .rd_ack_o(),
+      .rd_data_o(),
+      .step_i(step),
+      .step_row_i(step_row),
+      .live_o(),
+      .row_o(),
+      .check_i(check),
+      .count_i(header.policy_rows),
+      .complete_o(bank_complete)
+  );
+
+  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD.
+  logic in_load, open_write, sealed_q, sealed;
+  assign in_load = shown == LifeLoad;
+  assign open_write = started && command_write && command_data == CommandOpen && in_load;
+  assign sealed = sealed_q || open_write;
+  always_ff @(posedge clk) begin
+    if (rst) sealed_q <= 1'b0;
+    else sealed_q <= open_write || (sealed_q && !tables_clear);
+  end
+
+  // Everything one clock ago.
+  logic [1:0][RowBytes*8-1:0] words, words_q;
+  logic [1:0] valid_q;
+  image_header_t header_q;
+  logic [HeaderWords-1:0] header_valid_q;
+  logic was_sealed_q, was_cleared_q;
+  assign words = {u_table.mem[1], u_table.mem[0]};
+  always_ff @(posedge clk) begin
+    words_q <= words;
+    valid_q <= u_table.valid_q;
+    header_q <= header;
+    header_valid_q <= u_header.valid_q;
+    was_sealed_q <= !rst && sealed;
+    was_cleared_q <= rst || tables_clear;
+  end
+
+  always_comb begin
+    if (started) begin
+      // The step of the proof: where life stands while sealed.
+      if (sealed_q) assert (!in_load || (u_life.command_q && command == CommandOpen));
+      if (was_sealed_q) begin
+        // The claim. The clock that enters LOAD changes no word of RAM either, only validity.
+        assert (words == words_q);
+        if (!was_cleared_q) begin
+          assert (u_table.valid_q == valid_q);
+          assert (header == header_q);
+          assert (u_header.valid_q == header_valid_q);
+        end
+      end
+      // Not vacuous: words change in LOAD, writes are tried in the clock of OPEN and while sealed, and LOAD is reached again.
+      cover (words != words_q && in_load);
+      cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
+      cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
+      cover (was_sealed_q && was_cleared_q && !sealed_q);
+    end
+  end
+endmodule
