@@ -1,0 +1,157 @@
+//! Speed: how fast a saturated card judges.
+
+use std::time::{Duration, Instant};
+
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Determination, Opcode};
+use portcullis_policy::image::Image;
+use zerocopy::little_endian::{U16, U32};
+
+use crate::{Card, Outcome, Session, SessionConfig, SessionError, known};
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BenchConfig {
+    /// Verdicts to take.
+    pub verdicts: u64,
+    /// Streams that each have one GATE in flight.
+    pub streams: u16,
+}
+
+impl Default for BenchConfig {
+    /// 20,000 verdicts over 64 streams.
+    fn default() -> Self {
+        Self { verdicts: 20_000, streams: 64 }
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchReport {
+    /// Verdicts taken.
+    pub verdicts: u64,
+    /// Admits among them.
+    pub admits: u64,
+    /// Rejects among them.
+    pub rejects: u64,
+    /// Decomposes among them.
+    pub decomposes: u64,
+    /// Wall time from the first submission to the last answer.
+    pub elapsed: Duration,
+    /// Clocks of the card in that time, where the transport knows them.
+    pub clocks: Option<u64>,
+    /// Rows of the larger bank: the clocks that a sweep takes at one row a clock.
+    pub rows: u16,
+}
+
+impl BenchReport {
+    /// Verdicts in a second of wall time, rounded down.
+    #[must_use]
+    pub fn verdicts_per_second(&self) -> u64 {
+        let nanoseconds = self.elapsed.as_nanos().max(1);
+        u64::try_from(u128::from(self.verdicts) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX)
+    }
+
+    /// Hundredths of a clock for one verdict, rounded up.
+    #[must_use]
+    pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
+        self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))
+    }
+}
+
+/// Saturates `card` with GATEs that `image` does not refuse.
+///
+/// # Errors
+/// [`SessionError`]; also when the card refuses an entry, as then nothing was measured.
+pub fn run<C: Card>(card: C, image: &Image, config: BenchConfig) -> Result<BenchReport, SessionError> {
+    run_with(card, image, &known::gates(image, 509), config)
+}
+
+/// [`run`] with the caller's GATEs, taken in turn; slot, sequence and CRC are filled in.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<C: Card>(
+    card: C,
+    image: &Image,
+    gates: &[Descriptor],
+    config: BenchConfig,
+) -> Result<BenchReport, SessionError> {
+    let mut session = Session::open(card, image, SessionConfig::default())?;
+    let streams = u32::from(config.streams).min(session.info().max_streams);
+    let begins: Vec<_> = (0..streams)
+        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
+        .collect();
+    for batch in begins.chunks(session.room()) {
+        session.submit(batch)?;
+        expect_accepted(&session.drain()?)?;
+    }
+
+    let mut templates = gates.iter().cycle();
+    let mut left = config.verdicts;
+    let mut next_gate = |slot: u16, sequence: u32| {
+        left = left.checked_sub(1)?;
+        let template = templates.next()?;
+        Some(Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..*template }.sealed())
+    };
+    let mut report = BenchReport {
+        verdicts: 0,
+        admits: 0,
+        rejects: 0,
+        decomposes: 0,
+        elapsed: Duration::ZERO,
+        clocks: None,
+        rows: image.header().policy_rows.get().max(image.header().entropy_rows.get()),
+    };
+    let started = (Instant::now(), session.card().clocks());
+    let mut batch: Vec<_> = (0..streams).filter_map(|slot| next_gate(slot as u16, 1)).collect();
+    loop {
+        session.submit(&batch)?;
+        batch.clear();
+        let answered = session.wait()?;
+        if answered.is_empty() {
+            break;
+        }
+        for completed in answered {
+            match completed.outcome {
+                Outcome::Judged(verdict) => match verdict.determination {
+                    Determination::Admit => report.admits += 1,
+                    Determination::Decompose => report.decomposes += 1,
+                    Determination::Reject | Determination::None => report.rejects += 1,
+                },
+                Outcome::Accepted => {}
+                Outcome::Fault(fault) => return Err(SessionError::Faulted(fault)),
+            }
+            report.verdicts += 1;
+            let sequence = completed.entry.sequence.get().wrapping_add(1);
+            batch.extend(next_gate(completed.entry.slot.get(), sequence));
+        }
+    }
+    report.elapsed = started.0.elapsed();
+    report.clocks = session.card().clocks().zip(started.1).map(|(end, start)| end - start);
+    session.close()?;
+    Ok(report)
+}
+
+fn expect_accepted(answered: &[crate::Completed]) -> Result<(), SessionError> {
+    match answered.iter().find_map(|completed| completed.outcome.fault()) {
+        Some(fault) => Err(SessionError::Faulted(fault)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelCard;
+
+    #[test]
+    fn the_model_judges_all_of_them() {
+        let image = known::image().unwrap();
+        let config = BenchConfig { verdicts: 5_000, streams: 64 };
+        let report = run(ModelCard::new(), &image, config).unwrap();
+        assert_eq!(report.verdicts, 5_000);
+        assert_eq!(report.admits + report.rejects + report.decomposes, 5_000);
+        assert!(report.rejects > 0, "{report:?}");
+    }
+}

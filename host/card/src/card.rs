@@ -1,0 +1,230 @@
+//! The trait that every transport implements.
+
+use crate::CardKind;
+
+/// A card: registers, memory that it reaches, and time.
+///
+/// A transport is stupid on purpose: it moves bytes and says when it cannot. What the bytes mean is the driver's business.
+pub trait Card: Send {
+    /// Which transport this is.
+    fn kind(&self) -> CardKind;
+
+    /// One line that names the card for reports.
+    fn describe(&self) -> String;
+
+    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB.
+    ///
+    /// # Errors
+    /// The transport's; a value is never made up.
+    fn read32(&mut self, address: u32) -> Result<u32, CardError>;
+
+    /// Writes the register at byte address `address`. Everything written with [`Card::dma_write`] before is visible to the
+    /// card when it sees the register change.
+    ///
+    /// # Errors
+    /// The transport's.
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError>;
+
+    /// Allocates `bytes` zeroed bytes that the card reaches; at least 4 KiB aligned.
+    ///
+    /// # Errors
+    /// No memory.
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError>;
+
+    /// Takes a buffer away from the card. The caller has quiesced the card before.
+    ///
+    /// # Errors
+    /// [`CardError::UnknownBuffer`].
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError>;
+
+    /// Copies bytes that the card may have written. Aligned words are read whole, in ascending order.
+    ///
+    /// # Errors
+    /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError>;
+
+    /// Writes bytes that the card may read.
+    ///
+    /// # Errors
+    /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError>;
+
+    /// Lets the card work for at most one quantum; returns early when the watched byte has its value. Without a watch a
+    /// short while passes. That it returns promises nothing: the caller looks again.
+    ///
+    /// # Errors
+    /// The transport's.
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError>;
+
+    /// What one quantum of [`Card::wait`] is, for messages.
+    fn quantum(&self) -> &'static str;
+
+    /// Quanta without any progress after which the card has failed, its own watchdog included.
+    fn patience(&self) -> u32;
+
+    /// Clocks since the card exists, where the transport knows them.
+    fn clocks(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl<C: Card + ?Sized> Card for &mut C {
+    fn kind(&self) -> CardKind {
+        (**self).kind()
+    }
+    fn describe(&self) -> String {
+        (**self).describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        (**self).read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        (**self).write32(address, value)
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        (**self).allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        (**self).release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        (**self).dma_read(buffer, offset, into)
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        (**self).dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        (**self).wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        (**self).quantum()
+    }
+    fn patience(&self) -> u32 {
+        (**self).patience()
+    }
+    fn clocks(&self) -> Option<u64> {
+        (**self).clocks()
+    }
+}
+
+impl<C: Card + ?Sized> Card for Box<C> {
+    fn kind(&self) -> CardKind {
+        (**self).kind()
+    }
+    fn describe(&self) -> String {
+        (**self).describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        (**self).read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        (**self).write32(address, value)
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        (**self).allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        (**self).release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        (**self).dma_read(buffer, offset, into)
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        (**self).dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        (**self).wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        (**self).quantum()
+    }
+    fn patience(&self) -> u32 {
+        (**self).patience()
+    }
+    fn clocks(&self) -> Option<u64> {
+        (**self).clocks()
+    }
+}
+
+/// Memory that the card reaches. Only the card that made it knows its bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DmaBuffer {
+    address: u64,
+    len: usize,
+}
+
+impl DmaBuffer {
+    /// For transports: the handle of a buffer that the card reaches at `address`.
+    #[must_use]
+    pub const fn new(address: u64, len: usize) -> Self {
+        Self { address, len }
+    }
+
+    /// Device address of the first byte; it identifies the buffer.
+    #[must_use]
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds no byte.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// A byte in a buffer and the value that is waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// Buffer.
+    pub buffer: &'a DmaBuffer,
+    /// Offset of the byte.
+    pub offset: usize,
+    /// Value.
+    pub value: u8,
+}
+
+/// A transport failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CardError {
+    /// The device is gone: a register reads all ones.
+    #[error("the card is gone: register {0:#x} reads all ones")]
+    Gone(u32),
+    /// No such register.
+    #[error("{0:#x} is not the address of a register word")]
+    Address(u32),
+    /// A register access of another width.
+    #[error("register access of {bytes} bytes at {address:#x}; the card has 32-bit registers only")]
+    Width {
+        /// Byte address.
+        address: u32,
+        /// Width asked for.
+        bytes: usize,
+    },
+    /// A buffer of another card, or one that was released.
+    #[error("no buffer of this card stands at {0:#x}")]
+    UnknownBuffer(u64),
+    /// An access over the end of a buffer.
+    #[error("access of {bytes} bytes at offset {offset} leaves a buffer of {len} bytes")]
+    OutsideBuffer {
+        /// Offset of the first byte.
+        offset: usize,
+        /// Bytes.
+        bytes: usize,
+        /// Length of the buffer.
+        len: usize,
+    },
+    /// No memory for a buffer.
+    #[error("cannot allocate {0} bytes that the card reaches")]
+    Allocate(usize),
+    /// The simulated card failed.
+    #[cfg(feature = "sim")]
+    #[error(transparent)]
+    Sim(#[from] portcullis_sim::SimError),
+}

@@ -1,0 +1,126 @@
+//! What a card says about itself.
+
+use portcullis_core::wire::{Fault, Life, MAP_DIGEST};
+use portcullis_policy::image::hex;
+
+use crate::registers::{self, GONE};
+use crate::session::SessionError;
+use crate::{Card, CardError};
+
+/// `PCUL`.
+const MAGIC: u32 = 0x4c55_4350;
+/// Major version of the register map that this driver knows.
+const MAP_MAJOR: u16 = 1;
+
+/// Identity and capabilities, read once at bring-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardInfo {
+    /// Version of the register map: major, minor.
+    pub map_version: (u16, u16),
+    /// SHA-256 that names layout and register map, hexadecimal.
+    pub map_digest: String,
+    /// Lanes.
+    pub lanes: u8,
+    /// Rows that a bank compares in one clock.
+    pub rows_per_clock: u8,
+    /// Tables are hashed in the card.
+    pub digest: bool,
+    /// Records are hashed and checkpoints signed in the card.
+    pub signer: bool,
+    /// Heartbeats are checked in the card.
+    pub heartbeat: bool,
+    /// Rows of the policy bank.
+    pub policy_rows: u16,
+    /// Rows of the entropy bank.
+    pub entropy_rows: u16,
+    /// Stream slots.
+    pub max_streams: u32,
+    /// Largest log2 of submission and completion ring entries.
+    pub ring_log2: u8,
+    /// Largest log2 of log ring entries.
+    pub log_log2: u8,
+    /// Reads in flight.
+    pub reads: u8,
+    /// Bits of `wire::key_flags`.
+    pub key_flags: u8,
+    /// Life state when it was asked.
+    pub life: Life,
+    /// Sticky fault when it was asked.
+    pub fault: Fault,
+}
+
+impl CardInfo {
+    /// Asks `card`. Fails for anything that is not a card of this register map, before another register is touched.
+    ///
+    /// # Errors
+    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`], [`SessionError::Undecodable`],
+    /// and the transport's.
+    pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+        registers::with(card, |r| {
+            let magic = r.magic().try_read()?.v();
+            if magic == GONE {
+                return Err(CardError::Gone(0).into());
+            }
+            if magic != MAGIC {
+                return Err(SessionError::NoCard(magic));
+            }
+            let version = r.map_version().try_read()?;
+            let map_version = (version.major(), version.minor());
+            if map_version.0 != MAP_MAJOR {
+                return Err(SessionError::MapVersion { found: map_version.0, known: MAP_MAJOR });
+            }
+            let mut digest = Vec::with_capacity(MAP_DIGEST.len());
+            for word in r.map_digest() {
+                digest.extend(word.try_read()?.v().to_le_bytes());
+            }
+            if digest != MAP_DIGEST {
+                return Err(SessionError::MapDigest { found: hex(&digest), known: hex(&MAP_DIGEST) });
+            }
+            let capabilities = r.capabilities().try_read()?;
+            let rows = r.rows().try_read()?;
+            let limits = r.queue_limits().try_read()?;
+            Ok(Self {
+                map_version,
+                map_digest: hex(&digest),
+                lanes: capabilities.lanes(),
+                rows_per_clock: capabilities.rows_per_clock(),
+                digest: capabilities.digest(),
+                signer: capabilities.signer(),
+                heartbeat: capabilities.heartbeat(),
+                policy_rows: rows.policy(),
+                entropy_rows: rows.entropy(),
+                max_streams: r.max_streams().try_read()?.v(),
+                ring_log2: limits.ring_log2(),
+                log_log2: limits.log_log2(),
+                reads: limits.reads(),
+                key_flags: r.key_flags().try_read()?.v(),
+                life: Life::try_from(r.status().try_read()?.life())?,
+                fault: Fault::try_from(r.fault().try_read()?.code())?,
+            })
+        })
+    }
+}
+
+/// Life state, whether the tables are locked, whether work is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) life: Life,
+    pub(crate) busy: bool,
+}
+
+impl Status {
+    pub(crate) fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+        let status = registers::with(card, |r| {
+            let raw = r.status().try_read()?;
+            // A lost device answers all ones, which no status is: its upper bits are reserved.
+            if peakrdl_rust::reg::Register::to_raw(raw) == GONE { Err(CardError::Gone(0x44)) } else { Ok(raw) }
+        })?;
+        Ok(Self { life: Life::try_from(status.life())?, busy: status.busy() })
+    }
+}
+
+/// The sticky fault.
+pub(crate) fn sticky_fault<C: Card + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
+    let code = registers::with(card, |r| r.fault().try_read())?.code();
+    Ok(Fault::try_from(code)?)
+}

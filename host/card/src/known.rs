@@ -1,0 +1,131 @@
+//! A small image with known answers, and descriptors that fit an image: what self-test and benchmark submit.
+
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{
+    BASIS_POINTS_MAX, Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Row, RowKind,
+    StageOutcome, flags,
+};
+use portcullis_policy::image::{Image, ImageError};
+use zerocopy::little_endian::{I32, U16, U32, U128};
+
+/// Class that the known image rejects.
+pub(crate) const CLASS_REJECT: u128 = 1 << 0;
+/// Class that it decomposes.
+pub(crate) const CLASS_DECOMPOSE: u128 = 1 << 1;
+/// Class that it does not mention.
+pub(crate) const CLASS_FREE: u128 = 1 << 2;
+/// Depth at which it rejects what it would decompose.
+pub(crate) const MAX_DEPTH: u8 = 2;
+/// Uncertainty over which its entropy bank rejects.
+pub(crate) const UNCERTAINTY_MAX: u16 = 2_000;
+
+/// A row without a condition.
+fn row(header: &ImageHeader, kind: RowKind, rule: u16) -> Row {
+    let any = U16::new(u16::MAX);
+    let none = U16::new(0);
+    let (low, high) = (I32::new(i32::MIN), I32::new(i32::MAX));
+    Row {
+        kind: kind.into(),
+        rule: U16::new(rule),
+        small_enums: any,
+        depth: [0, u8::MAX],
+        alternatives: [0, u8::MAX],
+        correction: [0, u8::MAX],
+        temporal: header.temporal,
+        domain: header.domain,
+        audience: header.audience,
+        register: header.register,
+        scalars: [none, any, none, any, none, any, none, any, none, any, none, any, none, any, none, any],
+        quantities: [low, high, low, high, low, high, low, high],
+        ..Row::ZERO
+    }
+}
+
+/// The known image.
+pub(crate) fn image() -> Result<Image, ImageError> {
+    let header = ImageHeader {
+        magic: U32::new(IMAGE_MAGIC),
+        version: LAYOUT_VERSION,
+        max_depth: MAX_DEPTH,
+        quantities: 1,
+        temporal: U32::new(0b1),
+        domain: U32::new(0b11),
+        audience: U32::new(0b1),
+        register: U32::new(0b1),
+        classes: U128::new(CLASS_REJECT | CLASS_DECOMPOSE | CLASS_FREE),
+        map_digest: MAP_DIGEST,
+        ..ImageHeader::ZERO
+    };
+    let with = |class: u128, kind, rule| Row { classes_all: U128::new(class), ..row(&header, kind, rule) };
+    let policy = [
+        with(CLASS_REJECT, RowKind::ForbidReject, 0),
+        with(CLASS_DECOMPOSE, RowKind::ForbidDecompose, 1),
+        row(&header, RowKind::Permit, 2),
+    ];
+    let mut uncertain = row(&header, RowKind::ForbidReject, 0);
+    if let Some(low) = uncertain.scalars.get_mut(2) {
+        *low = U16::new(UNCERTAINTY_MAX + 1);
+    }
+    Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
+}
+
+/// A GATE that the known image admits; no CRC yet.
+pub(crate) fn gate() -> Descriptor {
+    Descriptor {
+        flags: flags::UNCERTAINTY_KNOWN as u8,
+        length: U16::new(40),
+        validation_outcome: StageOutcome::Pass.into(),
+        lineage_outcome: StageOutcome::Pass.into(),
+        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, [0x5a; 32])
+    }
+}
+
+/// `count` GATEs that `image` does not refuse, spread over its declarations by a fixed generator. Slot, sequence and CRC
+/// are the submitter's.
+pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
+    let header = image.header();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move |below: u32| -> u32 {
+        // xorshift64*, Vigna 2016.
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        let high = (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32;
+        ((u64::from(high) * u64::from(below)) >> 32) as u32
+    };
+    let classes = header.classes.get();
+    (0..count)
+        .map(|_| {
+            // Declarations are ones up from bit 0.
+            let mut value = |mask: U32| next(mask.get().count_ones().max(1)) as u8;
+            let (temporal, domain) = (value(header.temporal), value(header.domain));
+            let (audience, register) = (value(header.audience), value(header.register));
+            let mut sparse = || {
+                let bits = u128::from(next(1 << 31)) | u128::from(next(1 << 31)) << 64;
+                bits & bits >> 3 & bits >> 5 & classes
+            };
+            let (some, established) = (sparse(), sparse());
+            let mut fraction = || U16::new(next(u32::from(BASIS_POINTS_MAX) + 1) as u16);
+            Descriptor {
+                temporal,
+                domain,
+                audience,
+                register,
+                classes: U128::new(some),
+                established: U128::new(established),
+                novelty: fraction(),
+                uncertainty: fraction(),
+                certainty: fraction(),
+                content_deviation: fraction(),
+                certainty_divergence: fraction(),
+                register_divergence: fraction(),
+                category: next(6) as u8,
+                granularity: next(3) as u8,
+                epistemic: next(3) as u8,
+                anchor: next(4) as u8,
+                depth: next(3) as u8,
+                ..gate()
+            }
+        })
+        .collect()
+}

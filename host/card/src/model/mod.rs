@@ -1,0 +1,228 @@
+//! The card in Rust: the same registers, rings, life and answers as the RTL, with [`portcullis_policy::evaluate`] as its
+//! banks.
+//!
+//! It works synchronously: what a register write allows to happen has happened when the write returns. So it shows one of
+//! the orders in which the RTL may work, never a partial one. Its tick counts register accesses and entries, not clocks.
+
+mod decode;
+mod entry;
+mod lane;
+mod life;
+mod memory;
+mod tables;
+
+use portcullis_core::wire::{Fault, MAP_DIGEST, key_flags};
+
+use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW};
+use crate::{Card, CardError, CardKind, DmaBuffer, Watch};
+use decode::{Decoder, Register};
+use lane::Lane;
+use life::Life;
+use memory::Memory;
+use tables::Tables;
+
+/// `PCUL`.
+const MAGIC: u32 = 0x4c55_4350;
+/// Major 1, minor 0.
+const MAP_VERSION: u32 = 1 << 16;
+/// Rows of the policy bank, as the RTL's default.
+pub const POLICY_ROWS: u16 = 256;
+/// Rows of the entropy bank, as the RTL's default.
+pub const ENTROPY_ROWS: u16 = 64;
+/// Stream slots, as the RTL's default.
+pub const MAX_STREAMS: u32 = 1024;
+/// Largest log2 of ring entries.
+const RING_LOG2_MAX: u8 = 15;
+/// Largest log2 of log entries.
+const LOG_LOG2_MAX: u8 = 20;
+/// Reads that the RTL has in flight; the model has none.
+const READS: u32 = 32;
+/// The model's evidence is nobody's: its key flags say so like the simulated card's.
+const KEY_FLAGS: u8 = key_flags::SIM as u8;
+/// Bytes of the register window.
+const REGISTER_WINDOW: u32 = 1 << 20;
+
+/// The card in Rust.
+#[derive(Debug)]
+pub struct ModelCard {
+    decoder: Decoder,
+    memory: Memory,
+    /// Values of the registers that the host writes.
+    written: std::collections::BTreeMap<Register, u32>,
+    tables: Tables,
+    life: Life,
+    lane: Lane,
+    tick: u64,
+}
+
+impl Default for ModelCard {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ModelCard {
+    /// A card after its reset.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            decoder: Decoder::new(),
+            memory: Memory::default(),
+            written: std::collections::BTreeMap::new(),
+            tables: Tables::default(),
+            life: Life::default(),
+            lane: Lane::default(),
+            tick: 0,
+        }
+    }
+
+    /// As if the bus had failed with `fault` now, for tests: what is in flight is dropped, nothing is written any more.
+    pub fn break_bus(&mut self, fault: Fault) {
+        self.fail(fault, true);
+    }
+
+    fn value(&self, register: Register) -> u32 {
+        self.written.get(&register).copied().unwrap_or_default()
+    }
+
+    fn address(&self, low: Register, high: Register) -> u64 {
+        u64::from(self.value(high)) << 32 | u64::from(self.value(low))
+    }
+
+    fn digest(&self, word: fn(u8) -> Register) -> [u8; 32] {
+        let mut digest = [0; 32];
+        for (i, chunk) in (0u8..).zip(digest.chunks_exact_mut(4)) {
+            chunk.copy_from_slice(&self.value(word(i)).to_le_bytes());
+        }
+        digest
+    }
+
+    fn read_register(&self, register: Register) -> u32 {
+        let counters = &self.lane.counters;
+        match register {
+            Register::Magic => MAGIC,
+            Register::MapVersion => MAP_VERSION,
+            Register::MapDigest(word) => {
+                let at = usize::from(word) * 4;
+                let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
+                u32::from_le_bytes(bytes)
+            }
+            // One lane, one row a clock, none of the parts that have a bit.
+            Register::Capabilities => 1 | 1 << 8,
+            Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
+            Register::MaxStreams => MAX_STREAMS,
+            Register::QueueLimits => u32::from(RING_LOG2_MAX) | u32::from(LOG_LOG2_MAX) << 8 | READS << 16,
+            Register::KeyFlags => KEY_FLAGS.into(),
+            Register::Status => self.status(),
+            Register::Fault => u32::from(u16::from(self.life.fault)),
+            Register::LoadFault => u32::from(u16::from(self.life.load_fault)),
+            Register::TickLo => (self.tick & 0xffff_ffff) as u32,
+            Register::TickHi => (self.tick >> 32) as u32,
+            Register::Records => (self.lane.records & 0xffff_ffff) as u32,
+            Register::Verdicts => counters.verdicts,
+            Register::Admits => counters.admits,
+            Register::Rejects => counters.rejects,
+            Register::Decomposes => counters.decomposes,
+            Register::Refused => counters.refused,
+            Register::OpenStreams => self.lane.open_streams,
+            Register::BusyClocksLo => (counters.busy_clocks & 0xffff_ffff) as u32,
+            Register::BusyClocksHi => (counters.busy_clocks >> 32) as u32,
+            Register::LogTail => self.lane.log_issued,
+            Register::SqHead => self.lane.fetched.into(),
+            Register::CqTail => self.lane.cq_issued.into(),
+            Register::Command => 0,
+            other => self.value(other),
+        }
+    }
+
+    fn write_register(&mut self, register: Register, value: u32) {
+        match register {
+            Register::Command => self.command((value & 0xff) as u8),
+            Register::SqTail | Register::CqHead | Register::LogHead => {
+                self.written.insert(register, value);
+                self.doorbell(register, value);
+            }
+            register if register.is_config() && self.life.configurable() => {
+                // Eight bits each; every other one has 32.
+                let bits = if matches!(register, Register::SqSize | Register::LogSize) { 0xff } else { u32::MAX };
+                self.written.insert(register, value & bits);
+            }
+            Register::HeartbeatNonceLo | Register::HeartbeatNonceHi => {
+                self.written.insert(register, value);
+            }
+            _ => {}
+        }
+    }
+
+    fn checked(address: u32) -> Result<(), CardError> {
+        if address.is_multiple_of(4) && address < REGISTER_WINDOW { Ok(()) } else { Err(CardError::Address(address)) }
+    }
+}
+
+impl Card for ModelCard {
+    fn kind(&self) -> CardKind {
+        CardKind::Model
+    }
+
+    fn describe(&self) -> String {
+        "software model in this process".into()
+    }
+
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        Self::checked(address)?;
+        self.tick += 1;
+        Ok(match address {
+            HEADER_WINDOW.. => self.tables.read(address),
+            _ => self.decoder.decode(address).map_or(0, |register| self.read_register(register)),
+        })
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        Self::checked(address)?;
+        self.tick += 1;
+        if address >= HEADER_WINDOW {
+            if self.life.tables_writable() {
+                self.tables.write(address, value);
+            }
+        } else if let Some(register) = self.decoder.decode(address) {
+            self.write_register(register, value);
+            self.work();
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        self.memory.allocate(bytes)
+    }
+
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.memory.release(&buffer)
+    }
+
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.memory.read_buffer(buffer, offset, into)
+    }
+
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        self.memory.write_buffer(buffer, offset, from)
+    }
+
+    fn wait(&mut self, _watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.tick += 1;
+        self.work();
+        Ok(())
+    }
+
+    fn quantum(&self) -> &'static str {
+        "one step"
+    }
+
+    fn patience(&self) -> u32 {
+        // Everything that can happen happens at once; the second look is for good measure.
+        2
+    }
+}
+
+/// Bytes of a bank's window.
+const BANK_WINDOW: u32 = 0x4_0000;
+const _: () = assert!(POLICY_WINDOW + BANK_WINDOW <= ENTROPY_WINDOW);

@@ -1,0 +1,84 @@
+//! Typed access to a card's registers: the generated accessors over any [`Card`].
+
+use std::cell::RefCell;
+
+use peakrdl_rust::io::RawRegisterIO;
+use peakrdl_rust::reg::RegInt;
+
+use crate::{Card, CardError};
+
+pub use crate::regs::Card as Registers;
+
+/// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
+pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
+
+fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
+    let address = u32::try_from(pointer.addr()).map_err(|_| CardError::Address(u32::MAX))?;
+    if size_of::<T>() == size_of::<u32>() {
+        Ok(address)
+    } else {
+        Err(CardError::Width { address, bytes: size_of::<T>() })
+    }
+}
+
+impl<C: Card + ?Sized> RawRegisterIO for Bus<'_, C> {
+    type Error = CardError;
+
+    // Neither method dereferences its pointer, so any pointer is sound here.
+    unsafe fn try_read<T: RegInt>(&self, pointer: *const T) -> Result<T, CardError> {
+        let address = word(pointer)?;
+        let value = self.0.borrow_mut().read32(address)?;
+        let bytes = value.to_ne_bytes();
+        let bytes = bytes.as_slice().try_into().map_err(|_| CardError::Width { address, bytes: size_of::<T>() })?;
+        Ok(T::from_ne_bytes(&bytes))
+    }
+
+    unsafe fn try_write<T: RegInt>(&self, pointer: *mut T, value: T) -> Result<(), CardError> {
+        let address = word(pointer.cast_const())?;
+        let bytes = value.to_ne_bytes();
+        let bytes = bytes.as_ref().try_into().map_err(|_| CardError::Width { address, bytes: size_of::<T>() })?;
+        self.0.borrow_mut().write32(address, u32::from_ne_bytes(bytes))
+    }
+}
+
+/// Calls `body` with the registers of `card`.
+pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, Bus<'_, C>>) -> R) -> R {
+    let bus = Bus(RefCell::new(card));
+    // SAFETY: the pointer is never dereferenced: `Bus` takes it for a number and hands it to the card, which checks it.
+    body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
+}
+
+/// Byte address of the image header's window.
+pub const HEADER_WINDOW: u32 = 0x1_0000;
+/// Byte address of the policy bank's window.
+pub const POLICY_WINDOW: u32 = 0x4_0000;
+/// Byte address of the entropy bank's window.
+pub const ENTROPY_WINDOW: u32 = 0x8_0000;
+/// What a lost device answers.
+pub const GONE: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelCard;
+
+    #[test]
+    fn windows_stand_where_the_map_says() {
+        let mut card = ModelCard::new();
+        with(&mut card, |r| {
+            assert_eq!(r.header().as_ptr().addr(), HEADER_WINDOW as usize);
+            assert_eq!(r.policy_bank().as_ptr().addr(), POLICY_WINDOW as usize);
+            assert_eq!(r.entropy_bank().as_ptr().addr(), ENTROPY_WINDOW as usize);
+        });
+    }
+
+    #[test]
+    fn accessors_reach_the_card() {
+        let mut card = ModelCard::new();
+        with(&mut card, |r| {
+            assert_eq!(r.magic().try_read().unwrap().v(), 0x4c55_4350);
+            r.epoch().try_write(|e| e.set_v(7)).unwrap();
+            assert_eq!(r.epoch().try_read().unwrap().v(), 7);
+        });
+    }
+}

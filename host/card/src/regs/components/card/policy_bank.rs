@@ -1,0 +1,79 @@
+//! Memory: Policy bank
+
+#[allow(unused_imports)]
+use super::_root; // alias to root module of generated code
+
+/// Policy bank
+///
+/// Row r at 256 * r, 48 words each, in order; the word at 188 completes a row.
+#[derive(Eq, PartialEq)]
+pub struct PolicyBank<'io, IO = peakrdl_rust::io::PtrIO> {
+    ptr: *mut u32,
+    io: &'io IO,
+}
+
+unsafe impl<IO: Sync> Send for PolicyBank<'_, IO> {}
+unsafe impl<IO: Sync> Sync for PolicyBank<'_, IO> {}
+
+// manually implement Copy to ease generic bounds
+// (IO does not need to be Copy)
+impl<IO> Copy for PolicyBank<'_, IO> {}
+
+// manually implement Clone to ease generic bounds
+// (IO does not need to be Clone)
+impl<IO> Clone for PolicyBank<'_, IO> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<IO> peakrdl_rust::mem::Memory for PolicyBank<'_, IO> {
+    type Memwidth = u32;
+    type Access = peakrdl_rust::access::RW;
+    type Endian = peakrdl_rust::endian::LittleEndian;
+
+    fn first_entry_ptr(&self) -> *mut Self::Memwidth {
+        self.ptr
+    }
+
+    fn num_entries(&self) -> usize {
+        65536
+    }
+
+    fn width(&self) -> usize {
+        32
+    }
+}
+
+impl PolicyBank<'static> {
+    /// # Safety
+    ///
+    /// The caller must guarantee that the provided address points to a
+    /// hardware memory implementing this interface.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn from_ptr(ptr: *mut u32) -> Self {
+        Self { ptr, io: &peakrdl_rust::io::PtrIO }
+    }
+}
+
+impl<'io, IO> PolicyBank<'io, IO> {
+    /// Size in bytes of the memory
+    pub const SIZE: usize = 0x4_0000;
+
+    /// # Safety
+    ///
+    /// The caller must guarantee that the provided address points to a
+    /// hardware memory implementing this interface.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn from_ptr_with(ptr: *mut u32, io: &'io IO) -> Self {
+        Self { ptr, io }
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub const fn as_ptr(&self) -> *mut u32 {
+        self.ptr
+    }
+}

@@ -1,0 +1,153 @@
+//! From an unknown state to RUN.
+
+use std::collections::VecDeque;
+
+use portcullis_core::wire::{Command, Fault, Life, RecordType};
+use portcullis_policy::image::Image;
+use zerocopy::IntoBytes;
+
+use super::config::{LOG_LOG2_MIN, RING_LOG2_MIN};
+use super::rings::Rings;
+use super::streams::Streams;
+use super::{Health, Session, SessionConfig, SessionError, Tables, WaitError, check, tables};
+use crate::info::{Status, sticky_fault};
+use crate::{Card, CardInfo, registers};
+
+/// Gives a command.
+pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Result<(), SessionError> {
+    Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
+}
+
+/// Waits until `done` says so of the status.
+pub(super) fn await_status<C: Card + ?Sized>(
+    card: &mut C,
+    awaited: &'static str,
+    mut done: impl FnMut(Status) -> bool,
+) -> Result<Status, SessionError> {
+    let bound = card.patience();
+    for _ in 0..bound {
+        let status = Status::read(card)?;
+        if done(status) {
+            return Ok(status);
+        }
+        card.wait(None)?;
+    }
+    Err(WaitError { awaited, bound, quantum: card.quantum() }.into())
+}
+
+/// Brings the card to RESET with nothing in flight, from any state.
+///
+/// # Errors
+/// [`SessionError::Wait`] and the transport's.
+pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
+    command(card, Command::Reset)?;
+    await_status(card, "the card to be quiet after RESET", |s| s.life == Life::Reset && !s.busy).map(|_| ())
+}
+
+/// Brings the card to LOAD and writes the tables, with every word read back; opens nothing.
+///
+/// # Errors
+/// As [`Session::open`] up to this point.
+pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
+    let info = CardInfo::read(card)?;
+    if info.lanes != 1 {
+        return Err(SessionError::Lanes(info.lanes));
+    }
+    tables::check_size(&info, tables)?;
+    reset(card)?;
+    command(card, Command::Load)?;
+    await_status(card, "state LOAD", |s| s.life == Life::Load)?;
+    tables::load(card, tables)?;
+    Ok(info)
+}
+
+fn check_rings(info: &CardInfo, config: &SessionConfig) -> Result<(), SessionError> {
+    let check = |ring, log2, min, max| {
+        if log2 < min || log2 > max { Err(SessionError::RingSize { ring, log2, min, max }) } else { Ok(()) }
+    };
+    check("submission", config.ring_log2, RING_LOG2_MIN, info.ring_log2)?;
+    check("log", config.log_log2, LOG_LOG2_MIN, info.log_log2)
+}
+
+fn random_epoch() -> Result<u32, SessionError> {
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes).map_err(SessionError::Random)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+impl<C: Card> Session<C> {
+    /// Brings `card` up with `image` and opens a session: identity, reset, tables with read-back, rings, epoch, OPEN.
+    ///
+    /// # Errors
+    /// Anything that is not exactly as expected; the card is left in RESET then, where it can be reached.
+    pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
+        Self::open_tables(card, &Tables::from(image), config)
+    }
+
+    /// [`Session::open`] with tables that need not be an image; the card judges them by itself.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn open_tables(mut card: C, tables: &Tables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
+        let info = load_only(&mut card, tables)?;
+        check_rings(&info, &config)?;
+        let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
+        // The card is in LOAD, so nothing is in flight and fresh memory is zero before OPEN.
+        let rings = Rings::allocate(&mut card, config.ring_log2, config.log_log2)?;
+        let (head, _) = tables.header.as_bytes().split_first_chunk().unwrap_or((&[0; 32], &[]));
+        // From here on the session owns the rings: an early return resets the card before it gives them back.
+        let mut session = Self {
+            card,
+            epoch,
+            ticket_digest: config.ticket_digest,
+            rows: (tables.header.policy_rows.get(), tables.header.entropy_rows.get()),
+            identity: (*head, tables.header.package_digest),
+            rings: Some(rings),
+            pending: VecDeque::new(),
+            ready: VecDeque::new(),
+            streams: Streams::new(info.max_streams),
+            sink: config.sink,
+            health: Health::Good,
+            opening: None,
+            alarm: None,
+            info,
+        };
+        session.run()?;
+        Ok(session)
+    }
+
+    /// Configures the rings, gives OPEN, waits for RUN, checks the OPEN record.
+    fn run(&mut self) -> Result<(), SessionError> {
+        let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
+        rings.configure(&mut self.card)?;
+        let epoch = self.epoch;
+        let ticket = self.ticket_digest;
+        registers::with(&mut self.card, |r| {
+            r.epoch().try_write(|w| w.set_v(epoch))?;
+            for (register, word) in r.ticket_digest().iter().zip(ticket.chunks_exact(4)) {
+                register.try_write(|w| w.set_v(u32::from_le_bytes(word.try_into().unwrap_or_default())))?;
+            }
+            // Parts that this card may not have; OPEN refuses other values then.
+            r.heartbeat_records().try_write(|w| w.set_v(0))?;
+            r.heartbeat_ticks().try_write(|w| w.set_v(0))?;
+            r.checkpoint_size().try_write(|w| w.set_v(0))?;
+            r.expected_digest().iter().try_for_each(|register| register.try_write(|w| w.set_v(0)))
+        })?;
+        command(&mut self.card, Command::Open)?;
+        let status = await_status(&mut self.card, "state RUN after OPEN", |s| s.life != Life::Opening)?;
+        match status.life {
+            Life::Run => {}
+            Life::Load => {
+                let code = registers::with(&mut self.card, |r| r.load_fault().try_read())?.code();
+                return Err(SessionError::OpenRefused { fault: Fault::try_from(code)? });
+            }
+            Life::Fault => return Err(SessionError::Faulted(sticky_fault(&mut self.card)?)),
+            life => return Err(SessionError::State { life, awaited: "state RUN" }),
+        }
+        self.await_record("the OPEN record")?;
+        let record = self.take_record()?;
+        check::session_record(&record, RecordType::Open, self)?;
+        self.opening = Some(record);
+        Ok(())
+    }
+}

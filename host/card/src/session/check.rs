@@ -1,0 +1,134 @@
+//! The checks of everything that the card writes.
+
+use portcullis_core::wire::{
+    self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
+    Stage, StageOutcome,
+};
+use portcullis_policy::evaluate::Verdict;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::{Lost, Session, SessionError};
+use crate::{Card, Outcome};
+
+/// Faults that a card answers an entry with; any other stops the card.
+const fn is_entry_fault(fault: Fault) -> bool {
+    matches!((fault as u16) >> 8, 1 | 2)
+}
+
+/// A completion against the entry that it must answer. What it says is the outcome, once its record agrees.
+pub(super) fn completion(
+    completion: &Completion,
+    ticket: u64,
+    entry: &Descriptor,
+    epoch: u32,
+    rows: (u16, u16),
+) -> Result<Outcome, SessionError> {
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Completion { ticket, what }) };
+    check(completion.crc.get() == completion.computed_crc(), "wrong CRC")?;
+    check(completion.phase <= 1 && completion.reserved_is_zero(), "a reserved bit is set")?;
+    check(u64::from(completion.ring_index.get()) == ticket & 0xffff, "it answers another submission")?;
+    check(completion.slot == entry.slot, "slot of another entry")?;
+    check(completion.sequence == entry.sequence, "sequence of another entry")?;
+    check(completion.epoch.get() == epoch, "epoch of another session")?;
+    let determination = Determination::try_from(completion.determination)?;
+    let stage = Stage::try_from(completion.stage)?;
+    let fault = Fault::try_from(completion.fault.get())?;
+    let row = |row: u16, rows: u16| -> Result<Option<u16>, Lost> {
+        check(row == ROW_NONE || row < rows, "it names a row that the image does not have")?;
+        Ok((row != ROW_NONE).then_some(row))
+    };
+    let policy_row = row(completion.policy_row.get(), rows.0)?;
+    let entropy_row = row(completion.entropy_row.get(), rows.1)?;
+    if fault != Fault::None || entry.opcode != u8::from(Opcode::Gate) {
+        let bare = determination == Determination::None && stage == Stage::None;
+        check(bare && policy_row.is_none() && entropy_row.is_none(), "a verdict on what is not judged")?;
+        check(fault == Fault::None || is_entry_fault(fault), "a fault that no entry can have")?;
+        return Ok(if fault == Fault::None { Outcome::Accepted } else { Outcome::Fault(fault) });
+    }
+    check(determination != Determination::None, "no verdict on a GATE")?;
+    check((determination == Determination::Admit) == (stage == Stage::None), "determination and stage contradict")?;
+    if determination == Determination::Admit {
+        let pass = u8::from(StageOutcome::Pass);
+        check(entry.validation_outcome == pass && entry.lineage_outcome == pass, "an admit of what the host refused")?;
+        check(policy_row.is_some() && entropy_row.is_some(), "an admit without a permit in both banks")?;
+    }
+    Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
+}
+
+/// What every record of this session has.
+fn common(answer: &Answer, index: u64, epoch: u32, key_flags: u8) -> Result<RecordType, SessionError> {
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+    check(answer.log_index.get() == index, "log index of another record")?;
+    check(answer.version == LAYOUT_VERSION, "unknown version")?;
+    check(answer.epoch.get() == epoch, "epoch of another session")?;
+    check(answer.lane == 0, "another lane")?;
+    check(answer.key_flags == key_flags, "key flags of another card")?;
+    check(answer.reserved_is_zero(), "a reserved byte is set")?;
+    Ok(RecordType::try_from(answer.record_type)?)
+}
+
+/// The record of an entry: the entry byte for byte, and the answer of its completion where there is one.
+pub(super) fn entry_record<C: Card>(
+    record: &Record,
+    index: u64,
+    entry: &Descriptor,
+    completion: Option<&Completion>,
+    session: &Session<C>,
+) -> Result<(), SessionError> {
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+    let answer = &record.answer;
+    let kind = common(answer, index, session.epoch, session.info.key_flags)?;
+    check(record.descriptor.as_bytes() == entry.as_bytes(), "it holds another entry than was submitted")?;
+    let expected = if answer.fault.get() != 0 {
+        RecordType::Refused
+    } else {
+        match Opcode::try_from(entry.opcode)? {
+            Opcode::Gate => RecordType::Verdict,
+            Opcode::Begin => RecordType::Begin,
+            Opcode::End => RecordType::End,
+            Opcode::Note => RecordType::Note,
+        }
+    };
+    check(kind == expected, "record type of another answer")?;
+    if let Some(c) = completion {
+        let same = answer.determination == c.determination
+            && answer.stage == c.stage
+            && answer.fault == c.fault
+            && answer.policy_row == c.policy_row
+            && answer.entropy_row == c.entropy_row;
+        check(same, "record and completion contradict")?;
+        check(c.log_index.get() == index, "its completion names another record")?;
+    }
+    Ok(())
+}
+
+/// A record without an entry; gives the sticky fault that it names.
+pub(super) fn session_record<C: Card>(
+    record: &Record,
+    kind: RecordType,
+    session: &Session<C>,
+) -> Result<Fault, SessionError> {
+    let index = record.answer.log_index.get();
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+    let answer = &record.answer;
+    let expected = session.rings.as_ref().map_or(0, |rings| rings.logged.saturating_sub(1));
+    let found = common(answer, expected, session.epoch, session.info.key_flags)?;
+    check(found == kind, "another record type than expected")?;
+    let blank = answer.determination == 0
+        && answer.stage == 0
+        && answer.policy_row.get() == ROW_NONE
+        && answer.entropy_row.get() == ROW_NONE;
+    check(blank, "a verdict on what is not judged")?;
+    let fields = wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::Session::ZERO);
+    check(fields.reserved_is_zero(), "a reserved byte is set")?;
+    check(fields.image_header == session.identity.0, "header of another image")?;
+    check(fields.package_digest == session.identity.1, "another policy package")?;
+    check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
+    Ok(Fault::try_from(fields.cause.get())?)
+}
+
+impl From<Lost> for SessionError {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost)
+    }
+}

@@ -1,0 +1,188 @@
+//! Out of the completion and log rings.
+
+use portcullis_core::wire::{Fault, Life, Record, RecordType};
+
+use super::submit::Pending;
+use super::{Health, Lost, Session, SessionError, WaitError, bring_up, check};
+use crate::info::{Status, sticky_fault};
+use crate::{Card, Completed, Outcome};
+
+impl<C: Card> Session<C> {
+    /// What was answered since the last call, in order of submission. Does not wait and reads no register.
+    ///
+    /// # Errors
+    /// The session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held back then
+    /// from an earlier call, and nothing of this call is given out.
+    pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
+        if self.ready.is_empty() {
+            self.healthy()?;
+        }
+        if self.health == Health::Good {
+            self.collect()?;
+        }
+        Ok(self.ready.drain(..).collect())
+    }
+
+    /// Waits until at least one entry is answered, and gives all that are. Without an entry in flight it gives none.
+    /// When the card has faulted, the entries in flight are answered with the fault.
+    ///
+    /// # Errors
+    /// [`SessionError::Wait`] when the card makes no progress (it is lost then), or as [`Session::poll`].
+    pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
+        loop {
+            let answered = self.poll()?;
+            if !answered.is_empty() || self.pending.is_empty() {
+                return Ok(answered);
+            }
+            self.await_progress()?;
+        }
+    }
+
+    /// Waits until every entry is answered.
+    ///
+    /// # Errors
+    /// As [`Session::wait`].
+    pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
+        let mut all = Vec::new();
+        while !self.pending.is_empty() || !self.ready.is_empty() {
+            all.extend(self.wait()?);
+        }
+        Ok(all)
+    }
+
+    /// Moves every answer that is there to `ready`.
+    pub(super) fn collect(&mut self) -> Result<(), SessionError> {
+        let collected = self.collect_all();
+        self.or_lose(collected)
+    }
+
+    fn collect_all(&mut self) -> Result<(), SessionError> {
+        let before = self.ready.len();
+        while let Some(pending) = self.pending.front() {
+            let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
+            let Some(completion) = rings.next_completion(&self.card)? else { break };
+            let Pending { ticket, entry, .. } = *pending;
+            let outcome = check::completion(&completion, ticket, &entry, self.epoch, self.rows)?;
+            let index = completion.log_index.get();
+            // Its record was written before it, and at most a ring of records can wait.
+            if index < rings.logged || index - rings.logged >= rings.log_size() {
+                return Err(Lost::Completion { ticket, what: "it names a record that cannot be" }.into());
+            }
+            while self.logged()? < index {
+                let record = self.take_record()?;
+                check::session_record(&record, RecordType::Heartbeat, self)?;
+            }
+            let record = self.take_record()?;
+            check::entry_record(&record, index, &entry, Some(&completion), self)?;
+            self.answer(outcome, Some(record));
+            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            rings.completed += 1;
+        }
+        if self.ready.len() > before {
+            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            rings.ring_consumed(&mut self.card, false)?;
+        }
+        Ok(())
+    }
+
+    /// The oldest entry is answered.
+    fn answer(&mut self, outcome: Outcome, record: Option<Record>) {
+        if let Some(Pending { ticket, entry, holds_stream }) = self.pending.pop_front() {
+            self.streams.answered(&entry, &outcome, holds_stream);
+            self.ready.push_back(Completed { ticket, entry, outcome, record });
+        }
+    }
+
+    fn logged(&self) -> Result<u64, SessionError> {
+        self.rings.as_ref().map(|rings| rings.logged).ok_or(SessionError::NotOpen)
+    }
+
+    /// Consumes the next record and has it kept. The caller knows that it is there and checks it.
+    pub(super) fn take_record(&mut self) -> Result<Record, SessionError> {
+        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+        let record = rings.next_record(&self.card)?;
+        let index = rings.logged;
+        rings.logged += 1;
+        self.sink.record(&record).map_err(|why| Lost::Sink { index, why: why.to_string() })?;
+        Ok(record)
+    }
+
+    /// Waits until the log holds a record that was not consumed.
+    pub(super) fn await_record(&mut self, awaited: &'static str) -> Result<(), SessionError> {
+        let bound = self.card.patience();
+        for _ in 0..bound {
+            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            if rings.unread_records(&mut self.card)? > 0 {
+                return Ok(());
+            }
+            self.card.wait(None)?;
+        }
+        Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// Waits until something is collected or the card has faulted.
+    fn await_progress(&mut self) -> Result<(), SessionError> {
+        let progress = self.await_progress_inner();
+        self.or_lose(progress)
+    }
+
+    fn await_progress_inner(&mut self) -> Result<(), SessionError> {
+        let bound = self.card.patience();
+        for _ in 0..bound {
+            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            rings.ring_consumed(&mut self.card, true)?;
+            self.card.wait(Some(&rings.watch()))?;
+            self.collect_all()?;
+            if !self.ready.is_empty() {
+                return Ok(());
+            }
+            match Status::read(&mut self.card)?.life {
+                Life::Run => {}
+                Life::Fault => return self.fault(),
+                life => return Err(SessionError::State { life, awaited: "a completion" }),
+            }
+        }
+        Err(WaitError { awaited: "a completion", bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// The card has faulted: what it answered before counts, everything else is answered with the fault.
+    pub(super) fn fault(&mut self) -> Result<(), SessionError> {
+        let fault = sticky_fault(&mut self.card)?;
+        if fault == Fault::None {
+            return Err(SessionError::State { life: Life::Fault, awaited: "its fault code" });
+        }
+        // Its ALARM may be waiting for room in the log.
+        self.collect_all()?;
+        self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
+        // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
+        match bring_up::await_status(&mut self.card, "the card to be quiet after a fault", |s| !s.busy) {
+            Ok(_) | Err(SessionError::Wait(_)) => {}
+            Err(error) => return Err(error),
+        }
+        self.collect_all()?;
+        let mut unread = self.rings.as_ref().ok_or(SessionError::NotOpen)?.unread_records(&mut self.card)?;
+        while unread > 0 {
+            let index = self.logged()?;
+            let record = self.take_record()?;
+            if record.answer.record_type == u8::from(RecordType::Alarm) {
+                let cause = check::session_record(&record, RecordType::Alarm, self)?;
+                if cause != fault {
+                    return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
+                }
+                self.alarm = Some(record);
+            } else {
+                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
+                let entry = self.pending.front().map(|pending| pending.entry);
+                let entry = entry.ok_or(Lost::Record { index, what: "a record of an entry that was not submitted" })?;
+                check::entry_record(&record, index, &entry, None, self)?;
+                self.answer(Outcome::Fault(fault), Some(record));
+            }
+            unread -= 1;
+        }
+        while !self.pending.is_empty() {
+            self.answer(Outcome::Fault(fault), None);
+        }
+        self.health = Health::Faulted(fault);
+        Ok(())
+    }
+}
