@@ -1,1 +1,38 @@
-//! Placeholder.
+//! Text to spans to mutations: vocabulary, category, novelty, uncertainty, quantities.
+//!
+//! A pure function of (text, state, package): no clock, no locale, no hash order, no floating point. `docs/mapping.md` says what each
+//! rule is and where it is weak.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let manifest: portcullis_core::manifest::Manifest = serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+//! #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]},
+//! #   "class":[{"name":"mail","pattern":[{"regex":"\\b[a-z]{1,9}@[a-z]{1,9}\\.org\\b"}]}]}"#)?;
+//! use portcullis_core::wire::Granularity;
+//! let mapper = portcullis_mapping::Mapper::new(&manifest, &Default::default())?;
+//! let text = mapper.read("Write to ana@example.org. It is quick.".into(), Granularity::Span);
+//! let spans: Vec<_> = text.pieces().iter().filter(|p| !p.inert).map(|p| text.slice(&p.range)).collect();
+//! assert_eq!(spans, ["Write to ana@example.org.", "It is quick."]);
+//! assert_eq!(text.slice(&text.split(&text.pieces()[0].range)[2].range), "ana@example.org");
+//! # Ok(())
+//! # }
+//! ```
+
+mod cues;
+mod error;
+mod hits;
+mod logprobs;
+mod mapper;
+mod quantity;
+mod segment;
+mod segmenter;
+mod text;
+mod validate;
+mod words;
+
+pub use error::{LogProbsError, MappingError};
+pub use logprobs::LogProbs;
+pub use mapper::{Candidate, Mapped, Mapper};
+pub use segment::Piece;
+pub use segmenter::Segmenter;
+pub use text::Text;

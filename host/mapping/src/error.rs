@@ -1,0 +1,62 @@
+//! What can be wrong with a package's declarations as far as the mapping reads them.
+
+/// A class, pattern or quantity that the mapping cannot use.
+#[derive(Debug, thiserror::Error)]
+pub enum MappingError {
+    /// More classes or quantity slots than a descriptor carries.
+    #[error("the policy declares {count} {what}; a descriptor carries {most}")]
+    TooMany {
+        /// `classes` or `quantity slots`.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A vocabulary file that the package does not hold.
+    #[error("class `{class}` names vocabulary file `{file}`, which the package does not hold")]
+    MissingVocabulary {
+        /// The class.
+        class: String,
+        /// The file.
+        file: String,
+    },
+    /// A vocabulary file that is not UTF-8.
+    #[error("vocabulary file `{file}` of class `{class}` is not UTF-8")]
+    VocabularyEncoding {
+        /// The class.
+        class: String,
+        /// The file.
+        file: String,
+    },
+    /// A regular expression that does not parse.
+    #[error("pattern `{regex}` of class `{class}`: {problem}")]
+    Pattern {
+        /// The class.
+        class: String,
+        /// The expression.
+        regex: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A unit's size that is no positive integer or fraction.
+    #[error(
+        "unit `{unit}` of quantity `{quantity}`: `{size}` is not a positive integer or a fraction such as `1/1000`"
+    )]
+    UnitSize {
+        /// The slot.
+        quantity: String,
+        /// The unit word.
+        unit: String,
+        /// What stands there.
+        size: String,
+    },
+    /// The automaton over all phrases could not be built.
+    #[error("the vocabularies are too large: {0}")]
+    Vocabulary(String),
+}
+
+/// A log-probability that is no finite number at most 0.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a log-probability: expected a decimal number at most 0")]
+pub struct LogProbsError(pub String);

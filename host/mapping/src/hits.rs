@@ -1,0 +1,198 @@
+//! Class hits: where the text holds a phrase or a pattern of a declared class.
+//!
+//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit. Phrases are one Aho-Corasick
+//! automaton. Patterns are first searched together, a window at a time, for which of them occur at all; only those are then
+//! located one by one. A match that its validator refuses does not hide one that begins inside it.
+
+use crate::error::MappingError;
+use crate::validate;
+use crate::words::is_boundary;
+use aho_corasick::{AhoCorasick, MatchKind};
+use portcullis_core::class::ClassId;
+use portcullis_core::manifest::{Manifest, Pattern, Validator};
+use portcullis_core::wire::CLASSES;
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+use regex_automata::{Input, PatternSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Bytes of a window of the joint search; each window reads on by the longest match.
+const WINDOW: usize = 2048;
+/// Longest match that a pattern may have, in bytes.
+const MATCH_MAX: usize = 512;
+
+/// One hit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub(crate) range: Range<usize>,
+    pub(crate) class: ClassId,
+}
+
+struct Located {
+    class: ClassId,
+    regex: Regex,
+    validator: Option<Validator>,
+    /// Automaton over the phrases of which one must stand near; `None` is no condition.
+    near: Option<AhoCorasick>,
+}
+
+/// The compiled vocabularies and patterns.
+pub(crate) struct Scanner {
+    phrases: Option<AhoCorasick>,
+    /// Class of each phrase.
+    phrase_class: Vec<ClassId>,
+    /// Every pattern in one automaton, to learn which occur.
+    joint: Option<Regex>,
+    patterns: Vec<Located>,
+    /// Longest match of any pattern.
+    reach: usize,
+}
+
+impl Scanner {
+    pub(crate) fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
+        let too_many = || MappingError::TooMany { what: "classes", count: manifest.classes.len(), most: CLASSES };
+        let mut phrases = Vec::new();
+        let mut phrase_class = Vec::new();
+        let mut patterns = Vec::new();
+        let mut sources = Vec::new();
+        let mut reach = 0;
+        for (index, class) in manifest.classes.iter().enumerate() {
+            let id = u8::try_from(index).ok().and_then(|i| ClassId::try_from(i).ok()).ok_or_else(too_many)?;
+            for file in &class.vocabulary {
+                let (class, file) = (class.name.clone(), file.clone());
+                let Some(bytes) = files.get(&file) else { return Err(MappingError::MissingVocabulary { class, file }) };
+                let Ok(text) = std::str::from_utf8(bytes) else {
+                    return Err(MappingError::VocabularyEncoding { class, file });
+                };
+                for phrase in text.lines().map(|l| l.split('#').next().unwrap_or("").trim()).filter(|l| !l.is_empty()) {
+                    phrases.push(phrase.to_owned());
+                    phrase_class.push(id);
+                }
+            }
+            for pattern in &class.patterns {
+                reach = reach.max(longest(&class.name, pattern)?);
+                patterns.push(Located {
+                    class: id,
+                    regex: compile(&class.name, &pattern.regex, &[&pattern.regex])?,
+                    validator: pattern.validator,
+                    near: automaton(&pattern.near, MatchKind::Standard)?,
+                });
+                sources.push(pattern.regex.as_str());
+            }
+        }
+        let joint = (!sources.is_empty()).then(|| compile("all classes", "joint", &sources)).transpose()?;
+        // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
+        Ok(Self { phrases: automaton(&phrases, MatchKind::Standard)?, phrase_class, joint, patterns, reach })
+    }
+
+    /// Every hit of `text`, ordered by start, then end, then class, without repetition.
+    pub(crate) fn scan(&self, text: &str) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if let Some(phrases) = &self.phrases {
+            for found in phrases.find_overlapping_iter(text) {
+                if is_boundary(text, found.start()) && is_boundary(text, found.end()) {
+                    if let Some(class) = self.phrase_class.get(found.pattern().as_usize()) {
+                        hits.push(Hit { range: found.start()..found.end(), class: *class });
+                    }
+                }
+            }
+        }
+        if let Some(joint) = &self.joint {
+            let mut present = PatternSet::new(self.patterns.len());
+            let mut start = 0;
+            while start < text.len() {
+                let end = ceil(text, start + WINDOW);
+                let read_to = ceil(text, end + self.reach);
+                present.clear();
+                joint.which_overlapping_matches(&Input::new(text).range(start..read_to), &mut present);
+                for pattern in present.iter().filter_map(|p| self.patterns.get(p.as_usize())) {
+                    pattern.locate(text, start..end, read_to, &mut hits);
+                }
+                start = end;
+            }
+        }
+        hits.sort_unstable_by_key(|h| (h.range.start, h.range.end, h.class));
+        hits.dedup();
+        hits
+    }
+}
+
+impl Located {
+    /// Adds the matches that begin in `within`.
+    fn locate(&self, text: &str, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) {
+        let mut at = within.start;
+        while at < within.end {
+            let Some(found) = self.regex.find(Input::new(text).range(at..read_to)) else { return };
+            if found.start() >= within.end {
+                return;
+            }
+            let matched = text.get(found.range()).unwrap_or_default();
+            let accepted = match self.validator {
+                None => (!matched.is_empty()).then_some(matched.len()),
+                Some(validator) => validate::accept(validator, matched),
+            };
+            let near = self.near.as_ref().is_none_or(|near| near.is_match(sentence(text, found.range())));
+            match accepted.filter(|_| near) {
+                Some(length) => {
+                    hits.push(Hit { range: found.start()..found.start() + length, class: self.class });
+                    at = found.start() + length;
+                }
+                None => at = ceil(text, found.start() + 1),
+            }
+        }
+    }
+}
+
+/// The line around a match, cut to 200 bytes on either side: where a phrase counts as near.
+fn sentence(text: &str, range: Range<usize>) -> &str {
+    let from = floor(text, range.start.saturating_sub(200));
+    let to = ceil(text, range.end + 200);
+    let before = text.get(from..range.start).unwrap_or_default();
+    let after = text.get(range.end..to).unwrap_or_default();
+    let start = before.rfind('\n').map_or(from, |n| from + n + 1);
+    let end = after.find('\n').map_or(to, |n| range.end + n);
+    text.get(start..end).unwrap_or_default()
+}
+
+/// The character boundary at `at` or the next one.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
+}
+
+/// The character boundary at `at` or the one before.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
+}
+
+fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>, MappingError> {
+    if phrases.is_empty() {
+        return Ok(None);
+    }
+    let built = AhoCorasick::builder().ascii_case_insensitive(true).match_kind(kind).build(phrases);
+    built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
+}
+
+/// Compiles one or more expressions into one automaton. Classes such as `\d` and `\b` are ASCII unless the expression says `(?u)`.
+fn compile(class: &str, shown: &str, sources: &[&str]) -> Result<Regex, MappingError> {
+    Regex::builder()
+        .syntax(syntax::Config::new().unicode(false).utf8(true))
+        .build_many(sources)
+        .map_err(|e| bad_pattern(class, shown, &e))
+}
+
+fn bad_pattern(class: &str, regex: &str, problem: &dyn std::fmt::Display) -> MappingError {
+    MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem: problem.to_string() }
+}
+
+/// The longest match of a pattern in bytes; an error when it has no bound or is over [`MATCH_MAX`].
+fn longest(class: &str, pattern: &Pattern) -> Result<usize, MappingError> {
+    let bad = |problem: &dyn std::fmt::Display| bad_pattern(class, &pattern.regex, problem);
+    let hir =
+        syntax::parse_with(&pattern.regex, &syntax::Config::new().unicode(false).utf8(true)).map_err(|e| bad(&e))?;
+    match hir.properties().maximum_len() {
+        Some(length) if length <= MATCH_MAX => Ok(length),
+        Some(length) => Err(bad(&format!("matches up to {length} bytes; the most is {MATCH_MAX}"))),
+        None => Err(bad(&"repeats without an upper bound; write `{1,64}` in place of `+` or `*`")),
+    }
+}

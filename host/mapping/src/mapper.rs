@@ -1,0 +1,176 @@
+//! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
+
+use crate::cues::{ENGLISH, Reading, listed};
+use crate::error::MappingError;
+use crate::hits::Scanner;
+use crate::logprobs::LogProbs;
+use crate::quantity::Quantities;
+use crate::text::Text;
+use crate::words::{lower, words};
+use portcullis_core::fixed::BasisPoints;
+use portcullis_core::manifest::Manifest;
+use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::reason::ValidationReason;
+use portcullis_core::state::{Additions, SemanticState};
+use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A package's declarations, compiled for mapping.
+pub struct Mapper {
+    scanner: Scanner,
+    quantities: Quantities,
+    /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
+    registers: Vec<Option<BasisPoints>>,
+    span_bytes: u16,
+}
+
+/// A span that is up for judgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The text that it stands in.
+    pub text: &'a Text,
+    /// Its bytes.
+    pub span: &'a Range<usize>,
+    /// Size of the candidate.
+    pub granularity: Granularity,
+    /// Whether held inert bytes stand before it.
+    pub inert_prefix: bool,
+    /// Decompose depth.
+    pub depth: u8,
+    /// Alternatives tried before.
+    pub alternatives: u8,
+    /// The engine's log-probabilities, if it gave any; those of the whole candidate stand for each of its parts.
+    pub logprobs: Option<LogProbs>,
+}
+
+/// What a span proposes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// The mutation.
+    pub mutation: Mutation,
+    /// What an admit adds to memory.
+    pub additions: Additions,
+}
+
+impl Mapper {
+    /// Compiles the declarations. `files` are the package's files by path.
+    ///
+    /// # Errors
+    /// [`MappingError`] names the class, pattern or quantity that cannot be used.
+    pub fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
+        Ok(Self {
+            scanner: Scanner::new(manifest, files)?,
+            quantities: Quantities::new(manifest)?,
+            registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
+            span_bytes: manifest.limits.span_bytes,
+        })
+    }
+
+    /// Reads a text: scans it and cuts it into pieces.
+    #[must_use]
+    pub fn read(&self, text: String, granularity: Granularity) -> Text {
+        let hits = self.scanner.scan(&text);
+        Text::new(text, hits, granularity)
+    }
+
+    /// Number of class hits in a text: the pattern scan alone, for measurements.
+    #[must_use]
+    pub fn scan(&self, text: &str) -> usize {
+        self.scanner.scan(text).len()
+    }
+
+    /// The mutation that a span proposes against a state.
+    #[must_use]
+    pub fn map(&self, state: &SemanticState, candidate: Candidate<'_>) -> Mapped {
+        let span = candidate.text.slice(candidate.span);
+        let mut reading = Reading::default();
+        let mut content: BTreeSet<String> = BTreeSet::new();
+        let (mut total, mut new, mut strange) = (0, 0, 0);
+        for word in words(span) {
+            let word = lower(span.get(word).unwrap_or_default());
+            reading.word(&word);
+            if word.len() > 2 && !listed(ENGLISH.stop, &word) {
+                total += 1;
+                if !state.memory.words.contains(&*word) {
+                    new += 1;
+                    strange += usize::from(!state.intent.contains(&*word));
+                    if !content.contains(&*word) {
+                        content.insert(word.into_owned());
+                    }
+                }
+            }
+        }
+        // With nothing said and nothing intended there is nothing to deviate from.
+        let anything = !state.memory.words.is_empty() || !state.intent.is_empty();
+        let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
+        let category = reading.category(span);
+        let certainty = BasisPoints::try_from(reading.certainty()).unwrap_or(BasisPoints::ONE);
+        let (casual, all) = reading.casual();
+        let expected = self.registers.get(usize::from(state.context.register)).copied().flatten();
+        let quantities = self.quantities.read(span);
+        let classes = candidate.text.classes(candidate.span);
+        let length = u16::try_from(span.len()).ok().filter(|l| *l <= self.span_bytes);
+
+        let mut touched = fields_touched::LINEAGE;
+        if new > 0 || classes.0 != 0 || quantities.values.iter().any(Option::is_some) {
+            touched |= fields_touched::MEMORY;
+        }
+        if category == Category::Transition {
+            touched |= fields_touched::CONTEXT;
+        }
+        if candidate.logprobs.is_some() {
+            touched |= fields_touched::ENTROPY;
+        }
+        let mutation = Mutation {
+            inert_prefix: candidate.inert_prefix,
+            category,
+            granularity: candidate.granularity,
+            epistemic: state.context.epistemic,
+            anchor: Anchor::None,
+            temporal: state.context.temporal,
+            domain: state.context.domain,
+            audience: state.context.audience,
+            register: state.context.register,
+            fields_touched: touched as u8,
+            novelty: BasisPoints::ratio(new, total),
+            uncertainty: candidate.logprobs.map(LogProbs::uncertainty),
+            certainty,
+            content_deviation,
+            certainty_divergence: certainty.distance(expected_certainty(state.context.epistemic)),
+            register_divergence: expected.map_or(BasisPoints::ZERO, |e| e.distance(BasisPoints::ratio(casual, all))),
+            trust_slope: state.bounds.trust_slope,
+            length: length.unwrap_or(u16::MAX),
+            depth: candidate.depth,
+            alternatives: candidate.alternatives,
+            correction: state.bounds.correction,
+            classes,
+            established: state.memory.established,
+            quantities: quantities.values,
+            validation: if length.is_some() {
+                quantities.finding
+            } else {
+                Finding::Reject(ValidationReason::SpanTooLong)
+            },
+            lineage: Finding::Pass,
+        };
+        Mapped { mutation, additions: Additions { words: content.into_iter().collect(), referents: Vec::new() } }
+    }
+}
+
+/// Casual words that a register expects.
+fn expected_casual(register: &str) -> Option<BasisPoints> {
+    match register {
+        "formal" | "technical" | "neutral" | "plain" => Some(BasisPoints::ZERO),
+        "casual" | "informal" => Some(BasisPoints::ratio(1, 10)),
+        _ => None,
+    }
+}
+
+/// Certainty that an epistemic mode expects of a plain statement.
+fn expected_certainty(mode: Epistemic) -> BasisPoints {
+    match mode {
+        Epistemic::Standard | Epistemic::HighPrecision => BasisPoints::ratio(70, 100),
+        Epistemic::Exploratory => BasisPoints::ratio(50, 100),
+    }
+}

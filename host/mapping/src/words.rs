@@ -1,0 +1,77 @@
+//! Words: maximal runs of letters and digits, with an apostrophe or hyphen inside.
+//!
+//! ASCII bytes are classified by a table and everything else by `char::is_alphanumeric`, so that the common case costs a byte.
+
+use std::ops::Range;
+
+/// Whether a byte is part of an ASCII word.
+pub(crate) const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+/// Byte ranges of the words of `text`, in order.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let bytes = text.as_bytes();
+        while at < bytes.len() && !starts_word(text, at) {
+            at += width(bytes.get(at).copied().unwrap_or(0));
+        }
+        if at >= bytes.len() {
+            return None;
+        }
+        let start = at;
+        while at < bytes.len() {
+            if starts_word(text, at) {
+                at += width(bytes.get(at).copied().unwrap_or(0));
+            } else if matches!(bytes.get(at), Some(b'\'' | b'-')) && at + 1 < bytes.len() && starts_word(text, at + 1) {
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        Some(start..at)
+    })
+}
+
+/// Bytes of the character that begins with `lead` (RFC 3629).
+const fn width(lead: u8) -> usize {
+    match lead {
+        0..=0xbf => 1,
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    }
+}
+
+fn starts_word(text: &str, at: usize) -> bool {
+    match text.as_bytes().get(at) {
+        Some(b) if b.is_ascii() => is_word_byte(*b),
+        _ => text.get(at..).and_then(|t| t.chars().next()).is_some_and(char::is_alphanumeric),
+    }
+}
+
+/// Whether a word boundary lies at `at`: not between two letters or digits.
+pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|t| t.chars().next_back());
+    let after = text.get(at..).and_then(|t| t.chars().next());
+    !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
+}
+
+/// A word in lower case; borrowed when it already is.
+pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
+    if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_mixed_text() {
+        let text = "It's a well-known façade—naïve? ok' -x";
+        let got: Vec<_> = words(text).map(|r| &text[r]).collect();
+        assert_eq!(got, ["It's", "a", "well-known", "façade", "naïve", "ok", "x"]);
+        assert!(is_boundary("ab c", 2) && !is_boundary("ab", 1) && is_boundary("é", 0) && !is_boundary("éa", 2));
+    }
+}
