@@ -4,5 +4,15 @@
 //! loads and hashes, [`evaluate`] judges a descriptor by them, [`context`] shows the same descriptor to Cedar, so that
 //! `cedar-policy` itself can be asked whether the rows are right.
 
+pub mod compile;
+mod cube;
+pub mod error;
 pub mod evaluate;
 pub mod image;
+pub mod package;
+pub mod schema;
+pub mod vocabulary;
+
+pub use compile::{Capacity, Compiled, Rule};
+pub use error::{PolicyError, Problem};
+pub use package::Package;

@@ -1,0 +1,427 @@
+//! The lowering table: what each Cedar construct becomes, and what to write instead of the rest.
+//!
+//! Strict validation has already typed the expression and shown that it cannot fail at run time; in particular every
+//! access to a quantity stands behind its `has`, so a bound and its negation can both require presence.
+
+use super::formula::Formula;
+use super::operand::{Operand, Side, describe, operand};
+use crate::cube::{Condition, SetCondition, presence_bit};
+use crate::error::{Kind, Place, Problem, suggestion};
+use crate::vocabulary::{Field, QUANTITIES, SETS, Unit, Vocabulary, bit, bits_of, prefix_mask};
+use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp};
+use cedar_policy_core::parser::Loc;
+use portcullis_core::wire::{BASIS_POINTS_MAX, Category};
+
+/// Lowers the conditions of one rule and collects what cannot be lowered.
+pub(super) struct Lowering<'a> {
+    pub(super) rule: &'a str,
+    pub(super) file: &'a str,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// An ordered comparison.
+#[derive(Clone, Copy)]
+enum Order {
+    Less,
+    LessOrEqual,
+}
+
+impl Lowering<'_> {
+    /// The formula of `expr`, or of its negation where `truth` is false.
+    pub(super) fn formula(&mut self, expr: &Expr, truth: bool) -> Formula {
+        match expr.expr_kind() {
+            ExprKind::Lit(Literal::Bool(value)) => Formula::constant(*value == truth),
+            ExprKind::And { left, right } => self.join(left, right, truth, truth),
+            ExprKind::Or { left, right } => self.join(left, right, truth, !truth),
+            ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.formula(arg, !truth),
+            ExprKind::UnaryApp { op: UnaryOp::IsEmpty, arg } => match operand(arg) {
+                Operand::Field(Field::Set(column)) => {
+                    let every = self.members(column);
+                    if truth { is(column, SetCondition::none(every)) } else { any(column, every) }
+                }
+                other => self.refuse(expr, &other, SET_HELP),
+            },
+            ExprKind::BinaryApp { op, arg1, arg2 } => self.binary(expr, *op, arg1, arg2, truth),
+            ExprKind::ExtensionFunctionApp { fn_name, args } => match args.as_slice() {
+                [left, right] => match fn_name.to_string().as_str() {
+                    "lessThan" => self.ordered(expr, left, right, Order::Less, truth),
+                    "lessThanOrEqual" => self.ordered(expr, left, right, Order::LessOrEqual, truth),
+                    "greaterThan" => self.ordered(expr, left, right, Order::LessOrEqual, !truth),
+                    "greaterThanOrEqual" => self.ordered(expr, left, right, Order::Less, !truth),
+                    name => self.unsupported(expr, &format!("function `{name}`"), DECIMAL_HELP),
+                },
+                _ => self.unsupported(expr, &format!("function `{fn_name}`"), DECIMAL_HELP),
+            },
+            ExprKind::HasAttr { expr: of, attr } => match operand(of) {
+                Operand::Quantities => self.presence(expr, attr, truth),
+                Operand::Context => self.always_present(expr, attr),
+                other => self.refuse(expr, &other, HAS_HELP),
+            },
+            ExprKind::ExtHasAttr { expr: of, attrs } => {
+                match (operand(of), attrs.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>().as_slice()) {
+                    (Operand::Context, ["quantity", slot]) | (Operand::Quantities, [slot]) => {
+                        self.presence(expr, slot, truth)
+                    }
+                    (Operand::Context, [name]) => self.always_present(expr, name),
+                    (other, _) => self.refuse(expr, &other, HAS_HELP),
+                }
+            }
+            _ => match operand(expr) {
+                Operand::Field(Field::Flag(flag)) => Formula::Is(Condition::Bit(flag, truth)),
+                other => self.refuse(expr, &other, GENERAL_HELP),
+            },
+        }
+    }
+
+    fn join(&mut self, left: &Expr, right: &Expr, truth: bool, all: bool) -> Formula {
+        let parts = vec![self.formula(left, truth), self.formula(right, truth)];
+        if all { Formula::All(parts) } else { Formula::Any(parts) }
+    }
+
+    fn binary(&mut self, expr: &Expr, op: BinaryOp, left: &Expr, right: &Expr, truth: bool) -> Formula {
+        match op {
+            BinaryOp::Eq => self.equal(expr, left, right, truth),
+            BinaryOp::Less => self.ordered(expr, left, right, Order::Less, truth),
+            BinaryOp::LessEq => self.ordered(expr, left, right, Order::LessOrEqual, truth),
+            BinaryOp::In => match (operand(left), operand(right)) {
+                (Operand::Action, Operand::Entity(uid)) => self.category(std::iter::once((uid, right)), truth),
+                (Operand::Action, Operand::Set(elements)) => {
+                    let uids = elements.iter().filter_map(|element| match operand(element) {
+                        Operand::Entity(uid) => Some((uid, element)),
+                        _ => None,
+                    });
+                    let uids: Vec<_> = uids.collect();
+                    if uids.len() != elements.len() {
+                        return self.unsupported(expr, "`in` a set that is not of categories", GENERAL_HELP);
+                    }
+                    self.category(uids.into_iter(), truth)
+                }
+                (other, _) => self.refuse(expr, &other, GENERAL_HELP),
+            },
+            BinaryOp::Contains => match (operand(left), operand(right)) {
+                (Operand::Field(Field::Set(column)), Operand::Text(name)) => {
+                    let Some(member) = self.member(column, name, right) else { return Formula::False };
+                    is(column, if truth { SetCondition::all(member) } else { SetCondition::none(member) })
+                }
+                (Operand::Set(values), Operand::Field(Field::Enumeration(column))) => {
+                    let mask = self.values(column, values);
+                    self.enumeration(column, mask, truth)
+                }
+                (a, b) => self.two_sided(expr, "contains", &a, &b, SET_HELP),
+            },
+            BinaryOp::ContainsAll => match (operand(left), operand(right)) {
+                (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
+                    let all = self.set_members(column, names);
+                    if truth { is(column, SetCondition::all(all)) } else { lacks_one(column, all) }
+                }
+                (Operand::Set(names), Operand::Field(Field::Set(column))) => {
+                    let others = self.members(column) & !self.set_members(column, names);
+                    if truth { is(column, SetCondition::none(others)) } else { any(column, others) }
+                }
+                (a, b) => self.two_sided(expr, "containsAll", &a, &b, SET_HELP),
+            },
+            BinaryOp::ContainsAny => match (operand(left), operand(right)) {
+                (Operand::Field(Field::Set(column)), Operand::Set(names))
+                | (Operand::Set(names), Operand::Field(Field::Set(column))) => {
+                    let members = self.set_members(column, names);
+                    if truth { any(column, members) } else { is(column, SetCondition::none(members)) }
+                }
+                (a, b) => self.two_sided(expr, "containsAny", &a, &b, SET_HELP),
+            },
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.unsupported(expr, "arithmetic", ARITHMETIC_HELP),
+            BinaryOp::GetTag | BinaryOp::HasTag => self.unsupported(expr, "an entity tag", ENTITY_HELP),
+        }
+    }
+
+    fn equal(&mut self, expr: &Expr, left: &Expr, right: &Expr, truth: bool) -> Formula {
+        // Equality reads the same both ways: put the field first.
+        let (field, constant, written) = match (operand(left), operand(right)) {
+            (a, b @ (Operand::Field(_) | Operand::Quantity(_) | Operand::Action)) if a.is_constant() => (b, a, left),
+            (a, b) => (a, b, right),
+        };
+        match (field, constant) {
+            (Operand::Action, Operand::Entity(uid)) => self.category(std::iter::once((uid, written)), truth),
+            (Operand::Field(Field::Enumeration(column)), Operand::Text(name)) => {
+                let mask = self.value(column, name, written).unwrap_or(0);
+                self.enumeration(column, mask, truth)
+            }
+            (Operand::Field(Field::Flag(flag)), Operand::Bool(value)) => {
+                Formula::Is(Condition::Bit(flag, value == truth))
+            }
+            (Operand::Field(Field::Range(column, unit)), constant) => match constant.number(unit) {
+                Some(value) => numeric_equal(column, last(unit), value, truth),
+                None => {
+                    self.two_sided(expr, "==", &Operand::Field(Field::Range(column, unit)), &constant, GENERAL_HELP)
+                }
+            },
+            (Operand::Quantity(name), Operand::Long(value)) => {
+                self.quantity(expr, name, |column| numeric_equal_in(column, QUANTITY_RANGE, value, truth))
+            }
+            (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
+                let (all, every) = (self.set_members(column, names), self.members(column));
+                if truth {
+                    return is(column, SetCondition { all, any: 0, none: every & !all });
+                }
+                Formula::Any(vec![lacks_one(column, all), any(column, every & !all)])
+            }
+            (a, b) => self.two_sided(expr, "==", &a, &b, GENERAL_HELP),
+        }
+    }
+
+    fn ordered(&mut self, expr: &Expr, left: &Expr, right: &Expr, order: Order, truth: bool) -> Formula {
+        let (left, right) = (operand(left), operand(right));
+        let bound = |field: &Operand<'_>, constant: &Operand<'_>| match field {
+            Operand::Field(Field::Range(_, unit)) => constant.number(*unit),
+            Operand::Quantity(_) => constant.number(Unit::Count(0)),
+            _ => None,
+        };
+        let (field, value, side) = match (bound(&left, &right), bound(&right, &left)) {
+            (Some(value), _) => (&left, value, Side::Left),
+            (None, Some(value)) => (&right, value, Side::Right),
+            (None, None) => return self.two_sided(expr, "comparison", &left, &right, GENERAL_HELP),
+        };
+        // field < value, field <= value; value < field, value <= field; and their negations.
+        let (low, high) = match (side, order, truth) {
+            (Side::Left, Order::Less, true) | (Side::Right, Order::LessOrEqual, false) => below(value),
+            (Side::Left, Order::LessOrEqual, true) | (Side::Right, Order::Less, false) => (i64::MIN, value),
+            (Side::Left, Order::Less, false) | (Side::Right, Order::LessOrEqual, true) => (value, i64::MAX),
+            (Side::Left, Order::LessOrEqual, false) | (Side::Right, Order::Less, true) => above(value),
+        };
+        match field {
+            Operand::Quantity(name) => self.quantity(expr, name, |column| range(column, QUANTITY_RANGE, low, high)),
+            Operand::Field(Field::Range(column, unit)) => range(*column, (0, last(*unit)), low, high),
+            other => self.refuse(expr, other, GENERAL_HELP),
+        }
+    }
+
+    /// A bound on a quantity requires that the quantity is present, whether the bound is asserted or denied.
+    fn quantity(&mut self, expr: &Expr, name: &str, bound: impl FnOnce(usize) -> Formula) -> Formula {
+        match self.slot(expr, name) {
+            None => Formula::False,
+            Some(slot) => {
+                let present = Formula::Is(Condition::Bit(presence_bit(slot), true));
+                Formula::All(vec![present, bound(QUANTITIES + slot)])
+            }
+        }
+    }
+
+    fn presence(&mut self, expr: &Expr, name: &str, truth: bool) -> Formula {
+        match self.slot(expr, name) {
+            None => Formula::False,
+            Some(slot) => Formula::Is(Condition::Bit(presence_bit(slot), truth)),
+        }
+    }
+
+    fn slot(&mut self, expr: &Expr, name: &str) -> Option<usize> {
+        let known = self.vocabulary.quantities();
+        let slot = known.iter().position(|slot| slot == name);
+        if slot.is_none() {
+            let help = suggestion(name, known.iter().map(String::as_str));
+            self.unknown(expr, format!("unknown quantity `{name}`"), help);
+        }
+        slot
+    }
+
+    fn always_present(&mut self, expr: &Expr, name: &str) -> Formula {
+        if Vocabulary::field_names().any(|known| known == name) {
+            return self.unsupported(
+                expr,
+                &format!("`has {name}`"),
+                "every field of the context is always present: leave the test out",
+            );
+        }
+        self.unknown(expr, format!("unknown field `{name}`"), suggestion(name, Vocabulary::field_names()));
+        Formula::False
+    }
+
+    fn category<'e>(&mut self, uids: impl Iterator<Item = (&'e EntityUID, &'e Expr)>, truth: bool) -> Formula {
+        let mut mask = 0;
+        for (uid, written) in uids {
+            mask |= self.category_mask(uid, written.source_loc()).unwrap_or(0);
+        }
+        self.enumeration(0, mask, truth)
+    }
+
+    /// The mask of the category that an action names.
+    pub(super) fn category_mask(&mut self, uid: &EntityUID, loc: Option<&Loc>) -> Option<u32> {
+        let name: &str = uid.eid().as_ref();
+        let position = Category::ALL.iter().position(|category| category.name() == name);
+        if position.is_none() || !uid.is_action() {
+            let help = suggestion(name, Category::ALL.iter().map(|category| category.name()));
+            self.report(Kind::Name, loc, format!("unknown category `{uid}`"), "not a category", help);
+            return None;
+        }
+        position.map(|at| bit(at) as u32)
+    }
+
+    fn enumeration(&self, column: usize, mask: u32, truth: bool) -> Formula {
+        let declared = prefix_mask(self.vocabulary.enumeration(column).len()) as u32;
+        Formula::Is(Condition::Enumeration(column, if truth { mask } else { declared & !mask }))
+    }
+
+    fn values(&mut self, column: usize, values: &[Expr]) -> u32 {
+        values.iter().fold(0, |mask, written| match operand(written) {
+            Operand::Text(name) => mask | self.value(column, name, written).unwrap_or(0),
+            other => {
+                self.refuse(written, &other, GENERAL_HELP);
+                mask
+            }
+        })
+    }
+
+    fn value(&mut self, column: usize, name: &str, written: &Expr) -> Option<u32> {
+        let known = self.vocabulary.enumeration(column);
+        let position = known.iter().position(|value| value == name);
+        if position.is_none() {
+            let field = crate::vocabulary::ENUMERATIONS.get(column).copied().unwrap_or_default();
+            let help = suggestion(name, known.iter().map(String::as_str));
+            self.unknown(written, format!("`{name}` is no value of `{field}`"), help);
+        }
+        position.map(|at| bit(at) as u32)
+    }
+
+    fn members(&self, column: usize) -> u128 {
+        prefix_mask(self.vocabulary.set(column).len())
+    }
+
+    fn set_members(&mut self, column: usize, names: &[Expr]) -> u128 {
+        names.iter().fold(0, |mask, written| match operand(written) {
+            Operand::Text(name) => mask | self.member(column, name, written).unwrap_or(0),
+            other => {
+                self.refuse(written, &other, GENERAL_HELP);
+                mask
+            }
+        })
+    }
+
+    fn member(&mut self, column: usize, name: &str, written: &Expr) -> Option<u128> {
+        let known = self.vocabulary.set(column);
+        let position = known.iter().position(|member| member == name);
+        if position.is_none() {
+            let of = if column == 0 { "field of the semantic state" } else { "class" };
+            let field = SETS.get(column).copied().unwrap_or_default();
+            let help = suggestion(name, known.iter().map(String::as_str));
+            self.unknown(written, format!("unknown {of} `{name}` in `{field}`"), help);
+        }
+        position.map(bit)
+    }
+
+    fn unknown(&mut self, expr: &Expr, message: String, help: String) {
+        self.report(Kind::Name, expr.source_loc(), message, "not declared", help);
+    }
+
+    fn two_sided(&mut self, expr: &Expr, op: &str, left: &Operand<'_>, right: &Operand<'_>, help: &str) -> Formula {
+        if left.is_field() && right.is_field() {
+            let what = format!("`{op}` between two fields");
+            return self.unsupported(
+                expr,
+                &what,
+                "the card compares fields with constants: compare each field with a constant",
+            );
+        }
+        let culprit = [left, right].into_iter().find(|side| !side.is_field() && !side.is_constant());
+        match culprit {
+            Some(side) => self.refuse(expr, side, help),
+            None => self.unsupported(expr, &format!("`{op}` of {} and {}", describe(left), describe(right)), help),
+        }
+    }
+
+    /// Refuses an operand, with its own remedy where it has one: that is nearer to what the author meant.
+    fn refuse(&mut self, expr: &Expr, operand: &Operand<'_>, help: &str) -> Formula {
+        let help = if let Operand::Other(_, remedy) = operand { remedy } else { help };
+        self.unsupported(expr, &describe(operand), help)
+    }
+
+    fn unsupported(&mut self, expr: &Expr, construct: &str, help: &str) -> Formula {
+        let message = format!("{construct} has no comparator row");
+        self.report(Kind::Construct, expr.source_loc(), message, "not supported here", help.into());
+        Formula::False
+    }
+
+    fn report(&mut self, kind: Kind, loc: Option<&Loc>, message: String, label: &str, help: String) {
+        let mut problem = Problem::new(kind, message).in_rule(self.rule).help(help);
+        if let Some(loc) = loc {
+            problem = problem.at(place(self.file, loc), label);
+        }
+        self.problems.push(problem);
+    }
+}
+
+/// The place of `loc` in `file`.
+pub(super) fn place(file: &str, loc: &Loc) -> Place {
+    Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
+}
+
+const QUANTITY_RANGE: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
+const SET_HELP: &str = "write `context.classes.contains(\"name\")`, or `containsAll`, `containsAny`, `isEmpty` with a literal set of names";
+const DECIMAL_HELP: &str =
+    "write `context.novelty.lessThan(decimal(\"0.2500\"))` or another of the decimal comparisons";
+const HAS_HELP: &str = "`has` tests a quantity: `context.quantity has NAME`";
+const ARITHMETIC_HELP: &str = "rows hold constants: work the sum out and write the result";
+const ENTITY_HELP: &str = "neither identity is in the descriptor: test a field of the context instead";
+const GENERAL_HELP: &str =
+    "compare one field of the context with a literal, and join such tests with `&&`, `||` and `!`";
+
+const fn below(value: i64) -> (i64, i64) {
+    match value.checked_sub(1) {
+        Some(high) => (i64::MIN, high),
+        None => NOTHING,
+    }
+}
+
+const fn above(value: i64) -> (i64, i64) {
+    match value.checked_add(1) {
+        Some(low) => (low, i64::MAX),
+        None => NOTHING,
+    }
+}
+
+/// A range without a value.
+const NOTHING: (i64, i64) = (i64::MAX, i64::MIN);
+
+/// Greatest value of a range in its wire unit.
+const fn last(unit: Unit) -> i64 {
+    match unit {
+        Unit::Count(last) => last,
+        Unit::BasisPoints => BASIS_POINTS_MAX as i64,
+    }
+}
+
+/// The values from `low` to `high` of those from `wire.0` to `wire.1`: constants outside the wire range fold to true or false.
+fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
+    let (low, high) = (low.max(wire.0), high.min(wire.1));
+    if low > high {
+        Formula::False
+    } else if (low, high) == wire {
+        Formula::True
+    } else {
+        Formula::Is(Condition::Range(column, low, high))
+    }
+}
+
+fn numeric_equal(column: usize, last: i64, value: i64, truth: bool) -> Formula {
+    numeric_equal_in(column, (0, last), value, truth)
+}
+
+fn numeric_equal_in(column: usize, wire: (i64, i64), value: i64, truth: bool) -> Formula {
+    if truth {
+        return range(column, wire, value, value);
+    }
+    let (below, above) = (below(value), above(value));
+    Formula::Any(vec![range(column, wire, below.0, below.1), range(column, wire, above.0, above.1)])
+}
+
+fn is(column: usize, condition: SetCondition) -> Formula {
+    Formula::Is(Condition::Set(column, condition))
+}
+
+/// At least one of `members`; of none, nothing.
+fn any(column: usize, members: u128) -> Formula {
+    SetCondition::any(members).map_or(Formula::False, |condition| is(column, condition))
+}
+
+/// Not every one of `members`: a row for each.
+fn lacks_one(column: usize, members: u128) -> Formula {
+    Formula::Any(bits_of(members).map(|member| is(column, SetCondition::none(1 << member))).collect())
+}

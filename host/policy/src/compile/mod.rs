@@ -1,0 +1,304 @@
+//! A package to rows: parse, validate, lower, expand, count, and fix the image.
+
+mod annotations;
+mod formula;
+mod lower;
+mod operand;
+mod source;
+
+use crate::cube::rows::{permit_all, to_row};
+use crate::cube::{Condition, Cube, Universe};
+use crate::error::{Kind, Place, PolicyError, Problem, suggestion};
+use crate::image::{Bank, Image};
+use crate::package::Package;
+use crate::vocabulary::prefix_mask;
+use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
+use formula::{EXPANSION_LIMIT, Formula};
+use lower::Lowering;
+use portcullis_core::reason::ValidationReason;
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RowKind};
+use source::Parsed;
+use std::ops::Range;
+
+pub(crate) use operand::decimal;
+
+/// Rows that the tables of a card hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Rows of the policy bank.
+    pub policy: u16,
+    /// Rows of the entropy bank, of which one is the permit-all that every package has.
+    pub entropy: u16,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self { policy: 256, entropy: 64 }
+    }
+}
+
+impl Capacity {
+    /// Rows of `bank`.
+    #[must_use]
+    pub const fn of(self, bank: Bank) -> u16 {
+        match bank {
+            Bank::Policy => self.policy,
+            Bank::Entropy => self.entropy,
+        }
+    }
+}
+
+/// A rule and where its rows lie. Its number is its place in [`Compiled::rules`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The `@id`.
+    pub id: String,
+    /// The bank that holds its rows.
+    pub bank: Bank,
+    /// Permit, forbid with reject, or forbid with decompose.
+    pub kind: RowKind,
+    /// The `@reason`.
+    pub reason: Option<String>,
+    /// Where it is written.
+    pub place: Option<Place>,
+    /// Its rows in the bank; empty when it can never match.
+    pub rows: Range<u16>,
+}
+
+/// A compiled package.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The table image.
+    pub image: Image,
+    /// Every rule, in bytewise order of the ids.
+    pub rules: Vec<Rule>,
+    pub(crate) universe: Universe,
+    /// Cubes of each rule, in the order of its rows.
+    pub(crate) cubes: Vec<Vec<Cube>>,
+}
+
+impl Compiled {
+    /// The rule that row `row` of the policy bank belongs to.
+    #[must_use]
+    pub fn rule_of_policy_row(&self, row: u16) -> Option<&Rule> {
+        self.rule_of_row(Bank::Policy, row)
+    }
+
+    /// The rule that row `row` of the entropy bank belongs to; `None` for the permit-all at its end.
+    #[must_use]
+    pub fn rule_of_entropy_row(&self, row: u16) -> Option<&Rule> {
+        self.rule_of_row(Bank::Entropy, row)
+    }
+
+    /// The rule that row `row` of `bank` belongs to.
+    #[must_use]
+    pub fn rule_of_row(&self, bank: Bank, row: u16) -> Option<&Rule> {
+        let row = self.image.rows(bank).get(usize::from(row))?;
+        self.rules.get(usize::from(row.rule.get()))
+    }
+
+    /// The rule with this id.
+    #[must_use]
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.binary_search_by(|rule| rule.id.as_str().cmp(id)).ok().and_then(|at| self.rules.get(at))
+    }
+}
+
+/// The package's rules as `cedar-policy` evaluates them.
+pub(crate) fn policy_set(package: &Package) -> Result<cedar_policy::PolicySet, PolicyError> {
+    Ok(source::policy_set(&source::rules(package)?)?.into())
+}
+
+pub(crate) fn compile(package: &Package, capacity: Capacity) -> Result<Compiled, PolicyError> {
+    let parsed = source::rules(package)?;
+    let universe = Universe::new(package.vocabulary());
+    let formulas = lower(package, &parsed)?;
+    let mut problems = Vec::new();
+    let mut cubes = Vec::with_capacity(parsed.len());
+    for (rule, formula) in parsed.iter().zip(&formulas) {
+        cubes.push(formula.cubes(&universe).unwrap_or_else(|formula::TooLarge| {
+            problems.push(explosion(rule, capacity));
+            Vec::new()
+        }));
+    }
+    if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
+        let help = "what no rule permits is refused: write at least one, such as `@id(\"PERMIT\") permit (principal, action, resource);`";
+        problems.push(Problem::new(Kind::NoPermit, "no rule of the package permits anything").help(help));
+    }
+    problems.extend(unknown_defers(package, &parsed));
+    PolicyError::unless_empty(problems)?;
+    assemble(package, capacity, universe, &parsed, cubes)
+}
+
+/// The formula of each rule, once validation and lowering find nothing wrong with any.
+fn lower(package: &Package, parsed: &[Parsed]) -> Result<Vec<Formula>, PolicyError> {
+    let findings = source::validate(package, parsed)?;
+    let refused = findings.refused();
+    let mut problems = Vec::new();
+    let mut formulas = Vec::with_capacity(parsed.len());
+    for rule in parsed {
+        let mut lowering =
+            Lowering { rule: &rule.head.id, file: &rule.file, vocabulary: package.vocabulary(), problems: Vec::new() };
+        let formula = whole_rule(&mut lowering, rule);
+        // An ill-typed rule is Cedar's to explain.
+        if !refused.contains(rule.head.id.as_str()) {
+            if lowering.problems.is_empty() {
+                problems.extend(findings.warnings.iter().filter(|w| w.rule() == Some(&rule.head.id)).cloned());
+            }
+            problems.append(&mut lowering.problems);
+        }
+        formulas.push(formula);
+    }
+    problems.extend(findings.errors);
+    problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
+    PolicyError::unless_empty(problems)?;
+    Ok(formulas)
+}
+
+/// Scope and conditions of a rule.
+fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
+    for (what, constraint) in [
+        ("principal", rule.policy.principal_constraint().into_inner()),
+        ("resource", rule.policy.resource_constraint().into_inner()),
+    ] {
+        if !matches!(constraint, PrincipalOrResourceConstraint::Any | PrincipalOrResourceConstraint::Is(_)) {
+            let problem =
+                Problem::new(Kind::Scope, format!("the scope names a {what}")).in_rule(&rule.head.id).help(format!(
+                    "neither identity is in the descriptor: leave `{what}` unconstrained, or write `{what} is TYPE`"
+                ));
+            lowering.problems.push(match annotations::first_line(&rule.file, &rule.policy) {
+                Some(place) => problem.at(place, "in this rule"),
+                None => problem,
+            });
+        }
+    }
+    let mut categories = |uids: &[std::sync::Arc<cedar_policy_core::ast::EntityUID>]| {
+        let masks = uids.iter().map(|uid| lowering.category_mask(uid, uid.loc().or(rule.policy.loc())));
+        Formula::Is(Condition::Enumeration(0, masks.fold(0, |mask, one| mask | one.unwrap_or(0))))
+    };
+    let scope = match rule.policy.action_constraint() {
+        ActionConstraint::Any => Formula::True,
+        ActionConstraint::Eq(uid) => categories(std::slice::from_ref(uid)),
+        ActionConstraint::In(uids) => categories(uids),
+    };
+    match rule.policy.non_scope_constraints() {
+        None => scope,
+        Some(conditions) => Formula::All(vec![scope, lowering.formula(conditions, true)]),
+    }
+}
+
+const COST_HELP: &str = "rows come from `||` between different fields, `!=` on numbers, `!containsAll`, `!=` on sets and two \
+     `containsAny` on one set: split the rule's intent, or say it with a class of its own";
+
+fn explosion(rule: &Parsed, capacity: Capacity) -> Problem {
+    let (bank, rows) = (rule.head.bank, capacity.of(rule.head.bank));
+    let message = format!("it expands to more than {EXPANSION_LIMIT} rows, and the {} bank has {rows}", bank.name());
+    let problem = Problem::new(Kind::Capacity, message).in_rule(&rule.head.id).help(COST_HELP);
+    match annotations::first_line(&rule.file, &rule.policy) {
+        Some(place) => problem.at(place, "this rule"),
+        None => problem,
+    }
+}
+
+/// Reasons to defer for that nothing ever gives.
+fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
+    let known: Vec<&str> = parsed
+        .iter()
+        .filter(|rule| rule.head.kind == RowKind::ForbidReject)
+        .map(|rule| rule.head.id.as_str())
+        .chain(ValidationReason::ALL.iter().map(|reason| reason.id()))
+        .collect();
+    let unknown = package.manifest().limits.defer.iter().filter(|id| !known.contains(&id.as_str()));
+    unknown
+        .map(|id| {
+            Problem::new(Kind::Manifest, format!("limits.defer names `{id}`, and no refusal has that reason"))
+                .help(suggestion(id, known.iter().copied()))
+        })
+        .collect()
+}
+
+fn assemble(
+    package: &Package,
+    capacity: Capacity,
+    universe: Universe,
+    parsed: &[Parsed],
+    cubes: Vec<Vec<Cube>>,
+) -> Result<Compiled, PolicyError> {
+    let too_many = || Problem::new(Kind::Capacity, "more than 65535 rules or rows");
+    let mut rules = Vec::with_capacity(parsed.len());
+    let mut rows = [Vec::new(), Vec::new()];
+    for ((number, rule), cubes) in parsed.iter().enumerate().zip(&cubes) {
+        let number = u16::try_from(number).ok().filter(|n| *n != u16::MAX).ok_or_else(too_many)?;
+        let [policy, entropy] = &mut rows;
+        let bank = match rule.head.bank {
+            Bank::Policy => policy,
+            Bank::Entropy => entropy,
+        };
+        let first = bank.len();
+        bank.extend(cubes.iter().map(|cube| to_row(cube, &universe, rule.head.kind, number)));
+        let range = |row: usize| u16::try_from(row).map_err(|_| too_many());
+        rules.push(Rule {
+            id: rule.head.id.clone(),
+            bank: rule.head.bank,
+            kind: rule.head.kind,
+            reason: rule.head.reason.clone(),
+            place: annotations::extent(&rule.file, &rule.policy),
+            rows: range(first)?..range(bank.len())?,
+        });
+    }
+    let [policy, mut entropy] = rows;
+    entropy.push(permit_all(&universe));
+    let over = [(Bank::Policy, policy.len()), (Bank::Entropy, entropy.len())];
+    let over = over.into_iter().filter(|(bank, rows)| *rows > usize::from(capacity.of(*bank)));
+    PolicyError::unless_empty(over.map(|(bank, rows)| overflow(bank, rows, capacity, &rules)).collect())?;
+    let [_, _, _, _, temporal, domain, audience, register] = universe.all.enumerations;
+    let manifest = package.manifest();
+    let header = ImageHeader {
+        magic: IMAGE_MAGIC.into(),
+        version: LAYOUT_VERSION,
+        max_depth: manifest.limits.max_depth,
+        quantities: prefix_mask(manifest.quantities.len()) as u8,
+        temporal: temporal.into(),
+        domain: domain.into(),
+        audience: audience.into(),
+        register: register.into(),
+        classes: prefix_mask(manifest.classes.len()).into(),
+        map_digest: MAP_DIGEST,
+        package_digest: package.digest(),
+        ..ImageHeader::ZERO
+    };
+    // The prelude always has rows, so both banks have one; anything else here is a fault of the compiler itself.
+    let image = Image::new(header, &policy, &entropy)
+        .map_err(|error| Problem::new(Kind::Capacity, format!("compiler fault, please report it: {error}")))?;
+    Ok(Compiled { image, rules, universe, cubes })
+}
+
+/// A bank with more rows than the table has: how many over, and which rules they come from.
+fn overflow(bank: Bank, rows: usize, capacity: Capacity, rules: &[Rule]) -> Problem {
+    let room = capacity.of(bank);
+    let mut costs: Vec<_> = rules.iter().filter(|rule| rule.bank == bank).collect();
+    costs.sort_by_key(|rule| std::cmp::Reverse(rule.rows.len()));
+    let listed: Vec<_> = costs.iter().take(5).map(|rule| format!("`{}` {}", rule.id, rule.rows.len())).collect();
+    let over = rows - usize::from(room);
+    let message = format!(
+        "the {} bank needs {rows} rows and the table has {room}: {over} over. Rows by rule: {}",
+        bank.name(),
+        listed.join(", ")
+    );
+    let problem = Problem::new(Kind::Capacity, message).help(COST_HELP);
+    match costs.first() {
+        Some(rule) => {
+            let problem = problem.in_rule(&rule.id);
+            let first_line = rule.place.clone().map(|mut place| {
+                let text = place.source.get(place.offset..place.offset + place.length).unwrap_or_default();
+                place.length = text.lines().next().map_or(0, str::len);
+                place
+            });
+            match first_line {
+                Some(place) => problem.at(place, format!("{} rows", rule.rows.len())),
+                None => problem,
+            }
+        }
+        None => problem,
+    }
+}

@@ -1,0 +1,151 @@
+//! Cedar sources to rules: parsing, annotations, unique ids, strict validation.
+
+use super::annotations::{self, Head, first_line};
+use crate::error::{Kind, Place, PolicyError, Problem};
+use crate::package::{PRELUDE_FILE, Package};
+use cedar_policy::{Schema, ValidationMode, Validator};
+use cedar_policy_core::ast::{Policy, PolicyID, PolicySet};
+use cedar_policy_core::parser::parse_policyset;
+use miette::Diagnostic;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A rule, parsed; in order of ids.
+#[derive(Clone, Debug)]
+pub(super) struct Parsed {
+    pub(super) head: Head,
+    pub(super) file: String,
+    /// The policy under its `@id`.
+    pub(super) policy: Policy,
+}
+
+/// The rules of the package in bytewise order of their ids.
+pub(super) fn rules(package: &Package) -> Result<Vec<Parsed>, PolicyError> {
+    let mut problems = Vec::new();
+    let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
+    for (file, text) in package.cedar_sources()? {
+        let set = match parse_policyset(text) {
+            Ok(set) => set,
+            Err(errors) => {
+                let source = Arc::from(text);
+                problems.extend(errors.iter().map(|error| diagnostic(Kind::Syntax, file, &source, error)));
+                continue;
+            }
+        };
+        let mut parsed: Vec<&Policy> = set.static_policies().collect();
+        parsed.sort_by_key(|policy| policy.loc().map(cedar_policy_core::parser::Loc::start));
+        for template in set.templates() {
+            let mut problem = Problem::new(Kind::Construct, "a template has no comparator row")
+                .help("write a rule for each case: templates are not linked");
+            if let Some(loc) = template.loc() {
+                problem = problem.at(super::lower::place(file, loc), "a slot makes this a template");
+            }
+            problems.push(problem);
+        }
+        for policy in parsed {
+            let head = match annotations::read(file, policy) {
+                Ok(head) => head,
+                Err(found) => {
+                    problems.extend(found);
+                    continue;
+                }
+            };
+            let policy = policy.new_id(PolicyID::from_string(&head.id));
+            if let Some(first) = rules.get(&head.id) {
+                problems.push(twice(first, file, &policy));
+                continue;
+            }
+            rules.insert(head.id.clone(), Parsed { head, file: file.into(), policy });
+        }
+    }
+    PolicyError::unless_empty(problems)?;
+    Ok(rules.into_values().collect())
+}
+
+fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
+    let earlier = first_line(&first.file, &first.policy).map_or_else(|| first.file.clone(), |place| place.to_string());
+    let whose = if first.file == PRELUDE_FILE { "the prelude, which every package includes," } else { "another rule" };
+    let problem = Problem::new(Kind::Annotation, format!("{whose} has this id already, at {earlier}"))
+        .in_rule(&first.head.id)
+        .help("give each rule an id of its own");
+    match first_line(file, policy) {
+        Some(place) => problem.at(place, "second rule of this id"),
+        None => problem,
+    }
+}
+
+/// The rules as one Cedar policy set.
+pub(super) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
+    let policies = rules.iter().map(|rule| rule.policy.clone());
+    PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())
+}
+
+/// What strict validation says of the rules, warnings included: errors first, then warnings, by rule.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) errors: Vec<Problem>,
+    pub(super) warnings: Vec<Problem>,
+}
+
+impl Findings {
+    /// Ids of the rules with an error.
+    pub(super) fn refused(&self) -> BTreeSet<&str> {
+        self.errors.iter().filter_map(Problem::rule).collect()
+    }
+}
+
+pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, PolicyError> {
+    let (schema, warnings) = Schema::from_cedarschema_str(&package.schema())
+        .map_err(|error| Problem::new(Kind::Schema, format!("the generated schema: {error}")))?;
+    let mut findings = Findings::default();
+    findings.errors.extend(warnings.map(|w| Problem::new(Kind::Schema, format!("the generated schema: {w}"))));
+    let set = cedar_policy::PolicySet::from(policy_set(rules)?);
+    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+    let of_rule = |id: &cedar_policy::PolicyId, finding: &dyn Diagnostic| {
+        let id: &str = id.as_ref();
+        let rule = rules.iter().find(|rule| rule.head.id == id);
+        let (file, source) = match rule {
+            Some(rule) => (rule.file.as_str(), rule.policy.loc().map(|loc| Arc::clone(&loc.src))),
+            None => ("", None),
+        };
+        let mut problem = diagnostic(Kind::Validation, file, &source.unwrap_or_default(), finding).in_rule(id);
+        if problem.place().is_none()
+            && let Some(place) = rule.and_then(|rule| first_line(&rule.file, &rule.policy))
+        {
+            problem = problem.at(place, "in this rule");
+        }
+        problem
+    };
+    findings.errors.extend(result.validation_errors().map(|error| of_rule(error.policy_id(), error)));
+    findings.warnings.extend(result.validation_warnings().map(|warning| {
+        let problem = of_rule(warning.policy_id(), warning);
+        let help = problem
+            .remedy()
+            .map(str::to_owned)
+            .unwrap_or_else(|| "a rule that cannot apply protects nothing: correct it or take it out".into());
+        problem.help(help)
+    }));
+    let key = |problem: &Problem| problem.place().map(|place| (place.file.clone(), place.offset));
+    findings.errors.sort_by_key(key);
+    findings.warnings.sort_by_key(key);
+    Ok(findings)
+}
+
+/// A problem from what Cedar reports, at the first place that it labels.
+fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
+    let mut message = from.to_string();
+    // The rule is named by the problem itself.
+    if let Some(rest) = message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {
+        message = rest.1.to_owned();
+    }
+    let mut problem = Problem::new(kind, message);
+    if let Some(label) = from.labels().and_then(|mut labels| labels.next()) {
+        let place =
+            Place { file: file.into(), source: Arc::clone(source), offset: label.offset(), length: label.len() };
+        problem = problem.at(place, label.label().unwrap_or("here"));
+    }
+    match from.help() {
+        Some(help) => problem.help(help.to_string()),
+        None => problem,
+    }
+}

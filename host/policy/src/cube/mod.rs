@@ -1,0 +1,250 @@
+//! Conjunctions as sets of descriptors: what a rule lowers to, what a row says, and what `check` and `diff` solve over.
+//!
+//! A cube constrains each column by itself, so intersection is column by column, and the difference of two cubes is a
+//! union of cubes. [`rows`] turns cubes into wire rows and back, [`simplify`] saves rows, [`solve`] subtracts and finds
+//! witnesses.
+
+pub(crate) mod rows;
+pub(crate) mod simplify;
+pub(crate) mod solve;
+
+use crate::vocabulary::{QUANTITIES, RANGES, Unit, Vocabulary, bits_of, prefix_mask};
+use portcullis_core::wire::{BASIS_POINTS_MAX, QUANTITY_SLOTS};
+
+pub(crate) const ENUMERATION_COLUMNS: usize = 8;
+pub(crate) const RANGE_COLUMNS: usize = RANGES.len() + QUANTITY_SLOTS;
+pub(crate) const SET_COLUMNS: usize = 3;
+
+/// Conditions on one set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SetCondition {
+    /// Every one of these.
+    pub(crate) all: u128,
+    /// At least one of these; 0 is no condition.
+    pub(crate) any: u128,
+    /// None of these.
+    pub(crate) none: u128,
+}
+
+/// A conjunction of conditions, one a column; never empty within its universe, apart from what [`solve`] says of
+/// uncertainty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Cube {
+    /// Allowed values.
+    pub(crate) enumerations: [u32; ENUMERATION_COLUMNS],
+    /// Flags and presence of quantities that must have a given value.
+    pub(crate) bits_mask: u8,
+    /// That value.
+    pub(crate) bits_value: u8,
+    /// Inclusive ranges; a bounded quantity is also required to be present.
+    pub(crate) ranges: [(i64, i64); RANGE_COLUMNS],
+    /// Fields touched, classes, established.
+    pub(crate) sets: [SetCondition; SET_COLUMNS],
+}
+
+/// One condition on one column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// The enumeration in this column has one of these values.
+    Enumeration(usize, u32),
+    /// This bit has this value.
+    Bit(usize, bool),
+    /// The range in this column lies within these bounds.
+    Range(usize, i64, i64),
+    /// The set in this column meets these conditions.
+    Set(usize, SetCondition),
+}
+
+/// Bit of the presence of quantity `slot`.
+pub(crate) const fn presence_bit(slot: usize) -> usize {
+    crate::vocabulary::FLAGS.len() + slot
+}
+
+/// Every descriptor that passes the entry checks under a policy's declarations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Universe {
+    /// The cube without a condition.
+    pub(crate) all: Cube,
+    /// Declared members of each set.
+    pub(crate) members: [u128; SET_COLUMNS],
+    /// Flags, and presence of declared quantities.
+    pub(crate) bits: u8,
+}
+
+impl Universe {
+    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+        let values = |column| prefix_mask(vocabulary.enumeration(column).len()) as u32;
+        let members = |column| prefix_mask(vocabulary.set(column).len());
+        Self::of(std::array::from_fn(values), std::array::from_fn(members), vocabulary.quantities().len())
+    }
+
+    /// The universe of these declared values, members and number of quantities.
+    pub(crate) fn of(
+        enumerations: [u32; ENUMERATION_COLUMNS],
+        members: [u128; SET_COLUMNS],
+        quantities: usize,
+    ) -> Self {
+        let ranges = std::array::from_fn(|column| match RANGES.get(column) {
+            Some((_, Unit::Count(last))) => (0, *last),
+            Some((_, Unit::BasisPoints)) => (0, i64::from(BASIS_POINTS_MAX)),
+            None => (i32::MIN.into(), i32::MAX.into()),
+        });
+        let all = Cube { enumerations, bits_mask: 0, bits_value: 0, ranges, sets: Default::default() };
+        Self { all, members, bits: prefix_mask(presence_bit(quantities)) as u8 }
+    }
+
+    /// The cube of one condition; `None` when nothing meets it.
+    pub(crate) fn cube(&self, condition: Condition) -> Option<Cube> {
+        let mut cube = self.all.clone();
+        match condition {
+            Condition::Enumeration(column, mask) => *cube.enumerations.get_mut(column)? &= mask,
+            Condition::Bit(bit, value) => {
+                cube.bits_mask = 1u8.checked_shl(u32::try_from(bit).ok()?)?;
+                cube.bits_value = if value { cube.bits_mask } else { 0 };
+            }
+            Condition::Range(column, low, high) => {
+                let range = cube.ranges.get_mut(column)?;
+                *range = (range.0.max(low), range.1.min(high));
+            }
+            Condition::Set(column, condition) => *cube.sets.get_mut(column)? = condition,
+        }
+        cube.normalised()
+    }
+}
+
+impl SetCondition {
+    pub(crate) const fn all(members: u128) -> Self {
+        Self { all: members, any: 0, none: 0 }
+    }
+
+    pub(crate) const fn none(members: u128) -> Self {
+        Self { all: 0, any: 0, none: members }
+    }
+
+    /// At least one of `members`; `None` when there is none to choose.
+    pub(crate) const fn any(members: u128) -> Option<Self> {
+        if members == 0 { None } else { Some(Self { all: 0, any: members, none: 0 }) }
+    }
+
+    /// The same conditions in one way only; `None` when no set meets them. A choice that loses its last member is not
+    /// "no condition": nothing meets it.
+    fn normalised(mut self) -> Option<Self> {
+        if self.all & self.none != 0 {
+            return None;
+        }
+        if self.any != 0 {
+            self.any &= !self.none;
+            if self.any == 0 {
+                return None;
+            }
+            if self.any & self.all != 0 {
+                self.any = 0;
+            } else if self.any.count_ones() == 1 {
+                self.all |= self.any;
+                self.any = 0;
+            }
+        }
+        Some(self)
+    }
+
+    /// Both conditions; several alternatives where both have a choice, because a row has room for one choice.
+    fn and(self, other: Self) -> Vec<Self> {
+        let base = Self { all: self.all | other.all, any: 0, none: self.none | other.none };
+        let (larger, smaller) =
+            if self.any.count_ones() >= other.any.count_ones() { (self.any, other.any) } else { (other.any, self.any) };
+        if smaller == 0 || smaller == larger {
+            return Self { any: larger, ..base }.normalised().into_iter().collect();
+        }
+        if smaller & !larger == 0 {
+            // Whatever satisfies the smaller choice satisfies the larger.
+            return Self { any: smaller, ..base }.normalised().into_iter().collect();
+        }
+        let rows = bits_of(smaller).map(|member| Self { all: base.all | 1 << member, any: larger, none: base.none });
+        rows.filter_map(Self::normalised).collect()
+    }
+
+    /// Whether every set that meets these conditions meets those of `other`.
+    fn within(self, other: Self) -> bool {
+        let chosen = other.any == 0 || self.all & other.any != 0 || (self.any != 0 && self.any & !other.any == 0);
+        chosen && other.all & !self.all == 0 && other.none & !self.none == 0
+    }
+
+    /// Whether some set meets both conditions.
+    fn meets(self, other: Self) -> bool {
+        let (all, none) = (self.all | other.all, self.none | other.none);
+        let chosen = |any: u128| any == 0 || any & !none != 0;
+        all & none == 0 && chosen(self.any) && chosen(other.any)
+    }
+}
+
+impl Cube {
+    /// The same cube in one way only; `None` when it is empty.
+    fn normalised(mut self) -> Option<Self> {
+        let some = self.enumerations.iter().all(|mask| *mask != 0) && self.ranges.iter().all(|(low, high)| low <= high);
+        if !some {
+            return None;
+        }
+        for set in &mut self.sets {
+            *set = set.normalised()?;
+        }
+        self.bits_value &= self.bits_mask;
+        Some(self)
+    }
+
+    /// The descriptors in both cubes, as cubes.
+    pub(crate) fn and(&self, other: &Self) -> Vec<Self> {
+        let Some(base) = self.and_without_sets(other) else { return Vec::new() };
+        let mut cubes = vec![base];
+        for column in 0..SET_COLUMNS {
+            let (Some(a), Some(b)) = (self.sets.get(column), other.sets.get(column)) else { continue };
+            let alternatives = a.and(*b);
+            let with = |cube: &Cube, set: SetCondition| {
+                let mut cube = cube.clone();
+                if let Some(slot) = cube.sets.get_mut(column) {
+                    *slot = set;
+                }
+                cube
+            };
+            cubes = cubes.iter().flat_map(|cube| alternatives.iter().map(move |set| with(cube, *set))).collect();
+        }
+        cubes
+    }
+
+    fn and_without_sets(&self, other: &Self) -> Option<Self> {
+        if (self.bits_value ^ other.bits_value) & self.bits_mask & other.bits_mask != 0 {
+            return None;
+        }
+        let mut cube = self.clone();
+        for (mask, with) in cube.enumerations.iter_mut().zip(other.enumerations) {
+            *mask &= with;
+        }
+        for (range, (low, high)) in cube.ranges.iter_mut().zip(other.ranges) {
+            *range = (range.0.max(low), range.1.min(high));
+        }
+        cube.bits_mask |= other.bits_mask;
+        cube.bits_value |= other.bits_value;
+        cube.normalised()
+    }
+
+    /// Whether some descriptor is in both cubes.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        (self.bits_value ^ other.bits_value) & self.bits_mask & other.bits_mask == 0
+            && self.enumerations.iter().zip(other.enumerations).all(|(a, b)| a & b != 0)
+            && self.ranges.iter().zip(other.ranges).all(|(a, b)| a.0.max(b.0) <= a.1.min(b.1))
+            && self.sets.iter().zip(other.sets).all(|(a, b)| a.meets(b))
+    }
+
+    /// Whether every descriptor in this cube is in `other`.
+    pub(crate) fn within(&self, other: &Self) -> bool {
+        other.bits_mask & !self.bits_mask == 0
+            && self.bits_value & other.bits_mask == other.bits_value
+            && self.enumerations.iter().zip(other.enumerations).all(|(a, b)| a & !b == 0)
+            && self.ranges.iter().zip(other.ranges).all(|(a, b)| b.0 <= a.0 && a.1 <= b.1)
+            && self.sets.iter().zip(other.sets).all(|(a, b)| a.within(b))
+    }
+
+    /// Range of quantity `slot`.
+    pub(crate) fn quantity(&self, slot: usize) -> Option<(i64, i64)> {
+        self.ranges.get(QUANTITIES + slot).copied()
+    }
+}

@@ -1,0 +1,205 @@
+//! Subtraction and witnesses: is anything left of a cube when others are taken away, and if so, a descriptor of it.
+
+use super::{Cube, RANGE_COLUMNS, SET_COLUMNS, SetCondition, Universe, presence_bit};
+use crate::vocabulary::{QUANTITIES, UNCERTAINTY, bits_of};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Opcode, QUANTITY_SLOTS, StageOutcome, row_bits};
+use zerocopy::little_endian::{I32, U16, U128};
+
+/// What subtraction found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Residue {
+    /// Nothing is left.
+    Empty,
+    /// This is left, and perhaps more.
+    Left(Box<Cube>),
+    /// The budget ran out before either was certain.
+    Unknown,
+}
+
+/// What is left of `region` without `covers`. `budget` counts splits; it is shared by calls that belong together.
+pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
+    let mut unknown = false;
+    for valid in valid(universe) {
+        for region in region.and(&valid) {
+            let near: Vec<_> = covers.iter().copied().filter(|cover| cover.meets(&region)).collect();
+            match subtract(universe, region, &near, budget) {
+                Residue::Empty => {}
+                Residue::Unknown => unknown = true,
+                left @ Residue::Left(_) => return left,
+            }
+        }
+    }
+    if unknown { Residue::Unknown } else { Residue::Empty }
+}
+
+/// The universe in two cubes, because unknown uncertainty is 10000 basis points and nothing else.
+fn valid(universe: &Universe) -> [Cube; 2] {
+    let flag = row_bits::UNCERTAINTY_KNOWN as u8;
+    let known = Cube { bits_mask: flag, bits_value: flag, ..universe.all.clone() };
+    let mut unknown = Cube { bits_mask: flag, bits_value: 0, ..universe.all.clone() };
+    if let Some(range) = unknown.ranges.get_mut(UNCERTAINTY) {
+        *range = (BASIS_POINTS_MAX.into(), BASIS_POINTS_MAX.into());
+    }
+    [known, unknown]
+}
+
+/// Depth first: split the region along the first cover that it meets, until no cover meets it.
+fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
+    let Some((first, rest)) = covers.split_first() else { return Residue::Left(Box::new(region)) };
+    if covers.iter().any(|cover| region.within(cover)) {
+        return Residue::Empty;
+    }
+    let Some(left) = budget.checked_sub(1) else { return Residue::Unknown };
+    *budget = left;
+    let mut unknown = false;
+    for part in without(universe, &region, first) {
+        let near: Vec<_> = rest.iter().copied().filter(|cover| cover.meets(&part)).collect();
+        match subtract(universe, part, &near, budget) {
+            Residue::Empty => {}
+            Residue::Unknown => unknown = true,
+            left @ Residue::Left(_) => return left,
+        }
+    }
+    if unknown { Residue::Unknown } else { Residue::Empty }
+}
+
+/// `region` without `cover`, as cubes: for each condition of `cover`, what of the region breaks it but keeps those before.
+fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
+    let mut parts = Vec::new();
+    let mut rest = region.clone();
+    for column in 0..rest.enumerations.len() {
+        let (Some(mask), Some(allowed)) = (rest.enumerations.get(column), cover.enumerations.get(column)) else {
+            continue;
+        };
+        let (outside, inside) = (mask & !allowed, mask & allowed);
+        parts.extend(with_enumeration(&rest, column, outside));
+        match with_enumeration(&rest, column, inside) {
+            Some(kept) => rest = kept,
+            None => return parts,
+        }
+    }
+    for bit in bits_of(cover.bits_mask.into()) {
+        let (bit, wanted) = (1u8 << bit, cover.bits_value & 1 << bit);
+        if rest.bits_mask & bit == 0 {
+            let value = (rest.bits_value & !bit) | (wanted ^ bit);
+            parts.push(Cube { bits_mask: rest.bits_mask | bit, bits_value: value, ..rest.clone() });
+            rest.bits_mask |= bit;
+            rest.bits_value |= wanted;
+        } else if rest.bits_value & bit != wanted {
+            parts.push(rest);
+            return parts;
+        }
+    }
+    // A bounded quantity is required to be present, and the bits above have seen to that.
+    for column in 0..RANGE_COLUMNS {
+        let (Some(&(low, high)), Some(&(from, to))) = (rest.ranges.get(column), cover.ranges.get(column)) else {
+            continue;
+        };
+        parts.extend(with_range(&rest, column, (low, high.min(from.saturating_sub(1)))));
+        parts.extend(with_range(&rest, column, (low.max(to.saturating_add(1)), high)));
+        match with_range(&rest, column, (low.max(from), high.min(to))) {
+            Some(kept) => rest = kept,
+            None => return parts,
+        }
+    }
+    for column in 0..SET_COLUMNS {
+        let Some(condition) = cover.sets.get(column) else { continue };
+        let members = universe.members.get(column).copied().unwrap_or_default();
+        for (wanted, breaks, keeps) in [
+            (condition.all, SetCondition::none as fn(u128) -> _, SetCondition::all as fn(u128) -> _),
+            (condition.none & members, SetCondition::all, SetCondition::none),
+        ] {
+            for member in bits_of(wanted) {
+                parts.extend(with_set(&rest, column, breaks(1 << member)));
+                match with_set(&rest, column, keeps(1 << member)).pop() {
+                    Some(kept) => rest = kept,
+                    None => return parts,
+                }
+            }
+        }
+    }
+    // Choices last and each by itself: a cube has room for one choice a set, so `rest` cannot keep a second.
+    for column in 0..SET_COLUMNS {
+        let Some(any) = cover.sets.get(column).map(|condition| condition.any).filter(|any| *any != 0) else { continue };
+        parts.extend(with_set(&rest, column, SetCondition::none(any)));
+    }
+    parts
+}
+
+fn with_enumeration(cube: &Cube, column: usize, mask: u32) -> Option<Cube> {
+    let mut cube = cube.clone();
+    *cube.enumerations.get_mut(column)? = mask;
+    (mask != 0).then_some(cube)
+}
+
+fn with_range(cube: &Cube, column: usize, range: (i64, i64)) -> Option<Cube> {
+    let mut cube = cube.clone();
+    *cube.ranges.get_mut(column)? = range;
+    (range.0 <= range.1).then_some(cube)
+}
+
+/// At most one cube, because `condition` has no choice.
+fn with_set(cube: &Cube, column: usize, condition: SetCondition) -> Vec<Cube> {
+    let mut cube = cube.clone();
+    let Some(set) = cube.sets.get_mut(column) else { return Vec::new() };
+    let Some(both) = set.and(condition).pop() else { return Vec::new() };
+    *set = both;
+    vec![cube]
+}
+
+/// A descriptor in `cube`, plain where the cube leaves it free: first values, nothing present, smallest numbers, host
+/// stages passed.
+pub(crate) fn witness(cube: &Cube) -> Descriptor {
+    let value = |column: usize| cube.enumerations.get(column).map_or(0, |mask| mask.trailing_zeros() as u8);
+    let range = |column: usize| cube.ranges.get(column).copied().unwrap_or_default();
+    let nearest_zero = |column: usize| 0.clamp(range(column).0, range(column).1);
+    let set = |column: usize| {
+        let condition = cube.sets.get(column).copied().unwrap_or_default();
+        condition.all | condition.any & condition.any.wrapping_neg()
+    };
+    let known = row_bits::UNCERTAINTY_KNOWN as u8;
+    let uncertainty = range(UNCERTAINTY);
+    let mut bits = cube.bits_value;
+    if cube.bits_mask & known == 0 && uncertainty.1 < BASIS_POINTS_MAX.into() {
+        bits |= known;
+    }
+    let uncertainty = if bits & known == 0 { BASIS_POINTS_MAX.into() } else { uncertainty.0 };
+    let quantities = std::array::from_fn(|slot| {
+        let present = bits >> presence_bit(slot) & 1 == 1;
+        I32::new(if present { nearest_zero(QUANTITIES + slot) as i32 } else { 0 })
+    });
+    let scalar = |column: usize| U16::new(nearest_zero(column) as u16);
+    let counter = |column: usize| nearest_zero(column) as u8;
+    Descriptor {
+        flags: bits & (row_bits::INERT_PREFIX | row_bits::UNCERTAINTY_KNOWN) as u8,
+        category: value(0),
+        granularity: value(1),
+        epistemic: value(2),
+        anchor: value(3),
+        temporal: value(4),
+        domain: value(5),
+        audience: value(6),
+        register: value(7),
+        fields_touched: set(0) as u8,
+        novelty: scalar(3),
+        uncertainty: U16::new(uncertainty as u16),
+        certainty: scalar(5),
+        content_deviation: scalar(6),
+        certainty_divergence: scalar(7),
+        register_divergence: scalar(8),
+        trust_slope: scalar(9),
+        length: scalar(10),
+        depth: counter(0),
+        alternatives: counter(1),
+        correction: counter(2),
+        quantity_present: bits >> row_bits::QUANTITY_BIT & ((1 << QUANTITY_SLOTS) - 1),
+        classes: U128::new(set(1)),
+        established: U128::new(set(2)),
+        quantities,
+        validation_outcome: StageOutcome::Pass.into(),
+        lineage_outcome: StageOutcome::Pass.into(),
+        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 1 }, [0; 32])
+    }
+    .sealed()
+}

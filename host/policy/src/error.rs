@@ -1,0 +1,324 @@
+//! Problems of a policy package: what is wrong, where, in which rule, and what to write instead.
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a problem is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A file cannot be read, or must not be in a package.
+    File,
+    /// `policy.toml` does not say what it must.
+    Manifest,
+    /// The checked-in schema is not the generated one.
+    Schema,
+    /// Cedar cannot be parsed.
+    Syntax,
+    /// Cedar's strict validation refuses or warns.
+    Validation,
+    /// An annotation is missing, unknown, repeated or has a wrong value.
+    Annotation,
+    /// A scope names a principal or a resource.
+    Scope,
+    /// A construct that no comparator row can express.
+    Construct,
+    /// A class, an enumeration value or a slot that the policy does not declare.
+    Name,
+    /// More rows than a bank holds.
+    Capacity,
+    /// No rule permits anything.
+    NoPermit,
+    /// A line of a file of tests or contexts is malformed.
+    Line,
+    /// Warning: a rule that can never match.
+    NeverMatches,
+    /// Warning: a rule whose every match is decided by others anyway.
+    Covered,
+}
+
+impl Kind {
+    /// The code that reports print.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::File => "policy::file",
+            Self::Manifest => "policy::manifest",
+            Self::Schema => "policy::schema",
+            Self::Syntax => "policy::syntax",
+            Self::Validation => "policy::validation",
+            Self::Annotation => "policy::annotation",
+            Self::Scope => "policy::scope",
+            Self::Construct => "policy::construct",
+            Self::Name => "policy::name",
+            Self::Capacity => "policy::capacity",
+            Self::NoPermit => "policy::no-permit",
+            Self::Line => "policy::line",
+            Self::NeverMatches => "policy::never-matches",
+            Self::Covered => "policy::covered",
+        }
+    }
+
+    const fn is_warning(self) -> bool {
+        matches!(self, Self::NeverMatches | Self::Covered)
+    }
+}
+
+/// A stretch of a source file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Path below the package's folder.
+    pub file: String,
+    /// Text of the file.
+    pub source: Arc<str>,
+    /// First byte.
+    pub offset: usize,
+    /// Bytes.
+    pub length: usize,
+}
+
+impl Place {
+    /// Line, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.before().matches('\n').count() + 1
+    }
+
+    /// Column in characters, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.before().rsplit('\n').next().unwrap_or_default().chars().count() + 1
+    }
+
+    fn before(&self) -> &str {
+        self.source.get(..self.offset).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line(), self.column())
+    }
+}
+
+/// One problem: an error, or a warning of `policy check`.
+#[derive(Clone, Debug)]
+pub struct Problem(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: Kind,
+    message: String,
+    rule: Option<String>,
+    label: String,
+    help: Option<String>,
+    place: Option<(Place, NamedSource<Arc<str>>)>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self(Box::new(Inner { kind, message, rule: None, label: String::new(), help: None, place: None }))
+    }
+
+    /// The same problem, in the rule with this id.
+    #[must_use]
+    pub fn in_rule(mut self, id: impl Into<String>) -> Self {
+        self.0.rule = Some(id.into());
+        self
+    }
+
+    /// The same problem, with its place and what to say under it.
+    #[must_use]
+    pub fn at(mut self, place: Place, label: impl Into<String>) -> Self {
+        let source = NamedSource::new(&place.file, Arc::clone(&place.source));
+        self.0.label = label.into();
+        self.0.place = Some((place, source));
+        self
+    }
+
+    /// The same problem, with its remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
+    }
+
+    /// What the problem is about.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Id of the rule it is in.
+    #[must_use]
+    pub fn rule(&self) -> Option<&str> {
+        self.0.rule.as_deref()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref().map(|(place, _)| place)
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
+    /// The problem as an annotated source excerpt, without colour.
+    #[must_use]
+    pub fn render(&self) -> String {
+        render(self)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.rule {
+            Some(rule) => write!(f, "rule `{rule}`: {}", self.0.message),
+            None => f.write_str(&self.0.message),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.0.kind.code()))
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        Some(if self.0.kind.is_warning() { Severity::Warning } else { Severity::Error })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.0.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.place.as_ref().map(|(_, source)| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (place, _) = self.0.place.as_ref()?;
+        let label = (!self.0.label.is_empty()).then(|| self.0.label.clone());
+        Some(Box::new(std::iter::once(LabeledSpan::new(label, place.offset, place.length))))
+    }
+}
+
+/// Every problem that kept a package from being loaded or compiled; at least one.
+#[derive(Clone, Debug)]
+pub struct PolicyError {
+    problems: Vec<Problem>,
+}
+
+impl PolicyError {
+    /// The problems, in the order of their places.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The problems as annotated source excerpts, without colour.
+    #[must_use]
+    pub fn render(&self) -> String {
+        self.problems.iter().map(Problem::render).collect::<Vec<_>>().join("\n")
+    }
+
+    /// An error of these problems, if there are any.
+    pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
+    }
+}
+
+impl From<Problem> for PolicyError {
+    fn from(problem: Problem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [problem] => write!(f, "{problem}"),
+            problems => write!(f, "{} problems in the policy package", problems.len()),
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl Diagnostic for PolicyError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.single().and_then(Problem::code)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.single().and_then(Diagnostic::help)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.single().and_then(Diagnostic::source_code)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.single().and_then(Diagnostic::labels)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self.single() {
+            Some(_) => None,
+            None => Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic))),
+        }
+    }
+}
+
+impl PolicyError {
+    fn single(&self) -> Option<&Problem> {
+        match self.problems.as_slice() {
+            [problem] => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+/// A diagnostic as text: Unicode drawing, no colour, 100 columns.
+#[must_use]
+pub fn render(diagnostic: &dyn Diagnostic) -> String {
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
+    match handler.render_report(&mut text, diagnostic) {
+        Ok(()) => text,
+        Err(fmt::Error) => diagnostic.to_string(),
+    }
+}
+
+/// The name in `known` nearest to `name`, where one is near enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate) <= 1 + candidate.chars().count() / 4;
+    known.into_iter().filter(near).min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))
+}
+
+/// "did you mean", or the list of what there is.
+pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(near) = nearest(name, known.clone()) {
+        return format!("did you mean `{near}`?");
+    }
+    let names: Vec<_> = known.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => "policy.toml declares none".into(),
+        1..=12 => format!("declared: {}", names.join(", ")),
+        n => format!("policy.toml declares {n} others"),
+    }
+}

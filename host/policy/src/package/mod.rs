@@ -1,0 +1,143 @@
+//! A policy package: the files of one folder below `policies/`, together with the prelude that every package includes.
+
+mod load;
+mod manifest;
+
+use crate::compile::{self, Capacity, Compiled};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::image::hex;
+use crate::vocabulary::Vocabulary;
+use portcullis_core::manifest::{MAPPING_VERSION, Manifest};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub use load::{MAX_FILE_BYTES, MAX_FILES};
+pub use manifest::MANIFEST_FILE;
+
+/// The rules that every package includes.
+pub const PRELUDE: &str = include_str!("../../../../policies/prelude.cedar");
+/// The prelude's name in digests, messages and reports; no package can have a file of this name.
+pub const PRELUDE_FILE: &str = "prelude.cedar";
+/// Name of the tests' file in a package.
+pub const TESTS_FILE: &str = "tests.jsonl";
+
+/// A package, loaded and with a checked manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    manifest: Manifest,
+    vocabulary: Vocabulary,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Package {
+    /// Loads the package in the folder `dir`.
+    ///
+    /// # Errors
+    /// Files that cannot be read, are too large or are links; a manifest that does not parse or does not hold together; a
+    /// package whose name is not its folder's.
+    pub fn load(dir: &Path) -> Result<Self, PolicyError> {
+        let package = Self::from_files(load::files(dir)?)?;
+        let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+        let name = &package.manifest.package.name;
+        match folder {
+            Some(folder) if folder != *name => {
+                let message = format!("package `{name}` lies in the folder `{folder}`");
+                Err(Problem::new(Kind::Manifest, message).help("give both the same name").into())
+            }
+            _ => Ok(package),
+        }
+    }
+
+    /// The package of these files, by path below the package's folder.
+    ///
+    /// # Errors
+    /// As [`Package::load`], apart from reading.
+    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        load::check_paths(&files)?;
+        let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is no policy package"));
+        let manifest = manifest::parse(load::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?)?;
+        PolicyError::unless_empty(manifest::check(&manifest, &files))?;
+        Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files })
+    }
+
+    /// What the policy declares.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Declared names, by column.
+    #[must_use]
+    pub const fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Every file, by path; the prelude is not among them.
+    #[must_use]
+    pub const fn files(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.files
+    }
+
+    /// Cedar sources in order of their paths, the prelude first.
+    ///
+    /// # Errors
+    /// A source that is not UTF-8.
+    pub fn cedar_sources(&self) -> Result<Vec<(&str, &str)>, PolicyError> {
+        let mut sources = vec![(PRELUDE_FILE, PRELUDE)];
+        for (path, bytes) in self.files.iter().filter(|(path, _)| path.ends_with(".cedar")) {
+            sources.push((path, load::text(path, bytes)?));
+        }
+        Ok(sources)
+    }
+
+    /// The generated Cedar schema.
+    #[must_use]
+    pub fn schema(&self) -> String {
+        crate::schema::generate(&self.manifest)
+    }
+
+    /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for each
+    /// file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
+    #[must_use]
+    pub fn listing(&self) -> String {
+        let mut files: BTreeMap<&str, &[u8]> =
+            self.files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
+        files.insert(PRELUDE_FILE, PRELUDE.as_bytes());
+        let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
+        for (path, bytes) in files {
+            text.push_str(&format!("{}  {}  {path}\n", hex(&Sha256::digest(bytes)), bytes.len()));
+        }
+        text
+    }
+
+    /// The package digest.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.listing().as_bytes()).into()
+    }
+
+    /// Compiles the package for the default tables.
+    ///
+    /// # Errors
+    /// Every problem of every rule, or a policy too large for the tables.
+    pub fn compile(&self) -> Result<Compiled, PolicyError> {
+        self.compile_for(Capacity::default())
+    }
+
+    /// Compiles the package for tables of this size.
+    ///
+    /// # Errors
+    /// As [`Package::compile`].
+    pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
+        compile::compile(self, capacity)
+    }
+
+    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
+    ///
+    /// # Errors
+    /// As [`Package::compile`], as far as parsing and annotations go.
+    pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
+        compile::policy_set(self)
+    }
+}

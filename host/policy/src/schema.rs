@@ -1,0 +1,63 @@
+//! The Cedar schema of a package, generated from its manifest: principal the agent, action the category, resource the
+//! stream, context the descriptor's fields by name.
+
+use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary};
+use portcullis_core::manifest::Manifest;
+use portcullis_core::wire::Category;
+
+/// Name of the schema's file in a package.
+pub const SCHEMA_FILE: &str = "policy.cedarschema";
+
+/// The schema of the package with this manifest.
+#[must_use]
+pub fn generate(manifest: &Manifest) -> String {
+    let vocabulary = Vocabulary::new(manifest);
+    let mut text = String::from(
+        "// Generated from policy.toml by `portcullis policy schema`. Do not edit.\n\
+         // Enumerations and sets are strings; `policy check` holds every literal to the values listed here.\n\n\
+         // The engine on whose behalf text is proposed. No rule can tell agents apart: the descriptor does not name them.\n\
+         entity Agent;\n\
+         // One governed generation. No rule can tell streams apart.\n\
+         entity Stream;\n\n\
+         type Descriptor = {\n",
+    );
+    let listed = |values: &[String]| values.join(", ");
+    for (column, name) in ENUMERATIONS.iter().enumerate().skip(1) {
+        field(&mut text, name, "String", &listed(vocabulary.enumeration(column)));
+    }
+    for (column, name) in SETS.iter().enumerate() {
+        field(&mut text, name, "Set<String>", &listed(vocabulary.set(column)));
+    }
+    for (name, unit) in RANGES {
+        match unit {
+            Unit::Count(last) => field(&mut text, name, "Long", &format!("0 to {last}")),
+            Unit::BasisPoints => field(&mut text, name, "decimal", "0.0000 to 1.0000"),
+        }
+    }
+    for name in FLAGS {
+        field(&mut text, name, "Bool", "");
+    }
+    if manifest.quantities.is_empty() {
+        text.push_str("    quantity: {},\n");
+    } else {
+        text.push_str("    quantity: {\n");
+        for quantity in &manifest.quantities {
+            text.push_str("    ");
+            let note = format!("{} to {} {}", quantity.min, quantity.max, quantity.description);
+            field(&mut text, &format!("{}?", quantity.name), "Long", note.trim_end());
+        }
+        text.push_str("    },\n");
+    }
+    text.push_str("};\n\naction ");
+    let actions: Vec<_> = Category::ALL.iter().map(|category| format!("\"{}\"", category.name())).collect();
+    text.push_str(&actions.join(", "));
+    text.push_str(" appliesTo {\n    principal: Agent,\n    resource: Stream,\n    context: Descriptor,\n};\n");
+    text
+}
+
+fn field(text: &mut String, name: &str, cedar_type: &str, note: &str) {
+    // A note is one line of a comment, whatever a description holds.
+    let note: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let comment = if note.is_empty() { String::new() } else { format!(" // {note}") };
+    text.push_str(&format!("    {name}: {cedar_type},{comment}\n"));
+}

@@ -1,0 +1,162 @@
+//! The columns of a row by the names that Cedar rules use for them, and the values that a policy declares in each.
+
+use portcullis_core::manifest::Manifest;
+use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
+
+/// Enumerations, in the order of their columns. The first is the action, not a field of the context.
+pub const ENUMERATIONS: [&str; 8] =
+    ["category", "granularity", "epistemic", "anchor", "temporal", "domain", "audience", "register"];
+/// Flags, in the order of their bits.
+pub const FLAGS: [&str; 2] = ["inert_prefix", "uncertainty_known"];
+/// Sets, in the order of their columns.
+pub const SETS: [&str; 3] = ["fields_touched", "classes", "established"];
+/// Ranges before the quantities, in the order of their columns.
+pub const RANGES: [(&str, Unit); 11] = [
+    ("depth", Unit::Count(u8::MAX as i64)),
+    ("alternatives", Unit::Count(u8::MAX as i64)),
+    ("correction", Unit::Count(u8::MAX as i64)),
+    ("novelty", Unit::BasisPoints),
+    ("uncertainty", Unit::BasisPoints),
+    ("certainty", Unit::BasisPoints),
+    ("content_deviation", Unit::BasisPoints),
+    ("certainty_divergence", Unit::BasisPoints),
+    ("register_divergence", Unit::BasisPoints),
+    ("trust_slope", Unit::Count(u16::MAX as i64)),
+    ("length", Unit::Count(u16::MAX as i64)),
+];
+/// Column of the uncertainty's range.
+pub(crate) const UNCERTAINTY: usize = 4;
+/// Column of the first quantity's range.
+pub(crate) const QUANTITIES: usize = RANGES.len();
+
+/// How Cedar sees a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// `Long`, from 0 to this.
+    Count(i64),
+    /// `decimal`, from 0 to 1.
+    BasisPoints,
+}
+
+/// A field of the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Enumeration(usize),
+    Flag(usize),
+    Set(usize),
+    Range(usize, Unit),
+}
+
+impl Field {
+    pub(crate) fn name(self) -> &'static str {
+        let name = match self {
+            Self::Enumeration(column) => ENUMERATIONS.get(column).copied(),
+            Self::Flag(flag) => FLAGS.get(flag).copied(),
+            Self::Set(column) => SETS.get(column).copied(),
+            Self::Range(column, _) => RANGES.get(column).map(|(name, _)| *name),
+        };
+        name.unwrap_or_default()
+    }
+}
+
+/// The declared values of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vocabulary {
+    enumerations: [Vec<String>; 8],
+    sets: [Vec<String>; 3],
+    quantities: Vec<String>,
+}
+
+fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
+    all.iter().map(|value| name(*value).to_owned()).collect()
+}
+
+/// Names of the fields of the semantic state, in the order of their bits.
+pub const FIELDS_TOUCHED: [(&str, u16); 7] = [
+    ("intent", fields_touched::INTENT),
+    ("context", fields_touched::CONTEXT),
+    ("memory", fields_touched::MEMORY),
+    ("policy_reference", fields_touched::POLICY_REFERENCE),
+    ("mutation", fields_touched::MUTATION),
+    ("lineage", fields_touched::LINEAGE),
+    ("entropy", fields_touched::ENTROPY),
+];
+
+impl Vocabulary {
+    /// The vocabulary that `manifest` declares.
+    #[must_use]
+    pub fn new(manifest: &Manifest) -> Self {
+        let declared = &manifest.enumerations;
+        let classes: Vec<_> = manifest.classes.iter().map(|class| class.name.clone()).collect();
+        Self {
+            enumerations: [
+                names(Category::ALL, Category::name),
+                names(Granularity::ALL, Granularity::name),
+                names(Epistemic::ALL, Epistemic::name),
+                names(Anchor::ALL, Anchor::name),
+                declared.temporal.clone(),
+                declared.domain.clone(),
+                declared.audience.clone(),
+                declared.register.clone(),
+            ],
+            sets: [FIELDS_TOUCHED.map(|(name, _)| name.to_owned()).into(), classes.clone(), classes],
+            quantities: manifest.quantities.iter().map(|quantity| quantity.name.clone()).collect(),
+        }
+    }
+
+    /// Declared values of the enumeration in `column`.
+    #[must_use]
+    pub fn enumeration(&self, column: usize) -> &[String] {
+        self.enumerations.get(column).map_or(&[], Vec::as_slice)
+    }
+
+    /// Members of the set in `column`.
+    #[must_use]
+    pub fn set(&self, column: usize) -> &[String] {
+        self.sets.get(column).map_or(&[], Vec::as_slice)
+    }
+
+    /// Names of the quantity slots.
+    #[must_use]
+    pub fn quantities(&self) -> &[String] {
+        &self.quantities
+    }
+
+    /// The field of the context called `name`.
+    pub(crate) fn field(name: &str) -> Option<Field> {
+        let position = |names: &[&str]| names.iter().position(|known| *known == name);
+        position(&ENUMERATIONS)
+            .filter(|column| *column > 0)
+            .map(Field::Enumeration)
+            .or_else(|| position(&FLAGS).map(Field::Flag))
+            .or_else(|| position(&SETS).map(Field::Set))
+            .or_else(|| RANGES.iter().position(|(known, _)| *known == name).and_then(range))
+    }
+
+    /// Names of every field of the context.
+    pub(crate) fn field_names() -> impl Iterator<Item = &'static str> + Clone {
+        let ranges = RANGES.iter().map(|(name, _)| *name);
+        ENUMERATIONS.into_iter().skip(1).chain(FLAGS).chain(SETS).chain(ranges).chain(["quantity"])
+    }
+}
+
+fn range(column: usize) -> Option<Field> {
+    RANGES.get(column).map(|(_, unit)| Field::Range(column, *unit))
+}
+
+/// A mask with a bit for each of the first `count` values.
+#[must_use]
+pub(crate) const fn prefix_mask(count: usize) -> u128 {
+    if count >= 128 { u128::MAX } else { (1 << count) - 1 }
+}
+
+/// Bit `index`, or nothing where there is none.
+#[must_use]
+pub(crate) fn bit(index: usize) -> u128 {
+    u32::try_from(index).ok().and_then(|index| 1u128.checked_shl(index)).unwrap_or(0)
+}
+
+/// Indexes of the bits of `mask`, lowest first.
+pub(crate) fn bits_of(mask: u128) -> impl Iterator<Item = usize> {
+    (0..128).filter(move |index| mask >> index & 1 == 1)
+}
