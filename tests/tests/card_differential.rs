@@ -1,0 +1,122 @@
+//! The model and the Verilated card, entry by entry: the same records but for their ticks.
+#![cfg(feature = "sim")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod card_support;
+
+use card_support::{Rng, TestCard, World, break_entry, gate, keeping, placed, small};
+use portcullis_card::model::ModelCard;
+use portcullis_card::sim::SimCard;
+use portcullis_card::{Card, Outcome, Session, registers};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Opcode, Record};
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::U64;
+
+/// What a card made of a script.
+#[derive(Debug, PartialEq)]
+struct Run {
+    records: Vec<Vec<u8>>,
+    outcomes: Vec<Outcome>,
+    counters: [u32; 8],
+}
+
+fn counters<C: Card>(card: &mut C) -> [u32; 8] {
+    registers::with(card, |r| {
+        [
+            r.records().try_read().unwrap().v(),
+            r.verdicts().try_read().unwrap().v(),
+            r.admits().try_read().unwrap().v(),
+            r.rejects().try_read().unwrap().v(),
+            r.decomposes().try_read().unwrap().v(),
+            r.refused().try_read().unwrap().v(),
+            r.open_streams().try_read().unwrap().v(),
+            r.busy_clocks_lo().try_read().unwrap().v(),
+        ]
+    })
+}
+
+fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descriptor>]) -> Run {
+    let (config, kept) = keeping(small(epoch));
+    let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
+    let mut outcomes = Vec::new();
+    for batch in script {
+        session.submit_raw(batch).unwrap();
+        outcomes.extend(session.drain().unwrap().into_iter().map(|completed| completed.outcome));
+    }
+    session.close().unwrap();
+    let untimed = |record: &Record| {
+        let mut record = *record;
+        assert!(record.answer.tick.get() > 0);
+        record.answer.tick = U64::new(0);
+        record.as_bytes().to_vec()
+    };
+    let records = kept.lock().unwrap().iter().map(untimed).collect();
+    let counters = counters(card);
+    card.assert_clean();
+    Run { records, outcomes, counters }
+}
+
+/// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams only
+/// loosely; what is acceptable is for the cards to say.
+fn script(rng: &mut Rng, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
+    let mut next = [0u32; 8];
+    let mut entry = |rng: &mut Rng| {
+        let slot = rng.below(next.len());
+        let sequence = next[slot];
+        let place = Place { slot: slot as u16, sequence };
+        let digest = std::array::from_fn(|_| rng.next() as u8);
+        let opcode = match (sequence, rng.below(12)) {
+            (0, _) => Opcode::Begin,
+            (_, 0) => Opcode::End,
+            (_, 1) => Opcode::Note,
+            _ => Opcode::Gate,
+        };
+        let good = match opcode {
+            Opcode::Gate => placed(gate(rng, &world.header), place.slot, sequence),
+            _ => Descriptor::entry(opcode, place, digest).sealed(),
+        };
+        if rng.one_in(3) {
+            return break_entry(rng, &good);
+        }
+        next[slot] = if opcode == Opcode::End { 0 } else { sequence + 1 };
+        good
+    };
+    (0..batches).map(|_| (0..1 + rng.below(32)).map(|_| entry(rng)).collect()).collect()
+}
+
+#[test]
+fn model_and_simulated_card_write_the_same_records() {
+    let mut model = ModelCard::fresh();
+    let mut sim = SimCard::fresh();
+    let worlds = if std::env::var_os("PORTCULLIS_LONG").is_some() { 400 } else { 20 };
+    let mut refused = 0;
+    let mut admits = 0;
+    for seed in 0..worlds {
+        let mut rng = Rng::new(10_000 + seed);
+        let rows = (1 + rng.below(12), 1 + rng.below(8));
+        let world = World::random(&mut rng, rows.0, rows.1);
+        let script = script(&mut rng, &world, 20);
+        let epoch = rng.next() as u32;
+        let by_model = run(&mut model, &world, epoch, &script);
+        let by_sim = run(&mut sim, &world, epoch, &script);
+        for (i, (a, b)) in by_model.records.iter().zip(&by_sim.records).enumerate() {
+            assert_eq!(a, b, "seed {seed}, record {i}");
+        }
+        assert_eq!(by_model, by_sim, "seed {seed}");
+        refused += by_model.counters[5];
+        admits += by_model.counters[2];
+    }
+    assert!(refused > 1_000 && admits > 100, "{refused} refused, {admits} admitted");
+}
+
+/// Full tables: every row of both banks is reached.
+#[test]
+fn they_agree_on_the_largest_tables() {
+    let mut model = ModelCard::fresh();
+    let mut sim = SimCard::fresh();
+    let mut rng = Rng::new(20_000);
+    let world = World::random(&mut rng, 256, 64);
+    let script = script(&mut rng, &world, 20);
+    assert_eq!(run(&mut model, &world, 1, &script), run(&mut sim, &world, 1, &script));
+}

@@ -1,0 +1,192 @@
+//! C1: no verdict is lost, duplicated or given to another descriptor, whatever the bus does and wherever a ring wraps.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod card_support;
+
+use std::collections::BTreeMap;
+
+use card_support::{Rng, TestCard, World, gate, keeping, placed};
+use portcullis_card::{Outcome, Session, SessionConfig};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
+use zerocopy::IntoBytes;
+
+/// Entries of one cell, not counting what opens and closes streams.
+const PER_CELL: u64 = 500;
+/// Streams of one cell: more than the smallest ring holds.
+const STREAMS: u16 = 40;
+/// log2 of submission (and completion) ring and log ring.
+const RINGS: [(u8, u8); 3] = [(5, 4), (5, 6), (6, 5)];
+
+/// Runs one cell and gives the number of judged or refused entries.
+fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), count: u64) -> u64 {
+    let mut rng = Rng::new(seed);
+    let rows = (1 + rng.below(6), 1 + rng.below(4));
+    let world = World::random(&mut rng, rows.0, rows.1);
+    let evaluator = world.evaluator();
+    let (config, kept) = keeping(SessionConfig { ring_log2, log_log2, epoch: None, ..SessionConfig::default() });
+    let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
+
+    // What each slot may say next, and what each ticket must be answered with.
+    let mut next: Vec<u32> = vec![0; STREAMS.into()];
+    let mut idle: Vec<u16> = (0..STREAMS).collect();
+    let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();
+    let (mut submitted, mut answered, mut begun) = (0, 0, 0);
+    let mut ticket = 0;
+    while answered < count + begun {
+        let mut batch = Vec::new();
+        let mut expected = Vec::new();
+        let size = rng.below(session.room() + 1);
+        while batch.len() < size && !idle.is_empty() && submitted < count {
+            let slot = idle.swap_remove(rng.below(idle.len()));
+            let sequence = next[usize::from(slot)];
+            let place = Place { slot, sequence };
+            let (entry, outcome) = if sequence == 0 {
+                begun += 1;
+                (Descriptor::entry(Opcode::Begin, place, [1; 32]).sealed(), Outcome::Accepted)
+            } else {
+                submitted += 1;
+                let judged = placed(gate(&mut rng, &world.header), slot, sequence);
+                match rng.below(16) {
+                    0 => {
+                        let mut corrupted = judged;
+                        corrupted.commitment[rng.below(32)] ^= 1 << rng.below(8);
+                        (corrupted, Outcome::Fault(Fault::Crc))
+                    }
+                    1 => (placed(judged, slot, sequence + 1), Outcome::Fault(Fault::Sequence)),
+                    2 => (Descriptor::entry(Opcode::End, place, [2; 32]).sealed(), Outcome::Accepted),
+                    3 => (Descriptor::entry(Opcode::Note, place, [3; 32]).sealed(), Outcome::Accepted),
+                    _ => (judged, Outcome::Judged(evaluator.judge(&judged))),
+                }
+            };
+            batch.push(entry);
+            expected.push(outcome);
+        }
+        if !batch.is_empty() {
+            assert_eq!(session.submit(&batch).unwrap(), ticket);
+            for (entry, outcome) in batch.into_iter().zip(expected) {
+                awaited.insert(ticket, (entry, outcome));
+                ticket += 1;
+            }
+        }
+        let come = if rng.one_in(3) { session.poll().unwrap() } else { session.wait().unwrap() };
+        for completed in come {
+            let (entry, outcome) = awaited.remove(&completed.ticket).unwrap();
+            assert_eq!(completed.entry.as_bytes(), entry.as_bytes());
+            assert_eq!(completed.outcome, outcome, "seed {seed}, ticket {}", completed.ticket);
+            let slot = completed.entry.slot.get();
+            if outcome.fault().is_none() {
+                let ended = entry.opcode == u8::from(Opcode::End);
+                next[usize::from(slot)] = if ended { 0 } else { entry.sequence.get() + 1 };
+            }
+            idle.push(slot);
+            answered += 1;
+        }
+    }
+    assert!(awaited.is_empty());
+    session.close().unwrap();
+    card.assert_clean();
+
+    // Every entry has its own record, in order, beside OPEN and CLOSE.
+    let kept = kept.lock().unwrap();
+    assert_eq!(kept.len() as u64, answered + 2);
+    assert!(kept.iter().enumerate().all(|(i, record)| record.answer.log_index.get() == i as u64));
+    let refused = kept.iter().filter(|r| r.answer.record_type == RecordType::Refused as u8).count();
+    assert_eq!(refused, kept.iter().filter(|r| r.answer.fault.get() != 0).count());
+    submitted
+}
+
+#[test]
+fn the_model_answers_everything_once_in_every_ring() {
+    let mut card = portcullis_card::model::ModelCard::fresh();
+    let mut total = 0;
+    for seed in 0..20 {
+        for rings in RINGS {
+            total += cell(&mut card, 1_000 + seed, rings, PER_CELL);
+        }
+    }
+    assert!(total >= 20_000, "{total}");
+}
+
+/// The 16-bit counters of submissions and completions pass zero.
+#[test]
+fn the_model_passes_the_end_of_the_counters() {
+    let mut card = portcullis_card::model::ModelCard::fresh();
+    assert!(cell(&mut card, 77, (10, 8), 140_000) >= 140_000);
+}
+
+#[cfg(feature = "sim")]
+mod sim {
+    use super::{PER_CELL, RINGS, TestCard, cell};
+    use portcullis_card::Card;
+    use portcullis_card::sim::SimCard;
+    use portcullis_sim::{SimConfig, Stall};
+
+    const LATENCIES: [u32; 6] = [0, 1, 7, 100, 500, 1000];
+
+    fn card(latency: u32, stall: Stall) -> SimCard {
+        SimCard::new(SimConfig { read_latency: latency, write_latency: latency, stall, trace: None }).unwrap()
+    }
+
+    /// One stall pattern with every latency and every choice of rings.
+    fn column(stall: Stall, seed: u64) {
+        let mut total = 0;
+        for (l, latency) in LATENCIES.into_iter().enumerate() {
+            let mut card = card(latency, stall);
+            for (r, rings) in RINGS.into_iter().enumerate() {
+                let entries = cell(&mut card, seed + 10 * l as u64 + r as u64, rings, PER_CELL);
+                assert!(entries >= 500, "{entries}");
+                total += entries;
+            }
+            println!("{stall:?}, latency {latency}: {} clocks", card.clocks().unwrap());
+        }
+        // Five columns of these make at least 20,000.
+        assert!(total >= 9_000, "{total}");
+    }
+
+    #[test]
+    fn without_stalls() {
+        column(Stall::None, 100);
+    }
+
+    #[test]
+    fn moving_every_fourth_clock() {
+        column(Stall::EveryFourth, 200);
+    }
+
+    #[test]
+    fn stalled_at_random() {
+        column(Stall::Random(1), 300);
+    }
+
+    #[test]
+    fn stalled_at_random_otherwise() {
+        column(Stall::Random(0xdead_beef), 400);
+    }
+
+    #[test]
+    fn stalled_at_random_once_more() {
+        column(Stall::Random(u64::MAX), 500);
+    }
+
+    /// Reads slow and writes fast, and the other way round.
+    #[test]
+    fn with_uneven_latencies() {
+        for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
+            for stall in [Stall::None, Stall::Random(9)] {
+                let config = SimConfig { read_latency: read, write_latency: write, stall, trace: None };
+                let mut card = SimCard::new(config).unwrap();
+                for rings in RINGS {
+                    assert!(cell(&mut card, 600 + i as u64, rings, PER_CELL) >= 500);
+                }
+            }
+        }
+    }
+
+    /// The 16-bit counters of submissions and completions pass zero.
+    #[test]
+    fn the_counters_pass_their_end() {
+        let mut card = SimCard::fresh();
+        assert!(cell(&mut card, 78, (8, 8), 66_500) >= 66_500);
+    }
+}

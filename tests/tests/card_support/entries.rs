@@ -1,0 +1,89 @@
+//! Random entries: GATEs that fit a header, and ways to break them.
+
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, ImageHeader, Opcode, flags};
+use zerocopy::little_endian::{I32, U16, U32, U128};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::Rng;
+use super::tables::{QUANTITIES, SCALARS};
+
+/// A GATE that a card with this header does not refuse; no place and no CRC yet.
+pub fn gate(rng: &mut Rng, header: &ImageHeader) -> Descriptor {
+    let mut value = |mask: U32| rng.below(mask.get().count_ones() as usize) as u8;
+    let (temporal, domain) = (value(header.temporal), value(header.domain));
+    let (audience, register) = (value(header.audience), value(header.register));
+    let mut fraction = || U16::new(rng.pick(&SCALARS[..11]));
+    let (novelty, certainty, content_deviation) = (fraction(), fraction(), fraction());
+    let (certainty_divergence, register_divergence, engine) = (fraction(), fraction(), fraction());
+    let known = rng.one_in(2);
+    let present = rng.next() as u8 & header.quantities;
+    let quantity = |slot: usize, rng: &mut Rng| if present >> slot & 1 == 1 { rng.pick(&QUANTITIES) } else { 0 };
+    let mut stage = || {
+        let outcome = rng.pick(&[1, 1, 1, 1, 2, 3]);
+        (outcome, if outcome == 1 { 0 } else { rng.next() as u8 })
+    };
+    let (validation, lineage) = (stage(), stage());
+    Descriptor {
+        flags: u8::from(rng.one_in(2)) | if known { flags::UNCERTAINTY_KNOWN as u8 } else { 0 },
+        temporal,
+        category: rng.below(6) as u8,
+        granularity: rng.below(3) as u8,
+        epistemic: rng.below(3) as u8,
+        anchor: rng.below(4) as u8,
+        domain,
+        audience,
+        register,
+        fields_touched: rng.next() as u8 & 0x7f,
+        novelty,
+        uncertainty: if known { engine } else { U16::new(10_000) },
+        certainty,
+        content_deviation,
+        certainty_divergence,
+        register_divergence,
+        trust_slope: U16::new(rng.pick(&SCALARS)),
+        length: U16::new(rng.pick(&SCALARS)),
+        depth: rng.pick(&[0, 0, 1, 2, 3, 255]),
+        alternatives: rng.pick(&[0, 0, 1, 2, 3, 255]),
+        correction: rng.pick(&[0, 0, 1, 2, 3, 255]),
+        quantity_present: present,
+        classes: U128::new(rng.sparse(header.classes.get())),
+        established: U128::new(rng.sparse(header.classes.get())),
+        quantities: std::array::from_fn(|slot| I32::new(quantity(slot, rng))),
+        validation_outcome: validation.0,
+        validation_reason: validation.1,
+        lineage_outcome: lineage.0,
+        lineage_reason: lineage.1,
+        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, std::array::from_fn(|_| rng.next() as u8))
+    }
+}
+
+/// The entry at this place, with its CRC.
+pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
+    Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
+}
+
+/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: what it
+/// is, the card's rules say.
+pub fn break_entry(rng: &mut Rng, entry: &Descriptor) -> Descriptor {
+    let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();
+    match rng.below(8) {
+        0 => {
+            let at = rng.below(bytes.len());
+            bytes[at] ^= 1 << rng.below(8);
+            return Descriptor::read_from_bytes(&bytes).unwrap();
+        }
+        1 => bytes.iter_mut().for_each(|byte| *byte = rng.next() as u8),
+        2 => bytes = [0; Descriptor::BYTES],
+        3 => bytes[1] = rng.below(7) as u8,
+        4 => {
+            let (at, value) = rng.pick(&[(2, 1), (3, 4), (4, 1), (4, 255), (7, 255)]);
+            bytes[at] = bytes[at].wrapping_add(value);
+        }
+        _ => {
+            let at = rng.below(Descriptor::BYTES - 4);
+            bytes[at] = rng.pick(&[0, 1, 2, 4, 6, 32, 39, 128, 255]);
+        }
+    }
+    Descriptor::read_from_bytes(&bytes).unwrap().sealed()
+}

@@ -1,0 +1,58 @@
+//! What the tests of the card share: both transports behind one trait, random tables and entries.
+#![allow(
+    dead_code,
+    unused_macros,
+    unused_imports,
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "each test binary uses its own part of this module"
+)]
+
+mod entries;
+mod rng;
+mod tables;
+mod transports;
+
+pub use entries::{break_entry, gate, placed};
+pub use rng::Rng;
+pub use tables::World;
+pub use transports::TestCard;
+
+/// Makes each named function, generic over the card, a test of the model and a test of the simulated card.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod model {
+            $(#[test] fn $name() { super::$name::<portcullis_card::model::ModelCard>(); })*
+        }
+        #[cfg(feature = "sim")]
+        mod sim {
+            $(#[test] fn $name() { super::$name::<portcullis_card::sim::SimCard>(); })*
+        }
+    };
+}
+pub(crate) use on_both;
+
+use portcullis_card::SessionConfig;
+use portcullis_core::wire::Record;
+use std::sync::{Arc, Mutex};
+
+/// The smallest rings that a card takes, with a fixed epoch.
+pub fn small(epoch: u32) -> SessionConfig {
+    SessionConfig { ring_log2: 5, log_log2: 4, epoch: Some(epoch), ..SessionConfig::default() }
+}
+
+/// Records as a sink takes them.
+pub type Kept = Arc<Mutex<Vec<Record>>>;
+
+/// A configuration whose sink keeps every record.
+pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
+    let kept = Kept::default();
+    let sink = Arc::clone(&kept);
+    let keep = move |record: &Record| {
+        sink.lock().unwrap().push(*record);
+        Ok(())
+    };
+    (SessionConfig { sink: Box::new(keep), ..config }, kept)
+}
