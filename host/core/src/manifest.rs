@@ -86,7 +86,7 @@ pub struct Pattern {
     /// Check of the match; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases of which one must stand in the same span, without case, for the match to count; empty is no condition.
+    /// Phrases of which one must stand within 64 bytes of the match, without case; empty is no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }

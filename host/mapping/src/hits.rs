@@ -11,7 +11,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::{Manifest, Pattern, Validator};
 use portcullis_core::wire::CLASSES;
-use regex_automata::meta::Regex;
+use regex_automata::MatchKind as RegexMatchKind;
+use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use regex_automata::{Input, PatternSet};
 use std::collections::BTreeMap;
@@ -20,7 +21,9 @@ use std::ops::Range;
 /// Bytes of a window of the joint search; each window reads on by the longest match.
 const WINDOW: usize = 2048;
 /// Longest match that a pattern may have, in bytes.
-const MATCH_MAX: usize = 512;
+const MATCH_MAX: usize = 1024;
+/// Bytes on either side of a match in which a phrase counts as near.
+const NEAR: usize = 64;
 
 /// One hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +77,16 @@ impl Scanner {
                 reach = reach.max(longest(&class.name, pattern)?);
                 patterns.push(Located {
                     class: id,
-                    regex: compile(&class.name, &pattern.regex, &[&pattern.regex])?,
+                    regex: compile(&class.name, &pattern.regex, &[&pattern.regex], RegexMatchKind::LeftmostFirst)?,
                     validator: pattern.validator,
                     near: automaton(&pattern.near, MatchKind::Standard)?,
                 });
                 sources.push(pattern.regex.as_str());
             }
         }
-        let joint = (!sources.is_empty()).then(|| compile("all classes", "joint", &sources)).transpose()?;
+        let joint = (!sources.is_empty())
+            .then(|| compile("all classes", "joint", &sources, RegexMatchKind::All))
+            .transpose()?;
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
         Ok(Self { phrases: automaton(&phrases, MatchKind::Standard)?, phrase_class, joint, patterns, reach })
     }
@@ -132,7 +137,7 @@ impl Located {
                 None => (!matched.is_empty()).then_some(matched.len()),
                 Some(validator) => validate::accept(validator, matched),
             };
-            let near = self.near.as_ref().is_none_or(|near| near.is_match(sentence(text, found.range())));
+            let near = self.near.as_ref().is_none_or(|near| near.is_match(around(text, found.range())));
             match accepted.filter(|_| near) {
                 Some(length) => {
                     hits.push(Hit { range: found.start()..found.start() + length, class: self.class });
@@ -144,15 +149,10 @@ impl Located {
     }
 }
 
-/// The line around a match, cut to 200 bytes on either side: where a phrase counts as near.
-fn sentence(text: &str, range: Range<usize>) -> &str {
-    let from = floor(text, range.start.saturating_sub(200));
-    let to = ceil(text, range.end + 200);
-    let before = text.get(from..range.start).unwrap_or_default();
-    let after = text.get(range.end..to).unwrap_or_default();
-    let start = before.rfind('\n').map_or(from, |n| from + n + 1);
-    let end = after.find('\n').map_or(to, |n| range.end + n);
-    text.get(start..end).unwrap_or_default()
+/// What stands around a match: where a phrase counts as near.
+fn around(text: &str, range: Range<usize>) -> &str {
+    let from = floor(text, range.start.saturating_sub(NEAR));
+    text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()
 }
 
 /// The character boundary at `at` or the next one.
@@ -174,8 +174,9 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
 }
 
 /// Compiles one or more expressions into one automaton. Classes such as `\d` and `\b` are ASCII unless the expression says `(?u)`.
-fn compile(class: &str, shown: &str, sources: &[&str]) -> Result<Regex, MappingError> {
+fn compile(class: &str, shown: &str, sources: &[&str], kind: RegexMatchKind) -> Result<Regex, MappingError> {
     Regex::builder()
+        .configure(Config::new().match_kind(kind))
         .syntax(syntax::Config::new().unicode(false).utf8(true))
         .build_many(sources)
         .map_err(|e| bad_pattern(class, shown, &e))
