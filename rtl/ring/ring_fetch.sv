@@ -181,7 +181,7 @@ module ring_fetch
       assert (!take_i || ready_o);
       // A request on the bus is in flight.
       assert (!arvalid_q || busy_q[id_t'(arid_q)]);
-      assert ((reads_q != '0) == (busy_q != '0));
+      assert (32'(reads_q) == $countones(busy_q));
     end
   end
 endmodule

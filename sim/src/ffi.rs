@@ -32,8 +32,15 @@ pub(crate) mod bridge {
         type CardSim;
 
         /// A card in reset state, after its reset. `stall`: 0 none, 1 every fourth, 2 random.
-        fn new_card_sim(read_latency: u32, write_latency: u32, stall: u8, seed: u64, trace: &str)
-        -> UniquePtr<CardSim>;
+        /// `watchdog`: clocks after which the card may take a refused request back.
+        fn new_card_sim(
+            read_latency: u32,
+            write_latency: u32,
+            stall: u8,
+            seed: u64,
+            watchdog: u64,
+            trace: &str,
+        ) -> UniquePtr<CardSim>;
         /// True when the trace file could be opened (or none was asked for).
         fn trace_ok(self: &CardSim) -> bool;
 

@@ -18,6 +18,7 @@
 
 mod config;
 mod error;
+#[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
 mod inject;
 mod memory;

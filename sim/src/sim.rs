@@ -5,7 +5,7 @@ use std::pin::Pin;
 use cxx::UniquePtr;
 
 use crate::ffi::bridge::{self, CardSim};
-use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, Watch};
+use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
 
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
@@ -63,7 +63,7 @@ impl Sim {
             None => "",
         };
         let (stall, seed) = stall_code(config.stall);
-        let card = bridge::new_card_sim(config.read_latency, config.write_latency, stall, seed, trace);
+        let card = bridge::new_card_sim(config.read_latency, config.write_latency, stall, seed, WATCHDOG_CLOCKS, trace);
         let sim = Self { card, regions: Vec::new(), next_address: FIRST_ADDRESS };
         if !sim.card.trace_ok() {
             return Err(SimError::Trace(config.trace.unwrap_or_default()));

@@ -1,0 +1,27 @@
+//! Compiles the C++ side against the Verilated model of `portcullis-verilated`.
+
+use std::env;
+use std::error::Error;
+
+const FILES: [&str; 4] = ["cpp/host_memory.cpp", "cpp/bus_memory.cpp", "cpp/bus_rules.cpp", "cpp/card_sim.cpp"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=cpp");
+    println!("cargo::rerun-if-changed=src/ffi.rs");
+    let include = env::var("DEP_PORTCULLIS_VERILATED_INCLUDE")?;
+    let defines = env::var("DEP_PORTCULLIS_VERILATED_DEFINES")?;
+    let mut build = cxx_build::bridge("src/ffi.rs");
+    build.files(FILES).include("cpp").std("c++17").opt_level(3);
+    for path in env::split_paths(&include) {
+        // Warnings in Verilator's own headers are not ours to mend.
+        build.flag("-isystem").flag(path);
+    }
+    for define in defines.split(';') {
+        if let Some((name, value)) = define.split_once('=') {
+            build.define(name, value);
+        }
+    }
+    build.define("VL_IGNORE_UNKNOWN_ARCH", None);
+    build.try_compile("portcullis_sim")?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+// Host memory behind the card's AXI4 master: latencies, stalls, out-of-order reads, faults on demand.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "bus_port.h"
+#include "host_memory.h"
+#include "inject.h"
+#include "stall.h"
+
+namespace portcullis {
+
+class BusRules;
+
+struct BusCounters {
+  uint64_t read_bursts = 0, read_beats = 0, write_bursts = 0, write_beats = 0;
+  uint64_t busy_clocks = 0, out_of_range = 0;
+};
+
+class BusMemory {
+ public:
+  void set(uint32_t read_latency, uint32_t write_latency, uint8_t pattern, uint64_t seed);
+  void inject(Inject kind, uint32_t nth, uint32_t bit);
+
+  // Decides what to drive in clock `now`.
+  void drive(uint64_t now);
+  const ToCard& out() const { return out_; }
+  // True when `out` may differ from that of the clock before.
+  bool changed() const { return changed_; }
+  // True while nothing is in flight here.
+  bool quiet() const { return reads_.empty() && requests_.empty() && data_.empty() && responses_.empty() && !out_.r_valid && !out_.b_valid; }
+
+  // Takes the handshakes of clock `now`.
+  void take(uint64_t now, const FromCard& card, BusRules& rules);
+  // Forgets a write whose data will not come any more.
+  void abandon_write();
+
+  HostMemory& memory() { return memory_; }
+  const HostMemory& memory() const { return memory_; }
+  const BusCounters& counters() const { return counters_; }
+
+ private:
+  struct Read {
+    Request request;
+    uint64_t ready_at;
+    unsigned next = 0;   // beat to be sent next
+    unsigned beats;      // to be sent in all
+    uint32_t flip;       // bit to invert, or none
+    bool error = false;
+    bool spurious = false;
+  };
+  struct Response {
+    uint64_t ready_at;
+    uint8_t id, code;
+  };
+  struct Armed {
+    Inject kind;
+    uint32_t nth, bit;
+  };
+  struct Write {
+    Request request;
+    unsigned next = 0;  // beat whose data comes next
+    bool error = false, lost = false;
+  };
+
+  void accept_read(uint64_t now, const Request& request, BusRules& rules);
+  void accept_write(const Request& request);
+  void store_data(uint64_t now);
+  void show_beat(Read& read);
+
+  HostMemory memory_;
+  Stall stall_;
+  uint32_t read_latency_ = 0, write_latency_ = 0;
+  bool reads_hang_ = false, writes_hang_ = false, changed_ = true;
+  std::vector<Armed> armed_reads_, armed_writes_;
+
+  std::deque<Read> reads_;
+  size_t showing_ = 0;  // index of the read whose beat is shown
+  std::deque<Write> requests_;
+  std::deque<WriteData> data_;
+  std::deque<Response> responses_;
+  ToCard out_;
+  BusCounters counters_;
+};
+
+}  // namespace portcullis

@@ -1,0 +1,51 @@
+// The Verilated card, its clock, its register port, and the memory behind its bus.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "rust/cxx.h"
+
+namespace portcullis {
+
+struct RegisterResult;
+struct Counters;
+
+class CardSim {
+ public:
+  CardSim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed, uint64_t watchdog,
+          rust::Str trace);
+  ~CardSim();
+
+  bool trace_ok() const;
+
+  void map(uint64_t address, uint8_t* memory, size_t size);
+  bool unmap(uint64_t address);
+  bool is_mapped(uint64_t address) const;
+
+  RegisterResult read32(uint32_t address, uint64_t bound);
+  RegisterResult write32(uint32_t address, uint32_t value, uint64_t bound);
+  void run(uint64_t clocks);
+  bool run_until(uint64_t address, uint64_t mask, uint64_t value, bool equal, uint64_t bound);
+
+  void inject(uint8_t kind, uint32_t nth, uint32_t bit);
+  void set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed);
+
+  Counters counters() const;
+  rust::String violations() const;
+  bool failed() const;
+  uint64_t failure_clock() const;
+  rust::String failure() const;
+
+ private:
+  struct Parts;
+  class Entry;
+  void tick();
+
+  std::unique_ptr<Parts> parts_;
+};
+
+std::unique_ptr<CardSim> new_card_sim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
+                                      uint64_t watchdog, rust::Str trace);
+
+}  // namespace portcullis

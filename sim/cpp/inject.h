@@ -1,0 +1,23 @@
+// Faults of the bus that a test can arm. src/inject.rs numbers them alike.
+#pragma once
+
+#include <cstdint>
+
+namespace portcullis {
+
+enum class Inject : uint8_t {
+  kReadError = 0,
+  kReadLost = 1,
+  kReadShort = 2,
+  kReadLong = 3,
+  kReadCorrupt = 4,
+  kReadSpurious = 5,
+  kWriteError = 6,
+  kWriteLost = 7,
+  kWriteSpurious = 8,
+  kReadRequestsHang = 9,
+  kWriteRequestsHang = 10,
+  kUnhang = 11,
+};
+
+}  // namespace portcullis

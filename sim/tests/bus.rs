@@ -1,0 +1,72 @@
+//! The simulated card from outside: registers, memory, conditions, and what the bus model promises.
+
+use portcullis_sim::{Inject, Sim, SimConfig, SimError, Stall, Watch};
+
+const MAGIC: u32 = 0x000;
+const COMMAND: u32 = 0x040;
+const EPOCH: u32 = 0x050;
+
+#[test]
+fn registers_answer_under_every_stall() {
+    for stall in [Stall::None, Stall::EveryFourth, Stall::Random(7)] {
+        let mut sim = Sim::new(SimConfig { stall, ..SimConfig::default() }).unwrap();
+        assert_eq!(sim.read32(MAGIC).unwrap(), 0x4c55_4350);
+        sim.write32(COMMAND, 1).unwrap();
+        sim.write32(EPOCH, 0x1234_5678).unwrap();
+        assert_eq!(sim.read32(EPOCH).unwrap(), 0x1234_5678);
+        assert_eq!(sim.stats().violations, 0, "{:?}", sim.violations());
+    }
+}
+
+#[test]
+fn clocks_pass_only_in_calls_and_are_counted() {
+    let mut sim = Sim::new(SimConfig::default()).unwrap();
+    assert_eq!(sim.stats().clocks, 0);
+    sim.run(1234).unwrap();
+    assert_eq!(sim.stats().clocks, 1234);
+    let region = sim.map(4096).unwrap();
+    assert!(!sim.run_until(&Watch::u8_becomes(&region, 9, 1).unwrap(), 100).unwrap());
+    assert_eq!(sim.stats().clocks, 1334);
+    region.write(9, &[1]).unwrap();
+    assert!(sim.run_until(&Watch::u8_becomes(&region, 9, 1).unwrap(), 100).unwrap());
+    assert!(sim.run_until(&Watch::u16_leaves(&region, 8, 0).unwrap(), 100).unwrap());
+    assert_eq!(sim.stats().clocks, 1334);
+}
+
+#[test]
+fn misuse_is_an_error() {
+    assert!(matches!(Sim::new(SimConfig { read_latency: 1001, ..SimConfig::default() }), Err(SimError::Latency(1001))));
+    let mut sim = Sim::new(SimConfig::default()).unwrap();
+    assert!(matches!(sim.read32(2), Err(SimError::RegisterAddress(2))));
+    assert!(matches!(sim.write32(1 << 20, 0), Err(SimError::RegisterAddress(_))));
+    assert!(matches!(sim.inject(Inject::ReadSpurious { id: 32 }), Err(SimError::Inject(_))));
+    assert!(matches!(sim.map(0), Err(SimError::Allocate { .. })));
+    let region = sim.map(100).unwrap();
+    assert!(matches!(Watch::u16_becomes(&region, 1, 0), Err(SimError::Unaligned { .. })));
+    let watch = Watch::u8_becomes(&region, 0, 1).unwrap();
+    sim.unmap(&region).unwrap();
+    assert!(matches!(sim.run_until(&watch, 10), Err(SimError::NotMapped(_))));
+    assert!(matches!(sim.unmap(&region), Err(SimError::NotMapped(_))));
+    // The handle outlives the mapping.
+    region.write(0, &[1]).unwrap();
+}
+
+#[cfg(not(feature = "trace"))]
+#[test]
+fn a_trace_without_the_feature_is_refused() {
+    let config = SimConfig { trace: Some("trace.fst".into()), ..SimConfig::default() };
+    assert!(matches!(Sim::new(config), Err(SimError::TraceUnavailable)));
+}
+
+#[test]
+fn a_simulation_moves_between_threads() {
+    let mut sim = Sim::new(SimConfig::default()).unwrap();
+    sim.run(10).unwrap();
+    let mut sim = std::thread::spawn(move || {
+        assert_eq!(sim.read32(MAGIC).unwrap(), 0x4c55_4350);
+        sim
+    })
+    .join()
+    .unwrap();
+    assert_eq!(sim.read32(MAGIC).unwrap(), 0x4c55_4350);
+}
