@@ -1,0 +1,163 @@
+// What is proved about the fetch: read bursts stay inside the submission ring and the tail, keep the rules of the bus, and never
+// overbook the buffer. The host, the responses and the consumer are arbitrary.
+//
+// The task `prove` holds without bound, given that nothing is delivered that was not requested; the task `bounded` (macro
+// BOUNDED) checks just that over the first clocks after reset, where every burst in flight is a real one.
+module ring_fetch_props
+  import ring_pkg::*;
+(
+    input logic clk,
+    input logic zero,
+    input logic allow,
+    input logic dead,
+    input logic give_up,
+    input logic [15:0] tail_next,
+    input logic take,
+    input logic arready,
+    input logic [4:0] rid,
+    input logic [1:0] rresp,
+    input logic rlast,
+    input logic rvalid
+);
+  // Reset in the first clock.
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  // Any configuration that the doorbell module lets through; it does not change.
+  ring_cfg_t cfg;
+  always_ff @(posedge clk) cfg <= cfg;
+  always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
+
+  // The doorbell module never lets the tail run further ahead than the ring is long, nor back.
+  logic [15:0] tail;
+  always_ff @(posedge clk) tail <= rst || zero ? 16'd0 : tail_next;
+  logic [15:0] waiting, size;
+  assign waiting = tail - dut.requested_q;
+  assign size = 16'd1 << cfg.sq_log2[3:0];
+
+  logic store, ready, arvalid, fault, pending, progress, empty;
+  logic [6:0] store_at;
+  logic [5:0] ready_at;
+  logic [15:0] ready_index, fetched;
+  logic [4:0] arid;
+  logic [63:0] araddr;
+  logic [7:0] arlen;
+  ring_fetch dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .zero_i(zero),
+      .allow_i(allow),
+      .dead_i(dead),
+      .give_up_i(give_up),
+      .base_i(cfg.sq_base),
+      .log2_i(cfg.sq_log2),
+      .tail_i(tail),
+      .store_o(store),
+      .store_at_o(store_at),
+      .ready_o(ready),
+      .ready_at_o(ready_at),
+      .ready_index_o(ready_index),
+      .take_i(take),
+      .arid_o(arid),
+      .araddr_o(araddr),
+      .arlen_o(arlen),
+      .arvalid_o(arvalid),
+      .arready_i(arready),
+      .rid_i(rid),
+      .rresp_i(rresp),
+      .rlast_i(rlast),
+      .rvalid_i(rvalid),
+      .fault_o(fault),
+      .pending_o(pending),
+      .progress_o(progress),
+      .empty_o(empty),
+      .fetched_o(fetched)
+  );
+  ring_axi_rules rules (
+      .clk_i(clk),
+      .rst_i(rst),
+      .give_up_read_i(give_up),
+      .give_up_write_i(1'b0),
+      .arid_i(arid),
+      .araddr_i(araddr),
+      .arlen_i(arlen),
+      .arsize_i(AxiSize64),
+      .arburst_i(AxiIncr),
+      .arvalid_i(arvalid),
+      .arready_i(arready),
+      .rid_i(rid),
+      .rlast_i(rlast),
+      .rvalid_i(rvalid),
+      .rready_i(1'b1),
+      .awid_i('0),
+      .awaddr_i('0),
+      .awlen_i('0),
+      .awsize_i(AxiSize64),
+      .awburst_i(AxiIncr),
+      .awvalid_i(1'b0),
+      .awready_i(1'b0),
+      .wdata_i('0),
+      .wstrb_i('1),
+      .wlast_i(1'b0),
+      .wvalid_i(1'b0),
+      .wready_i(1'b0),
+      .bvalid_i(1'b0),
+      .bready_i(1'b1)
+  );
+
+  logic [63:0] offset;
+  logic [64:0] burst_end;
+  assign offset = araddr - cfg.sq_base;
+  assign burst_end = {1'b0, offset} + ((65'(arlen) + 65'd1) << 6);
+
+  logic wrapped_q, overtaken_q, must_stay_dead_q;
+  always_ff @(posedge clk) begin
+    if (!rst) begin
+      assume (!take || ready);
+      // The bus stays dead after a fault, and once dead until nothing is in flight.
+      assume (!must_stay_dead_q || dead);
+      // The caller opens only when nothing is in flight or in the buffer.
+      assume (!zero || empty);
+      assume (zero || (tail_next - dut.requested_q <= size && tail_next - dut.requested_q >= waiting));
+      // Inside the ring, inside one page.
+      if (arvalid) begin
+        assert (araddr >= cfg.sq_base);
+        assert (burst_end <= 65'd128 << cfg.sq_log2);
+        assert (araddr >> 12 == (araddr + (64'(arlen) << 6) + 64'd63) >> 12);
+      end
+      // Never past the tail, never more than the buffer holds.
+      assert (waiting <= size);
+      assert (dut.requested_q - dut.delivered_q <= 16'd64);
+`ifdef BOUNDED
+      // What is whole was requested and not delivered.
+      assert (!ready || dut.requested_q != dut.delivered_q);
+`else
+      assume (!ready || dut.requested_q != dut.delivered_q);
+`endif
+      // Invariants that the induction needs.
+      assert ((rules.in_flight_q & ~dut.busy_q) == '0);
+      if (arvalid && !rules.ar_stalled_q) assert (!rules.in_flight_q[arid]);
+      if (rules.ar_stalled_q) assert (rules.ar_q == {arid, araddr, arlen} && arvalid);
+    end
+    must_stay_dead_q <= !rst && (fault || give_up || (dead && !empty));
+    assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);
+    assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
+
+    // Not vacuous: a full burst, one cut short by the tail, one delivered, answers out of order.
+    if (rst) begin
+      wrapped_q <= 1'b0;
+      overtaken_q <= 1'b0;
+    end else begin
+      if (arvalid && arready && araddr == cfg.sq_base && dut.requested_q > 16'd4) wrapped_q <= 1'b1;
+      if (rvalid && rlast && !fault && rid == 5'd1 && dut.busy_q[0]) overtaken_q <= 1'b1;
+    end
+    cover (!rst && arvalid && arlen == 8'd7);
+    cover (!rst && arvalid && arlen == 8'd1);
+    cover (!rst && take && ready_index == 16'd2);
+    cover (!rst && overtaken_q && ready_index == 16'd8);
+    cover (!rst && wrapped_q);
+    cover (!rst && fault);
+  end
+endmodule
