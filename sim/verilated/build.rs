@@ -9,6 +9,7 @@ use std::process::Command;
 use std::{env, fs};
 
 #[path = "src/params.rs"]
+#[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
 mod params;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
