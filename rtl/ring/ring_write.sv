@@ -93,6 +93,7 @@ module ring_write
   assign awaited = answered_q != sent_q;
   assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == AxiOkay;
   assign is_completion = kind_q[answered_q[MaxWritesLog2-1:0]];
+  // Nothing counts after an error: what was counted is a prefix of what was issued.
   assign record_answered_o = good && !is_completion && !dead_i;
 
   always_ff @(posedge clk_i) begin
@@ -143,8 +144,8 @@ module ring_write
     end else begin
       if (record_take_o) log_issued_q <= log_issued_q + 32'd1;
       if (completion_take_o) cq_issued_q <= cq_issued_q + 16'd1;
-      if (good && !is_completion) log_answered_q <= log_answered_q + 32'd1;
-      if (good && is_completion) cq_answered_q <= cq_answered_q + 16'd1;
+      if (record_answered_o) log_answered_q <= log_answered_q + 32'd1;
+      if (good && is_completion && !dead_i) cq_answered_q <= cq_answered_q + 16'd1;
     end
   end
 
