@@ -67,14 +67,13 @@ impl<C: Card> Session<C> {
         if status.life != end {
             return Err(SessionError::Faulted(sticky_fault(&mut self.card)?));
         }
-        let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
-        let written = rings.unread_records(&mut self.card)?;
-        let record = match (written, cause) {
-            (0, Fault::None) => {
-                return Err(Lost::Record { index: rings.logged, what: "the CLOSE record is missing" }.into());
+        let record = match (self.has_record(cause)?, cause) {
+            (false, Fault::None) => {
+                let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
+                return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());
             }
-            (0, _) => None,
-            _ => {
+            (false, _) => None,
+            (true, _) => {
                 let record = self.take_record()?;
                 let named = check::session_record(&record, RecordType::Close, self)?;
                 if named != cause {
