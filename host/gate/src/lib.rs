@@ -1,1 +1,19 @@
-//! Placeholder.
+//! The governed loop: streams over a card session, what is released, and why what is not is not.
+//!
+//! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. Text leaves a stream only after the card
+//! answered admit for it; everything else, faults and lost cards included, releases nothing.
+
+mod commitment;
+mod context;
+mod determination;
+mod governor;
+mod rationale;
+mod source;
+mod stream;
+
+pub use commitment::{SaltKey, SaltKeyError, commit};
+pub use context::{ContextDocument, Mode};
+pub use determination::{Determination, Summary};
+pub use governor::{Governor, OnRefuse, Settings};
+pub use source::{Candidate, Item};
+pub use stream::Finished;

@@ -1,0 +1,31 @@
+//! What a stream is made of.
+
+use portcullis_mapping::LogProbs;
+
+/// One text, or one list of steps with their alternatives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A whole text, generated before: it is judged, mode `recorded`.
+    Text {
+        /// Identity.
+        id: String,
+        /// The text.
+        text: String,
+    },
+    /// Steps, each with its alternatives in the engine's order: mode `driven`.
+    Candidates {
+        /// Identity.
+        id: String,
+        /// Alternatives of each step; none is empty.
+        steps: Vec<Vec<Candidate>>,
+    },
+}
+
+/// One candidate of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The text.
+    pub text: String,
+    /// Quantised log-probabilities of its tokens; absent when the engine gave none.
+    pub logprobs: Option<LogProbs>,
+}
