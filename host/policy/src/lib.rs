@@ -5,6 +5,7 @@
 //! `cedar-policy` itself can be asked whether the rows are right.
 
 pub mod compile;
+pub mod context;
 mod cube;
 pub mod error;
 pub mod evaluate;

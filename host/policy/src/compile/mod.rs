@@ -1,5 +1,6 @@
 //! A package to rows: parse, validate, lower, expand, count, and fix the image.
 
+mod analyse;
 mod annotations;
 mod formula;
 mod lower;
@@ -63,6 +64,17 @@ pub struct Rule {
     pub place: Option<Place>,
     /// Its rows in the bank; empty when it can never match.
     pub rows: Range<u16>,
+}
+
+impl Rule {
+    /// The first line of the rule, where messages about the whole rule point.
+    #[must_use]
+    pub fn first_line(&self) -> Option<Place> {
+        let mut place = self.place.clone()?;
+        let text = place.source.get(place.offset..place.offset + place.length)?;
+        place.length = text.lines().next().map_or(0, str::len);
+        Some(place)
+    }
 }
 
 /// A compiled package.
@@ -289,12 +301,7 @@ fn overflow(bank: Bank, rows: usize, capacity: Capacity, rules: &[Rule]) -> Prob
     match costs.first() {
         Some(rule) => {
             let problem = problem.in_rule(&rule.id);
-            let first_line = rule.place.clone().map(|mut place| {
-                let text = place.source.get(place.offset..place.offset + place.length).unwrap_or_default();
-                place.length = text.lines().next().map_or(0, str::len);
-                place
-            });
-            match first_line {
+            match rule.first_line() {
                 Some(place) => problem.at(place, format!("{} rows", rule.rows.len())),
                 None => problem,
             }

@@ -8,7 +8,7 @@ pub(crate) mod rows;
 pub(crate) mod simplify;
 pub(crate) mod solve;
 
-use crate::vocabulary::{QUANTITIES, RANGES, Unit, Vocabulary, bits_of, prefix_mask};
+use crate::vocabulary::{RANGES, Unit, Vocabulary, bits_of, prefix_mask};
 use portcullis_core::wire::{BASIS_POINTS_MAX, QUANTITY_SLOTS};
 
 pub(crate) const ENUMERATION_COLUMNS: usize = 8;
@@ -241,10 +241,5 @@ impl Cube {
             && self.enumerations.iter().zip(other.enumerations).all(|(a, b)| a & !b == 0)
             && self.ranges.iter().zip(other.ranges).all(|(a, b)| b.0 <= a.0 && a.1 <= b.1)
             && self.sets.iter().zip(other.sets).all(|(a, b)| a.within(b))
-    }
-
-    /// Range of quantity `slot`.
-    pub(crate) fn quantity(&self, slot: usize) -> Option<(i64, i64)> {
-        self.ranges.get(QUANTITIES + slot).copied()
     }
 }

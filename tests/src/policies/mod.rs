@@ -1,0 +1,86 @@
+//! Generated policies and descriptors: random packages that reach every line of the lowering table, and descriptors with
+//! the policies' own constants at every boundary and one to either side. The same seed gives the same cases everywhere,
+//! so that the software evaluator, `cedar-policy` and the Verilated card can be driven with them.
+
+mod descriptors;
+mod expressions;
+mod rules;
+
+pub use descriptors::Descriptors;
+pub use expressions::Construct;
+
+use crate::random::Random;
+use portcullis_policy::error::Kind;
+use portcullis_policy::{Compiled, Package};
+use std::collections::BTreeMap;
+
+/// How often each construct of the lowering table was generated.
+pub type Coverage = BTreeMap<Construct, u64>;
+
+/// A generated package, compiled.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Seed that made it.
+    pub seed: u64,
+    /// The package.
+    pub package: Package,
+    /// Its rows and image.
+    pub compiled: Compiled,
+    /// Constructs in its rules.
+    pub coverage: Coverage,
+    /// Attempts that Cedar's validation called impossible, or that were too large for the tables.
+    pub discarded: u32,
+    constants: Constants,
+}
+
+/// Constants of a policy's source, for descriptors that stand on them.
+#[derive(Clone, Debug, Default)]
+struct Constants {
+    /// By range column, quantities after the eleven fields.
+    ranges: [Vec<i64>; 15],
+    /// By set column: literal sets.
+    sets: [Vec<u128>; 3],
+}
+
+impl Case {
+    /// The case of `seed`. Attempts that a validator rightly refuses (a condition that is always false) or that overflow
+    /// the tables are made again from the next seed.
+    ///
+    /// # Panics
+    /// When an attempt fails for any other reason, or forty in a row are refused: the generator is then wrong.
+    #[must_use]
+    pub fn generate(seed: u64) -> Self {
+        for attempt in 0..40 {
+            let mut random = Random::new(seed.wrapping_mul(0x1000_0001).wrapping_add(attempt));
+            let source = rules::package(&mut random);
+            let package = Package::from_files(source.files).unwrap_or_else(|e| panic!("seed {seed}: {}", e.render()));
+            match package.compile() {
+                Ok(compiled) => {
+                    return Self {
+                        seed,
+                        package,
+                        compiled,
+                        coverage: source.coverage,
+                        discarded: attempt as u32,
+                        constants: source.constants,
+                    };
+                }
+                Err(error) => {
+                    let expected = |problem: &portcullis_policy::Problem| match problem.kind() {
+                        Kind::Capacity => true,
+                        Kind::Validation => problem.to_string().contains("impossible"),
+                        _ => false,
+                    };
+                    assert!(error.problems().iter().all(expected), "seed {seed}: {}", error.render());
+                }
+            }
+        }
+        panic!("seed {seed}: forty attempts refused");
+    }
+
+    /// Descriptors for the case, without end.
+    #[must_use]
+    pub fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::new(self)
+    }
+}
