@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Determination, Opcode};
-use portcullis_policy::image::Image;
+use portcullis_policy::image::{Image, ImageError};
 use zerocopy::little_endian::{U16, U32};
 
 use crate::{Card, Outcome, Session, SessionConfig, SessionError, known};
@@ -57,6 +57,14 @@ impl BenchReport {
     pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
         self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))
     }
+}
+
+/// An image that fills the default tables, 256 and 64 rows.
+///
+/// # Errors
+/// None; a defect of the program would be one.
+pub fn full_image() -> Result<Image, ImageError> {
+    known::full_image(256, 64)
 }
 
 /// Saturates `card` with GATEs that `image` does not refuse.

@@ -41,9 +41,9 @@ fn row(header: &ImageHeader, kind: RowKind, rule: u16) -> Row {
     }
 }
 
-/// The known image.
-pub(crate) fn image() -> Result<Image, ImageError> {
-    let header = ImageHeader {
+/// The declarations of the known image.
+fn header() -> ImageHeader {
+    ImageHeader {
         magic: U32::new(IMAGE_MAGIC),
         version: LAYOUT_VERSION,
         max_depth: MAX_DEPTH,
@@ -55,7 +55,12 @@ pub(crate) fn image() -> Result<Image, ImageError> {
         classes: U128::new(CLASS_REJECT | CLASS_DECOMPOSE | CLASS_FREE),
         map_digest: MAP_DIGEST,
         ..ImageHeader::ZERO
-    };
+    }
+}
+
+/// The known image.
+pub(crate) fn image() -> Result<Image, ImageError> {
+    let header = header();
     let with = |class: u128, kind, rule| Row { classes_all: U128::new(class), ..row(&header, kind, rule) };
     let policy = [
         with(CLASS_REJECT, RowKind::ForbidReject, 0),
@@ -67,6 +72,24 @@ pub(crate) fn image() -> Result<Image, ImageError> {
         *low = U16::new(UNCERTAINTY_MAX + 1);
     }
     Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
+}
+
+/// An image that fills tables of this many rows: forbids that rarely match, then a permit in the last row of each bank.
+pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError> {
+    let header = header();
+    let bank = |rows: u16| -> Vec<Row> {
+        let forbid = |number: u16| {
+            let mut forbid =
+                Row { classes_all: U128::new(CLASS_REJECT), ..row(&header, RowKind::ForbidReject, number) };
+            // Each asks for another novelty, so that no two rows are the same.
+            if let Some(low) = forbid.scalars.first_mut() {
+                *low = U16::new(number);
+            }
+            forbid
+        };
+        (1..rows).map(forbid).chain([row(&header, RowKind::Permit, rows)]).collect()
+    };
+    Image::new(header, &bank(policy), &bank(entropy))
 }
 
 /// A GATE that the known image admits; no CRC yet.

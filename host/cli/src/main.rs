@@ -1,2 +1,58 @@
-//! x
-fn main() {}
+//! `portcullis`: govern texts, work on policies, look after cards.
+
+mod card;
+mod explain;
+mod failure;
+mod input;
+mod open;
+mod output;
+mod policy;
+mod run;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A gate for language-model output that the model's operator cannot change.
+#[derive(Parser)]
+#[command(name = "portcullis", version, max_term_width = 100)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Govern texts or candidates, and release what is admitted.
+    Run(run::Args),
+    /// Show how one text is mapped, and which rows decide.
+    Explain(explain::Args),
+    /// Write, check, test and compare policies.
+    #[command(subcommand)]
+    Policy(policy::Command),
+    /// Look at a card, test it, measure it.
+    #[command(subcommand)]
+    Card(card::Command),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Policy(command) => policy::run(&command),
+        Command::Card(command) => card::run(&command),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Args::command(), "portcullis", &mut std::io::stdout());
+            Ok(failure::SUCCESS)
+        }
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.report(),
+    }
+}

@@ -87,7 +87,8 @@ impl<'g> Governor<'g> {
             if open.is_empty() {
                 return Ok(());
             }
-            let entries: Vec<_> = open.values_mut().filter_map(|(_, stream)| stream.next()).take(session.room()).collect();
+            let entries: Vec<_> =
+                open.values_mut().filter_map(|(_, stream)| stream.next()).take(session.room()).collect();
             if !entries.is_empty() {
                 session.submit(&entries)?;
             }

@@ -39,11 +39,8 @@ fn bank(compiled: &Compiled, bank: Bank, row: Option<u16>) -> (String, String, b
     let Some(row) = row else {
         return host(generic::DEFAULT_DENY, &format!("no rule of the {} bank permits it", bank.name()), false);
     };
-    let split = compiled
-        .image
-        .rows(bank)
-        .get(usize::from(row))
-        .is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
+    let split =
+        compiled.image.rows(bank).get(usize::from(row)).is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
     match compiled.rule_of_row(bank, row) {
         Some(rule) => (rule.id.clone(), rule.reason.clone().unwrap_or_else(|| format!("rule {}", rule.id)), split),
         None => (generic::DEFAULT_DENY.to_owned(), format!("row {row} of the {} bank", bank.name()), split),

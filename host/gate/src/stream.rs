@@ -6,8 +6,8 @@
 use crate::commitment::commit;
 use crate::context::{ContextDocument, Mode};
 use crate::determination::{Determination, Summary};
-use crate::rationale;
 use crate::governor::{Governor, OnRefuse};
+use crate::rationale;
 use crate::source::{Candidate, Item};
 use portcullis_card::Outcome;
 use portcullis_core::mutation::{Mutation, Place};
@@ -123,10 +123,6 @@ impl<'g> Stream<'g> {
             stream.take_text(text, None);
         }
         stream
-    }
-
-    pub(crate) const fn slot(&self) -> u16 {
-        self.slot
     }
 
     pub(crate) const fn is_done(&self) -> bool {
@@ -323,7 +319,10 @@ impl<'g> Stream<'g> {
     /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
     fn faulted(&mut self, flight: &InFlight, fault: Fault) {
         self.summary.faults += 1;
-        let why = Some((portcullis_core::reason::generic::FAULT.to_owned(), format!("the card refused the entry: {}", fault.name())));
+        let why = Some((
+            portcullis_core::reason::generic::FAULT.to_owned(),
+            format!("the card refused the entry: {}", fault.name()),
+        ));
         self.record(flight, None, why, Some(fault));
         self.stop(format!("FAULT {}", fault.name()));
     }
@@ -341,7 +340,13 @@ impl<'g> Stream<'g> {
         self.summary.bytes_admitted += text.len();
     }
 
-    fn record(&mut self, flight: &InFlight, verdict: Option<&Verdict>, why: Option<(String, String)>, fault: Option<Fault>) {
+    fn record(
+        &mut self,
+        flight: &InFlight,
+        verdict: Option<&Verdict>,
+        why: Option<(String, String)>,
+        fault: Option<Fault>,
+    ) {
         let (rule, reason) = why.unzip();
         self.determinations.push(Determination {
             id: self.id.clone(),

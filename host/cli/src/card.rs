@@ -1,0 +1,144 @@
+//! `portcullis card …`.
+
+use crate::failure::{FAULT, Failure, SUCCESS};
+use crate::open::{self, CardArgs};
+use portcullis_card::bench::BenchConfig;
+use portcullis_card::{CardInfo, CardKind, bench, selftest};
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// The kinds of card that this program drives.
+    List,
+    /// What a card says about itself.
+    Info {
+        #[command(flatten)]
+        card: CardArgs,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring a card up, ask it known questions, close it. Exit code 4 when an answer is wrong.
+    Selftest {
+        #[command(flatten)]
+        card: CardArgs,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Saturate a card and say how fast it judges.
+    Bench {
+        #[command(flatten)]
+        card: CardArgs,
+        /// Policy whose image is used; without it a generated one that fills the tables.
+        #[arg(long, value_name = "DIR")]
+        policy: Option<PathBuf>,
+        /// Verdicts to take.
+        #[arg(long, default_value_t = BenchConfig::default().verdicts)]
+        verdicts: u64,
+        /// Streams in flight.
+        #[arg(long, default_value_t = BenchConfig::default().streams)]
+        streams: u16,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::List => {
+            for kind in CardKind::ALL {
+                println!("{kind}");
+            }
+            Ok(SUCCESS)
+        }
+        Command::Info { card, json } => info(card, *json),
+        Command::Selftest { card, json } => self_test(card, *json),
+        Command::Bench { card, policy, verdicts, streams, json } => {
+            let image = match policy {
+                Some(dir) => open::policy(dir)?.compiled.image,
+                None => bench::full_image().map_err(anyhow::Error::from)?,
+            };
+            let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1) };
+            let report = bench::run(card.open()?, &image, config)?;
+            let clocks = report.clocks_per_verdict_hundredths();
+            if *json {
+                println!(
+                    "{}",
+                    serde_json::json!({
+                        "card": card.name(), "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
+                        "rejects": report.rejects, "decomposes": report.decomposes,
+                        "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
+                        "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
+                    })
+                );
+            } else {
+                println!("card                {}", card.name());
+                println!("rows swept          {}", report.rows);
+                println!(
+                    "verdicts            {} ({} admit, {} reject, {} decompose)",
+                    report.verdicts, report.admits, report.rejects, report.decomposes
+                );
+                println!("verdicts a second   {} of wall time", report.verdicts_per_second());
+                if let Some(clocks) = clocks {
+                    println!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
+                }
+            }
+            Ok(SUCCESS)
+        }
+    }
+}
+
+fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
+    let mut card = args.open()?;
+    let describe = card.describe();
+    let info = CardInfo::read(&mut card)?;
+    let rows = [
+        ("card", describe),
+        ("register map", format!("{}.{}", info.map_version.0, info.map_version.1)),
+        ("map digest", info.map_digest.clone()),
+        ("lanes", info.lanes.to_string()),
+        ("rows a clock", info.rows_per_clock.to_string()),
+        ("policy rows", info.policy_rows.to_string()),
+        ("entropy rows", info.entropy_rows.to_string()),
+        ("streams", info.max_streams.to_string()),
+        ("ring entries", format!("at most 2^{}", info.ring_log2)),
+        ("log entries", format!("at most 2^{}", info.log_log2)),
+        ("reads in flight", info.reads.to_string()),
+        ("table digest", present(info.digest)),
+        ("log and signer", present(info.signer)),
+        ("heartbeats", present(info.heartbeat)),
+        ("key flags", format!("{:#04x}", info.key_flags)),
+        ("life", info.life.name().to_owned()),
+        ("fault", info.fault.name().to_owned()),
+    ];
+    if json {
+        let object: serde_json::Map<_, _> = rows.into_iter().map(|(k, v)| (k.replace(' ', "_"), v.into())).collect();
+        println!("{}", serde_json::Value::Object(object));
+    } else {
+        for (name, value) in rows {
+            println!("{name:<16} {value}");
+        }
+    }
+    Ok(SUCCESS)
+}
+
+fn present(there: bool) -> String {
+    if there { "present" } else { "not present" }.to_owned()
+}
+
+fn self_test(args: &CardArgs, json: bool) -> Result<u8, Failure> {
+    let report = selftest::run(args.open()?).map_err(|e| Failure::Card(e.into()))?;
+    for check in &report.checks {
+        if json {
+            println!("{}", serde_json::json!({ "check": check.name, "passed": check.passed() }));
+        } else {
+            println!("{} {}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
+        }
+    }
+    if !json {
+        println!("{} checks, {} records", report.checks.len(), report.records);
+    }
+    Ok(if report.passed() { SUCCESS } else { FAULT })
+}

@@ -1,0 +1,85 @@
+//! Opening what commands work on: policies and cards.
+
+use crate::failure::Failure;
+use anyhow::Context;
+use portcullis_card::{Card, CardKind};
+use portcullis_mapping::Mapper;
+use portcullis_policy::{Compiled, Package};
+use std::path::Path;
+
+/// Which card.
+#[derive(clap::Args, Clone)]
+pub(crate) struct CardArgs {
+    /// Card: `sim` (the Verilated RTL, in process) or `model` (the card in Rust).
+    #[arg(long, default_value_t = default_card())]
+    card: CardKind,
+    /// Simulated card: clocks from a read request to its data, 0 to 1000.
+    #[arg(long, value_name = "CLOCKS", default_value_t = 100)]
+    #[cfg(feature = "sim")]
+    latency: u32,
+    /// Simulated card: stalls of the bus, `none`, `every-fourth` or `random:SEED`.
+    #[arg(long, value_name = "PATTERN", default_value = "none", value_parser = stall)]
+    #[cfg(feature = "sim")]
+    stall: portcullis_sim::Stall,
+    /// Simulated card: write an FST trace of every clock (builds with the feature `trace`).
+    #[arg(long, value_name = "FILE")]
+    #[cfg(feature = "sim")]
+    trace: Option<std::path::PathBuf>,
+}
+
+fn default_card() -> CardKind {
+    if cfg!(feature = "sim") { CardKind::Sim } else { CardKind::Model }
+}
+
+#[cfg(feature = "sim")]
+fn stall(text: &str) -> Result<portcullis_sim::Stall, String> {
+    use portcullis_sim::Stall;
+    match text {
+        "none" => Ok(Stall::None),
+        "every-fourth" => Ok(Stall::EveryFourth),
+        _ => text
+            .strip_prefix("random:")
+            .and_then(|seed| seed.parse().ok())
+            .map(Stall::Random)
+            .ok_or_else(|| "expected `none`, `every-fourth` or `random:SEED`".into()),
+    }
+}
+
+impl CardArgs {
+    /// The name of the kind.
+    pub(crate) fn name(&self) -> &'static str {
+        self.card.name()
+    }
+
+    /// A new card.
+    pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
+        #[cfg(feature = "sim")]
+        if self.card == CardKind::Sim {
+            let config = portcullis_sim::SimConfig {
+                read_latency: self.latency,
+                stall: self.stall,
+                trace: self.trace.clone(),
+                ..portcullis_sim::SimConfig::default()
+            };
+            let card = portcullis_card::sim::SimCard::new(config).context("the simulated card")?;
+            return Ok(Box::new(card));
+        }
+        Ok(self.card.open().map_err(anyhow::Error::from)?)
+    }
+}
+
+/// A policy, ready to govern.
+pub(crate) struct Policy {
+    pub(crate) package: Package,
+    pub(crate) compiled: Compiled,
+    pub(crate) mapper: Mapper,
+}
+
+/// Loads and compiles the package in a folder.
+pub(crate) fn policy(dir: &Path) -> Result<Policy, Failure> {
+    let package = Package::load(dir)?;
+    let compiled = package.compile()?;
+    let mapper = Mapper::new(package.manifest(), package.files())
+        .with_context(|| format!("policy package `{}`", dir.display()))?;
+    Ok(Policy { package, compiled, mapper })
+}

@@ -1,0 +1,224 @@
+//! `portcullis run`.
+
+use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
+use crate::input::{self, InputError};
+use crate::open::{self, CardArgs};
+use crate::output::{Output, Shape};
+use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use portcullis_card::{Session, SessionConfig};
+use portcullis_core::wire::Granularity;
+use portcullis_gate::{Governor, Item, OnRefuse, SaltKey, Settings};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Streams that are judged at the same time.
+const STREAMS: u16 = 64;
+
+/// Determinations go to stdout, progress and errors to stderr.
+///
+/// Exit codes: 0 every input got its determinations; 1 an error; 2 usage; 3 a single text was refused anywhere, or any with
+/// --fail-on-refuse; 4 a fault of the card.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder of the policy package.
+    #[arg(long, value_name = "DIR")]
+    policy: PathBuf,
+    #[command(flatten)]
+    card: CardArgs,
+    /// Input: JSON Lines (`{"id","text"}` or `{"id","candidates":[["…",…],…]}`) when its name ends in .jsonl, else one text.
+    /// Without it, or with `-`, one text from stdin.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Read the input as this, whatever its name.
+    #[arg(long)]
+    format: Option<Format>,
+    /// One JSON object a determination, then one a text with its summary.
+    #[arg(long)]
+    json: bool,
+    /// Write admitted text only: JSON Lines (`{"id","text"}`) for JSON Lines input, else the bytes.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// After a refusal: leave the span out and go on, or end the stream. Default: skip for whole texts, stop for candidates.
+    #[arg(long)]
+    on_refuse: Option<OnRefuseArg>,
+    /// Exit with 3 when anything was refused.
+    #[arg(long)]
+    fail_on_refuse: bool,
+    /// Go on after a line that is no item; the exit code is still 1.
+    #[arg(long)]
+    keep_going: bool,
+    /// Size of the candidates that a whole text is cut into.
+    #[arg(long, default_value = "span")]
+    granularity: GranularityArg,
+    /// Key of the commitments' salts, 64 hexadecimal digits; for tests that compare whole runs.
+    #[arg(long, value_name = "HEX")]
+    salt_key: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// JSON Lines.
+    Jsonl,
+    /// One text.
+    Text,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum OnRefuseArg {
+    /// Leave the span out.
+    Skip,
+    /// End the stream.
+    Stop,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum GranularityArg {
+    /// Words.
+    Token,
+    /// Clauses and sentences.
+    Span,
+    /// The whole text.
+    Step,
+}
+
+impl From<GranularityArg> for Granularity {
+    fn from(arg: GranularityArg) -> Self {
+        match arg {
+            GranularityArg::Token => Self::Token,
+            GranularityArg::Span => Self::Span,
+            GranularityArg::Step => Self::Step,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let policy = open::policy(&args.policy)?;
+    let salt = match &args.salt_key {
+        Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
+        None => SaltKey::random().map_err(anyhow::Error::from)?,
+    };
+    let settings = Settings {
+        granularity: args.granularity.into(),
+        on_refuse: args.on_refuse.map(|o| match o {
+            OnRefuseArg::Skip => OnRefuse::Skip,
+            OnRefuseArg::Stop => OnRefuse::Stop,
+        }),
+        salt,
+        streams: STREAMS,
+    };
+    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+
+    let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
+    let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
+    let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));
+    let lines = args.format.map_or(by_name, |f| f == Format::Jsonl);
+    let reader: Box<dyn BufRead> = match path {
+        Some(path) => Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open `{name}`"))?)),
+        None => Box::new(BufReader::new(std::io::stdin())),
+    };
+    let shape = if lines { Shape::JsonLines } else { Shape::Plain };
+    let mut output = Output::new(args.json, args.output.as_deref(), shape)?;
+
+    let problems = Rc::new(RefCell::new(Vec::new()));
+    let texts = Rc::new(RefCell::new(std::collections::VecDeque::new()));
+    let items = items(lines, &name, reader);
+    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going, texts: Rc::clone(&texts) };
+
+    let mut session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let progress = progress();
+    let (mut refused, mut faults, mut count) = (false, false, 0u64);
+    let governed = governor.govern(&mut session, kept, |finished| -> Result<(), Failure> {
+        count += 1;
+        refused |= finished.summary.rejected > 0;
+        faults |= finished.summary.faults > 0;
+        progress.set_position(count);
+        let text: Option<String> = texts.borrow_mut().pop_front().flatten();
+        output.write(&finished, text.as_deref())
+    });
+    progress.finish_and_clear();
+    if let Err(failure) = governed {
+        output.finish()?;
+        return Err(failure);
+    }
+    output.finish()?;
+    session.close()?;
+
+    let problems = problems.take();
+    for problem in &problems {
+        eprintln!("error: {problem}");
+    }
+    Ok(if faults {
+        FAULT
+    } else if !problems.is_empty() {
+        ERROR
+    } else if refused && (args.fail_on_refuse || !lines) {
+        REFUSED
+    } else {
+        SUCCESS
+    })
+}
+
+/// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.
+struct Kept<I> {
+    items: I,
+    problems: Rc<RefCell<Vec<InputError>>>,
+    keep_going: bool,
+    /// Whole texts in order, for the report beside each span; `None` for lists of candidates.
+    texts: Rc<RefCell<std::collections::VecDeque<Option<String>>>>,
+}
+
+impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for Kept<I> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            if !self.keep_going && !self.problems.borrow().is_empty() {
+                return None;
+            }
+            match self.items.next()? {
+                Ok(item) => {
+                    let text = match &item {
+                        Item::Text { text, .. } => Some(text.clone()),
+                        Item::Candidates { .. } => None,
+                    };
+                    self.texts.borrow_mut().push_back(text);
+                    return Some(item);
+                }
+                Err(problem) => self.problems.borrow_mut().push(problem),
+            }
+        }
+    }
+}
+
+fn items(lines: bool, name: &str, reader: Box<dyn BufRead>) -> Box<dyn Iterator<Item = Result<Item, InputError>>> {
+    if lines {
+        Box::new(input::json_lines(name, reader))
+    } else {
+        Box::new(std::iter::once(input::plain_text(name, reader)))
+    }
+}
+
+fn progress() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} texts judged, {elapsed}");
+    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+fn salt_key(hex: &str) -> Result<[u8; 32], Failure> {
+    let wrong = || anyhow!("`--salt-key` takes 64 hexadecimal digits");
+    if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(wrong().into());
+    }
+    let mut key = [0; 32];
+    for (byte, pair) in key.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        let text = std::str::from_utf8(pair).map_err(|_| wrong())?;
+        *byte = u8::from_str_radix(text, 16).map_err(|_| wrong())?;
+    }
+    Ok(key)
+}
