@@ -96,10 +96,11 @@ impl Scanner {
         let mut hits = Vec::new();
         if let Some(phrases) = &self.phrases {
             for found in phrases.find_overlapping_iter(text) {
-                if is_boundary(text, found.start()) && is_boundary(text, found.end()) {
-                    if let Some(class) = self.phrase_class.get(found.pattern().as_usize()) {
-                        hits.push(Hit { range: found.start()..found.end(), class: *class });
-                    }
+                if is_boundary(text, found.start())
+                    && is_boundary(text, found.end())
+                    && let Some(class) = self.phrase_class.get(found.pattern().as_usize())
+                {
+                    hits.push(Hit { range: found.start()..found.end(), class: *class });
                 }
             }
         }

@@ -87,7 +87,7 @@ mod tests {
     fn known_values() {
         assert_eq!(uncertainty(&["0"]), Ok(0));
         assert_eq!(uncertainty(&["-0.105360515657"]), Ok(1000), "one minus 0.9");
-        assert_eq!(uncertainty(&["-0.6931471805"]), Ok(5000));
+        assert_eq!(uncertainty(&["-0.6931471805"]), Ok(4999), "just under one half, rounded down");
         assert_eq!(uncertainty(&["-1e0", "-3"]), Ok(8646), "1 - e^-2");
         assert_eq!(uncertainty(&["-1e-30"]), Ok(0));
         assert_eq!(uncertainty(&["-9999"]), Ok(10_000));
