@@ -128,7 +128,7 @@ pub fn run_with<C: Card>(
                     Determination::Reject | Determination::None => report.rejects += 1,
                 },
                 Outcome::Accepted => {}
-                Outcome::Fault(fault) => return Err(SessionError::Faulted(fault)),
+                Outcome::Fault(fault) => return Err(SessionError::Refused(fault)),
             }
             report.verdicts += 1;
             let sequence = completed.entry.sequence.get().wrapping_add(1);
@@ -143,7 +143,7 @@ pub fn run_with<C: Card>(
 
 fn expect_accepted(answered: &[crate::Completed]) -> Result<(), SessionError> {
     match answered.iter().find_map(|completed| completed.outcome.fault()) {
-        Some(fault) => Err(SessionError::Faulted(fault)),
+        Some(fault) => Err(SessionError::Refused(fault)),
         None => Ok(()),
     }
 }

@@ -107,26 +107,17 @@ impl<C: Card> Session<C> {
         Ok(record)
     }
 
-    /// Whether the log of a card with this sticky fault, or with none, holds a record that was not consumed.
-    pub(super) fn has_record(&mut self, fault: Fault) -> Result<bool, SessionError> {
+    /// Whether the log holds a record that was not consumed.
+    pub(super) fn has_record(&mut self) -> Result<bool, SessionError> {
         let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
-        if rings.unread_records(&mut self.card)? == 0 {
-            return Ok(false);
-        }
-        // A write that failed leaves a hole in the log: the card counts the writes that were answered after it, but what
-        // stands past a hole proves nothing.
-        let next = rings.next_record(&self.card)?.answer;
-        let there = next.log_index.get() == rings.logged && next.epoch.get() == self.epoch;
-        let bus_failed = matches!(fault, Fault::ReadResponse | Fault::WriteResponse | Fault::Watchdog);
-        Ok(there || !bus_failed)
+        Ok(rings.unread_records(&mut self.card)? > 0)
     }
 
     /// Waits until the log holds a record that was not consumed.
     pub(super) fn await_record(&mut self, awaited: &'static str) -> Result<(), SessionError> {
         let bound = self.card.patience();
         for _ in 0..bound {
-            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-            if rings.unread_records(&mut self.card)? > 0 {
+            if self.has_record()? {
                 return Ok(());
             }
             self.card.wait(None)?;
@@ -174,7 +165,7 @@ impl<C: Card> Session<C> {
             Err(error) => return Err(error),
         }
         self.collect_all()?;
-        while self.has_record(fault)? {
+        while self.has_record()? {
             let index = self.logged()?;
             let record = self.take_record()?;
             if record.answer.record_type == u8::from(RecordType::Alarm) {

@@ -93,6 +93,9 @@ pub enum SessionError {
     /// The card has a sticky fault; entries in flight were answered with it.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
+    /// The card refused an entry that this call cannot go on without.
+    #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
+    Refused(Fault),
     /// The card contradicted itself or us, or cannot be reached any more. Nothing it says counts.
     #[error("the card is lost: {0}")]
     Lost(Lost),

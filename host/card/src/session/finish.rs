@@ -67,7 +67,7 @@ impl<C: Card> Session<C> {
         if status.life != end {
             return Err(SessionError::Faulted(sticky_fault(&mut self.card)?));
         }
-        let record = match (self.has_record(cause)?, cause) {
+        let record = match (self.has_record()?, cause) {
             (false, Fault::None) => {
                 let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
                 return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());

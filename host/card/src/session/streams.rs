@@ -131,14 +131,18 @@ impl<C: Card> Session<C> {
     /// Opens a stream on the lowest free slot. `context` is the digest of the stream's context document.
     ///
     /// # Errors
-    /// [`SessionError::NoFreeSlot`], [`SessionError::Faulted`] when the card refused it, or as [`Session::call`].
+    /// [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or as [`Session::call`].
     pub fn begin(&mut self, context: [u8; 32]) -> Result<(Stream, Completed), SessionError> {
         self.healthy()?;
         let slot = self.streams.free().ok_or(SessionError::NoFreeSlot(self.info.max_streams))?;
         let completed = self.call(Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, context).sealed())?;
         match completed.outcome {
             Outcome::Accepted => {}
-            Outcome::Fault(fault) => return Err(SessionError::Faulted(fault)),
+            Outcome::Fault(fault) => {
+                // A sticky fault if there is one, else this entry's own.
+                self.healthy()?;
+                return Err(SessionError::Refused(fault));
+            }
             Outcome::Judged(_) => return Err(SessionError::NoStream(slot)),
         }
         self.streams.openings += 1;
