@@ -88,7 +88,7 @@ module ring_fetch
   assign held = requested_q - delivered_q;
   assign to_boundary = 3'(BurstEntries) - {1'b0, requested_q[1:0]};
   assign entries = waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
-  assign issue = allow_i && !dead_i && !(arvalid_q && !arready_i) && waiting != '0 && !busy_q[next_id_q] &&
+  assign issue = allow_i && !zero_i && !dead_i && !(arvalid_q && !arready_i) && waiting != '0 && !busy_q[next_id_q] &&
       held + 16'(entries) <= 16'(Slots);
 
   // ---- responses
