@@ -189,7 +189,7 @@ mod tests {
         assert!(shown[0].starts_with("in:1: has neither"), "{}", shown[0]);
         assert!(shown[1].starts_with("in:2: ") && shown[1].contains("expected {\"id\", \"text\"}"), "{}", shown[1]);
         assert!(shown[2].starts_with("in:3: has no `id`"), "{}", shown[2]);
-        assert!(shown[3].starts_with("in:4: INVALID-UTF8 at byte 19"), "{}", shown[3]);
+        assert!(shown[3].starts_with("in:4: INVALID-UTF8 at byte 18"), "{}", shown[3]);
         assert!(got[4].is_ok());
     }
 
