@@ -89,7 +89,7 @@ fn script(rng: &mut Rng, world: &World, batches: usize) -> Vec<Vec<Descriptor>> 
 fn model_and_simulated_card_write_the_same_records() {
     let mut model = ModelCard::fresh();
     let mut sim = SimCard::fresh();
-    let worlds = if std::env::var_os("PORTCULLIS_LONG").is_some() { 2_000 } else { 100 };
+    let worlds = if card_support::long() { 2_000 } else { 100 };
     let mut refused = 0;
     let mut admits = 0;
     for seed in 0..worlds {

@@ -121,7 +121,7 @@ fn under_fire(card: &mut SimCard, rng: &mut Rng, kind: usize) -> End {
 
 #[test]
 fn every_fault_of_the_bus_at_random_moments() {
-    let rounds = if std::env::var_os("PORTCULLIS_LONG").is_some() { 400 } else { 20 };
+    let rounds = if card_support::long() { 400 } else { 20 };
     for kind in 0..=10 {
         let mut ends: BTreeMap<End, u32> = BTreeMap::new();
         for round in 0..rounds {

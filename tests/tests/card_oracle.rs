@@ -76,8 +76,7 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
 
 #[test]
 fn the_verilated_banks_decide_as_cedar_does() {
-    let long = std::env::var_os("PORTCULLIS_LONG").is_some_and(|value| value == "1");
-    let (policies, descriptors) = if long { (4_000, 500) } else { (200, 500) };
+    let (policies, descriptors) = if card_support::long() { (4_000, 500) } else { (200, 500) };
     let started = Instant::now();
     let workers: u64 = 2;
     let parts: Vec<_> = std::thread::scope(|scope| {

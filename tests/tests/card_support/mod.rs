@@ -56,3 +56,8 @@ pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
     };
     (SessionConfig { sink: Box::new(keep), ..config }, kept)
 }
+
+/// Whether the long runs are asked for.
+pub fn long() -> bool {
+    std::env::var_os("PORTCULLIS_LONG").is_some_and(|value| value == "1")
+}
