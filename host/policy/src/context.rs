@@ -19,6 +19,9 @@ use zerocopy::little_endian::{I32, U16, U128};
 /// Why JSON is no context, or a descriptor cannot be shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
+    /// Not JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
     /// Not a JSON object.
     #[error("a context is a JSON object")]
     NotAnObject,

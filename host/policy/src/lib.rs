@@ -4,12 +4,15 @@
 //! loads and hashes, [`evaluate`] judges a descriptor by them, [`context`] shows the same descriptor to Cedar, so that
 //! `cedar-policy` itself can be asked whether the rows are right.
 
+pub mod commands;
 pub mod compile;
 pub mod context;
 mod cube;
+pub mod decision;
 pub mod error;
 pub mod evaluate;
 pub mod image;
+pub mod oracle;
 pub mod package;
 pub mod schema;
 pub mod vocabulary;

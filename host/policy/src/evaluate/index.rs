@@ -5,7 +5,7 @@
 //! stored, and the first set bit of each class in what remains is the answer.
 
 use super::BankAnswer;
-use super::reference::{bits, scalars};
+use super::reference::{descriptor_bits, scalars};
 use portcullis_core::wire::{Descriptor, ROW_NONE, Row, RowKind, small_enums};
 
 /// Columns looked up by a value below 256: eight enumerations, bits, fields touched, three counters.
@@ -37,7 +37,7 @@ impl Key {
                 d.domain,
                 d.audience,
                 d.register,
-                bits(d),
+                descriptor_bits(d),
                 d.fields_touched,
                 d.depth,
                 d.alternatives,

@@ -9,7 +9,7 @@ use portcullis_core::wire::{Descriptor, QUANTITY_SLOTS, ROW_NONE, Row, RowKind, 
 pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
     matches!(RowKind::try_from(row.kind), Ok(kind) if kind != RowKind::Empty)
         && enumerations_match(row, descriptor)
-        && bits(descriptor) & row.bits_mask == row.bits_value
+        && descriptor_bits(descriptor) & row.bits_mask == row.bits_value
         && set_matches(
             descriptor.fields_touched.into(),
             row.touched_all.into(),
@@ -68,7 +68,7 @@ fn value_allowed(mask: u32, value: u8) -> bool {
 }
 
 /// Flags and quantity presence in the order of a row's bits.
-pub(super) fn bits(d: &Descriptor) -> u8 {
+pub(crate) fn descriptor_bits(d: &Descriptor) -> u8 {
     let flags = d.flags & (row_bits::INERT_PREFIX | row_bits::UNCERTAINTY_KNOWN) as u8;
     flags | (d.quantity_present & ((1 << QUANTITY_SLOTS) - 1)) << row_bits::QUANTITY_BIT
 }
@@ -104,4 +104,10 @@ pub(super) fn scalars(d: &Descriptor) -> [u16; 8] {
         d.trust_slope.get(),
         d.length.get(),
     ]
+}
+
+/// The descriptor's ranges in the order of a row's: counters, scalars, quantities.
+pub(crate) fn descriptor_ranges(d: &Descriptor) -> impl Iterator<Item = i64> {
+    let counters = [d.depth, d.alternatives, d.correction].map(i64::from);
+    counters.into_iter().chain(scalars(d).map(i64::from)).chain(d.quantities.map(|quantity| quantity.get().into()))
 }

@@ -1,0 +1,354 @@
+//! `policy diff A B`: what changed, and descriptors that the two decide differently, found by solving over the rows.
+//!
+//! Each package's determination, with the host stages passed, is a list of cells: a conjunction of rows that decides, less
+//! the rows that would decide before it. For each pair of cells with different determinations the two conjunctions are
+//! intersected and all of those rows subtracted; what is left holds a witness, which both evaluators then confirm.
+
+use super::joint::{Joint, Side, enumeration_names};
+use crate::compile::Compiled;
+use crate::context::Contexts;
+use crate::cube::solve::{Residue, residue, witness};
+use crate::cube::{Condition, Cube, Universe};
+use crate::decision::Decision;
+use crate::error::{Kind, PolicyError, Problem};
+use crate::evaluate::Evaluator;
+use crate::image::Bank;
+use crate::package::Package;
+use crate::vocabulary::Vocabulary;
+use portcullis_core::reason::generic;
+use portcullis_core::wire::{Descriptor, Determination, RowKind};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Splits that the search may make for one pair of cells, and for all of them.
+const PAIR_BUDGET: u32 = 20_000;
+const TOTAL_BUDGET: u32 = 2_000_000;
+
+/// How two packages differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// Declarations and limits that changed, in words.
+    pub declarations: Vec<String>,
+    /// Rules that changed, by id.
+    pub rules: Vec<RuleChange>,
+    /// Descriptors that the two decide differently, one for each pair of deciding rules.
+    pub witnesses: Vec<Witness>,
+    /// Pairs of deciding rules for which the search ran out before it was certain.
+    pub undecided: Vec<(String, String)>,
+}
+
+/// A rule that changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleChange {
+    /// The rule's id.
+    pub id: String,
+    /// What happened to it.
+    pub change: Change,
+}
+
+/// What happened to a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Only B has it.
+    Added,
+    /// Only A has it.
+    Removed,
+    /// Both have it, but not the same; what differs, in words.
+    Changed(Vec<String>),
+}
+
+/// A descriptor that two packages decide differently.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Witness {
+    /// A's decision.
+    pub a: Decision,
+    /// B's decision.
+    pub b: Decision,
+    /// Category of the descriptor.
+    pub category: String,
+    /// The context as A reads it; `policy eval` takes it with the category beside its fields.
+    pub context_a: Value,
+    /// The context as B reads it.
+    pub context_b: Value,
+    /// A's descriptor.
+    #[serde(skip)]
+    pub descriptor_a: Descriptor,
+    /// B's descriptor.
+    #[serde(skip)]
+    pub descriptor_b: Descriptor,
+}
+
+impl Diff {
+    /// Whether the two are certain to decide alike wherever both can be asked.
+    #[must_use]
+    pub fn decide_alike(&self) -> bool {
+        self.witnesses.is_empty() && self.undecided.is_empty()
+    }
+}
+
+/// How `b` differs from `a`.
+///
+/// # Errors
+/// Packages whose rules together test more names than a descriptor has room for.
+pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
+    let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
+    let [first, second] = sides;
+    let mut found = Diff {
+        declarations: declarations(first, second),
+        rules: Vec::new(),
+        witnesses: Vec::new(),
+        undecided: Vec::new(),
+    };
+    let Some(joint) = Joint::new(first, second)? else {
+        found.declarations.push("the two share no value of some enumeration: no descriptor can be put to both".into());
+        return Ok(found);
+    };
+    let rules = sides.iter().enumerate().map(|(side, package)| translated(&joint, side, package.compiled));
+    let rules: Vec<Vec<Translated>> = rules.collect();
+    let [rules_a, rules_b] = rules.as_slice() else { return Ok(found) };
+    found.rules = rule_changes(rules_a, rules_b);
+    let cells_a = cells(&joint.universe, rules_a, a.1.image.header().max_depth);
+    let cells_b = cells(&joint.universe, rules_b, b.1.image.header().max_depth);
+    let (mut seen, mut unsure) = (BTreeSet::new(), BTreeSet::new());
+    let mut total = TOTAL_BUDGET;
+    for x in &cells_a {
+        for y in cells_b.iter().filter(|y| y.determination != x.determination) {
+            let pair = (x.label.clone(), y.label.clone());
+            if seen.contains(&pair) || !x.region.meets(&y.region) {
+                continue;
+            }
+            let covers: Vec<&Cube> = x.without.iter().chain(&y.without).copied().collect();
+            let mut undecided = false;
+            for region in x.region.and(&y.region) {
+                let mut budget = PAIR_BUDGET.min(total);
+                let before = budget;
+                let left = residue(&joint.universe, &region, &covers, &mut budget);
+                total -= before - budget;
+                match left {
+                    Residue::Empty => {}
+                    Residue::Unknown => undecided = true,
+                    Residue::Left(cube) => {
+                        found.witnesses.push(confirmed(&joint, sides, &cube, x, y)?);
+                        seen.insert(pair.clone());
+                        break;
+                    }
+                }
+            }
+            if undecided {
+                unsure.insert(pair);
+            }
+        }
+    }
+    found.undecided = unsure.difference(&seen).cloned().collect();
+    Ok(found)
+}
+
+/// A rule in the joint space.
+struct Translated<'a> {
+    rule: &'a crate::compile::Rule,
+    cubes: Vec<Cube>,
+}
+
+fn translated<'a>(joint: &Joint, side: usize, compiled: &'a Compiled) -> Vec<Translated<'a>> {
+    let rules = compiled.rules.iter().zip(&compiled.cubes);
+    rules.map(|(rule, cubes)| Translated { rule, cubes: joint.cubes(side, cubes) }).collect()
+}
+
+/// Where one determination is made, by which rule.
+struct Cell<'a> {
+    region: Cube,
+    without: Vec<&'a Cube>,
+    determination: Determination,
+    label: String,
+}
+
+/// Every cell of a package, host stages passed.
+fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
+    let of = |bank: Bank, kind: RowKind| {
+        let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);
+        rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
+    };
+    let bare = |rows: &[(&str, &'a Cube)]| rows.iter().map(|(_, cube)| *cube).collect::<Vec<_>>();
+    let rejects = of(Bank::Policy, RowKind::ForbidReject);
+    let decomposes = of(Bank::Policy, RowKind::ForbidDecompose);
+    let permits = of(Bank::Policy, RowKind::Permit);
+    let late_rejects = of(Bank::Entropy, RowKind::ForbidReject);
+    let late_decomposes = of(Bank::Entropy, RowKind::ForbidDecompose);
+    let forbids = [bare(&rejects), bare(&decomposes)].concat();
+    let mut cells = Vec::new();
+    for (id, cube) in &rejects {
+        cells.push(Cell::new((*cube).clone(), Vec::new(), Determination::Reject, id));
+    }
+    for (id, cube) in &decomposes {
+        decompose_cells(universe, &mut cells, cube, &bare(&rejects), max_depth, id);
+    }
+    let default = [forbids.clone(), bare(&permits)].concat();
+    cells.push(Cell::new(universe.all.clone(), default, Determination::Reject, generic::DEFAULT_DENY));
+    for (_, permit) in &permits {
+        for (id, cube) in &late_rejects {
+            for region in permit.and(cube) {
+                cells.push(Cell::new(region, forbids.clone(), Determination::Reject, id));
+            }
+        }
+        let without = [forbids.clone(), bare(&late_rejects)].concat();
+        for (id, cube) in &late_decomposes {
+            for region in permit.and(cube) {
+                decompose_cells(universe, &mut cells, &region, &without, max_depth, id);
+            }
+        }
+        let without = [without, bare(&late_decomposes)].concat();
+        cells.push(Cell::new((*permit).clone(), without, Determination::Admit, "admit"));
+    }
+    cells
+}
+
+/// A decompose below the depth limit, a reject at it.
+fn decompose_cells<'a>(
+    universe: &Universe,
+    cells: &mut Vec<Cell<'a>>,
+    region: &Cube,
+    without: &[&'a Cube],
+    max_depth: u8,
+    id: &str,
+) {
+    let depths = [
+        (Determination::Decompose, 0, i64::from(max_depth) - 1),
+        (Determination::Reject, i64::from(max_depth), i64::from(u8::MAX)),
+    ];
+    for (determination, low, high) in depths {
+        let depth = universe.cube(Condition::Range(0, low, high));
+        for region in depth.iter().flat_map(|depth| region.and(depth)) {
+            cells.push(Cell::new(region, without.to_vec(), determination, id));
+        }
+    }
+}
+
+impl<'a> Cell<'a> {
+    fn new(region: Cube, without: Vec<&'a Cube>, determination: Determination, id: &str) -> Self {
+        Self { region, without, determination, label: format!("{} by {id}", determination.name()) }
+    }
+}
+
+/// The witness in `cube`, once both evaluators have said what their cells say.
+fn confirmed(
+    joint: &Joint,
+    sides: [Side<'_>; 2],
+    cube: &Cube,
+    a: &Cell<'_>,
+    b: &Cell<'_>,
+) -> Result<Witness, PolicyError> {
+    let fault = |what: String| Problem::new(Kind::Name, format!("diff fault, please report it: {what}"));
+    let descriptor = witness(cube);
+    let judge = |side: usize, cell: &Cell<'_>| {
+        let Side { package, compiled } = sides.get(side).ok_or_else(|| fault("no such side".into()))?;
+        let own =
+            joint.descriptor(side, &descriptor).ok_or_else(|| fault("a witness outside the joint space".into()))?;
+        let banks = Evaluator::new(&compiled.image).evaluate(&own);
+        let decision = Decision::new(compiled, &own, &banks);
+        if decision.determination != cell.determination {
+            return Err(fault(format!("{} was expected, {} came out", cell.label, decision.determination.name())));
+        }
+        let (category, context) =
+            Contexts::new(package.vocabulary()).json(&own).map_err(|error| fault(error.to_string()))?;
+        Ok((own, decision, category, context))
+    };
+    let (descriptor_a, decision_a, category, context_a) = judge(0, a)?;
+    let (descriptor_b, decision_b, _, context_b) = judge(1, b)?;
+    Ok(Witness { a: decision_a, b: decision_b, category, context_a, context_b, descriptor_a, descriptor_b })
+}
+
+fn rule_changes(a: &[Translated<'_>], b: &[Translated<'_>]) -> Vec<RuleChange> {
+    let find = |rules: &'_ [Translated<'_>], id: &str| rules.iter().position(|rule| rule.rule.id == id);
+    let ids: BTreeSet<&str> = a.iter().chain(b).map(|rule| rule.rule.id.as_str()).collect();
+    let changes = ids.into_iter().filter_map(|id| {
+        let old = find(a, id).and_then(|at| a.get(at));
+        let new = find(b, id).and_then(|at| b.get(at));
+        let change = match (old, new) {
+            (Some(old), Some(new)) => {
+                let what = rule_differences(old, new);
+                if what.is_empty() {
+                    return None;
+                }
+                Change::Changed(what)
+            }
+            (Some(_), None) => Change::Removed,
+            (None, _) => Change::Added,
+        };
+        Some(RuleChange { id: id.to_owned(), change })
+    });
+    changes.collect()
+}
+
+fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
+    let mut what = Vec::new();
+    if a.rule.kind != b.rule.kind {
+        what.push(format!("{} became {}", a.rule.kind.name(), b.rule.kind.name()));
+    }
+    if a.rule.bank != b.rule.bank {
+        what.push(format!("moved from the {} bank to the {} bank", a.rule.bank.name(), b.rule.bank.name()));
+    }
+    if a.rule.reason != b.rule.reason {
+        what.push("another reason is given".into());
+    }
+    let rows = |rule: &Translated<'_>| rule.cubes.iter().cloned().collect::<BTreeSet<_>>();
+    if rows(a) != rows(b) {
+        what.push(format!("matches differently: {} rows became {}", a.rule.rows.len(), b.rule.rows.len()));
+    }
+    what
+}
+
+fn declarations(a: Side<'_>, b: Side<'_>) -> Vec<String> {
+    let mut changes = Vec::new();
+    let mut lists = |what: &str, a: &[String], b: &[String]| {
+        let only = |from: &[String], other: &[String]| {
+            from.iter()
+                .filter(|name| !other.contains(name))
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        for (verb, names) in [("no longer declared", only(a, b)), ("newly declared", only(b, a))] {
+            if !names.is_empty() {
+                changes.push(format!("{what} {verb}: {names}"));
+            }
+        }
+    };
+    let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
+    for (column, name) in enumeration_names() {
+        lists(name, va.enumeration(column), vb.enumeration(column));
+    }
+    lists("class", va.set(1), vb.set(1));
+    lists("quantity", va.quantities(), vb.quantities());
+    let (ma, mb) = (a.package.manifest(), b.package.manifest());
+    if ma.limits.max_depth != mb.limits.max_depth {
+        changes.push(format!("limits.max_depth: {} became {}", ma.limits.max_depth, mb.limits.max_depth));
+    }
+    let mut other_limits = (ma.limits.clone(), mb.limits.clone());
+    other_limits.0.max_depth = other_limits.1.max_depth;
+    for (what, same) in [
+        ("limits of the loop", other_limits.0 == other_limits.1),
+        ("trust slope", ma.trust_slope == mb.trust_slope),
+        ("pre-execution filter", ma.prefilter == mb.prefilter),
+        ("identity", ma.package == mb.package),
+    ] {
+        if !same {
+            changes.push(format!("{what} changed"));
+        }
+    }
+    let recognition = |side: &Side<'_>| {
+        let manifest = side.package.manifest();
+        let files = side.package.files().iter();
+        let words = files.filter(|(path, _)| manifest.classes.iter().any(|class| class.vocabulary.contains(path)));
+        (
+            manifest.classes.clone(),
+            manifest.quantities.clone(),
+            words.map(|(p, b)| (p.clone(), b.clone())).collect::<Vec<_>>(),
+        )
+    };
+    if recognition(&a) != recognition(&b) {
+        changes.push("text is recognised differently: vocabulary, patterns or units changed".into());
+    }
+    changes
+}

@@ -1,0 +1,21 @@
+//! `policy eval`: one Cedar context a line, with `"category"` beside its fields.
+
+use crate::context::{ContextError, Contexts, Missing};
+use portcullis_core::wire::Descriptor;
+use serde_json::Value;
+
+/// The descriptor of one line: every field of the context is required, no other is allowed. Host stages count as passed.
+///
+/// # Errors
+/// A line that is no JSON, or no context of this policy.
+pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
+    let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(error.to_string()))?;
+    let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;
+    let category = object.remove("category").ok_or_else(|| ContextError::Missing("category".into()))?;
+    let category = category.as_str().ok_or_else(|| ContextError::Value {
+        field: "category".into(),
+        expected: "a name".into(),
+        found: category.to_string(),
+    })?;
+    contexts.descriptor(category, &value, Missing::Refuse)
+}

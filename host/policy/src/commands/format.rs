@@ -1,0 +1,44 @@
+//! `policy fmt`: Cedar's own formatter over the package's sources.
+
+use crate::error::{Kind, PolicyError, Problem};
+use crate::package::Package;
+use cedar_policy_formatter::{Config, policies_str_to_pretty};
+
+/// A Cedar source and its formatted text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Formatted {
+    /// Path below the package's folder.
+    pub path: String,
+    /// Formatted text.
+    pub text: String,
+    /// Whether the file differs from it.
+    pub changed: bool,
+}
+
+/// The formatted text of one Cedar source.
+///
+/// # Errors
+/// A source that does not parse.
+pub fn format_source(path: &str, source: &str) -> Result<String, PolicyError> {
+    if source.trim().is_empty() {
+        return Ok(String::new());
+    }
+    let config = Config { line_width: 100, indent_width: 4 };
+    let text = policies_str_to_pretty(source, &config)
+        .map_err(|error| Problem::new(Kind::Syntax, format!("`{path}`: {error}")))?;
+    Ok(format!("{}\n", text.trim_end()))
+}
+
+/// Every Cedar source of the package, formatted. The prelude is not the package's to format.
+///
+/// # Errors
+/// A source that does not parse.
+pub fn format(package: &Package) -> Result<Vec<Formatted>, PolicyError> {
+    let sources = package.cedar_sources()?;
+    let own = sources.into_iter().filter(|(path, _)| package.files().contains_key(*path));
+    own.map(|(path, source)| {
+        let text = format_source(path, source)?;
+        Ok(Formatted { path: path.to_owned(), changed: text != source, text })
+    })
+    .collect()
+}

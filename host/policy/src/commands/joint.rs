@@ -1,0 +1,179 @@
+//! Two packages in one space of descriptors. Packages number their classes, values and slots each in its own way, so rows
+//! are compared by name: a descriptor of the joint space has one reading under each package, and a class that a package
+//! does not declare is one that its mapping never finds.
+
+use crate::compile::Compiled;
+use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::package::Package;
+use crate::vocabulary::{ENUMERATIONS, FLAGS, QUANTITIES, Vocabulary, bit, bits_of, prefix_mask};
+use portcullis_core::wire::{CLASSES, Descriptor, QUANTITY_SLOTS};
+use zerocopy::little_endian::{I32, U128};
+
+/// One side of a comparison.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub(super) package: &'a Package,
+    pub(super) compiled: &'a Compiled,
+}
+
+/// Names that either package's rows test, and for each side its own number of each.
+pub(super) struct Joint {
+    pub(super) universe: Universe,
+    readings: [Reading; 2],
+}
+
+/// Joint number to a package's own number, by column; `None` where the package does not declare the name.
+struct Reading {
+    enumerations: [Vec<Option<usize>>; ENUMERATION_COLUMNS],
+    sets: [Vec<Option<usize>>; SET_COLUMNS],
+    quantities: Vec<Option<usize>>,
+}
+
+impl Joint {
+    /// The joint space of two packages; `None` when they share no value of some enumeration, so that no descriptor can be
+    /// put to both.
+    pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Option<Self>, PolicyError> {
+        let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
+        let shared = |column: usize| {
+            let (first, second) = (first.enumeration(column), second.enumeration(column));
+            first.iter().filter(|name| second.contains(name)).map(String::as_str).collect::<Vec<_>>()
+        };
+        let enumerations: [Vec<&str>; ENUMERATION_COLUMNS] = std::array::from_fn(shared);
+        if enumerations.iter().any(Vec::is_empty) {
+            return Ok(None);
+        }
+        let sets: [Vec<&str>; SET_COLUMNS] = std::array::from_fn(|column| {
+            let mut names = tested_members(a, column);
+            names.extend(tested_members(b, column));
+            names.sort_unstable();
+            names.dedup();
+            names
+        });
+        let mut quantities = tested_quantities(a);
+        quantities.extend(tested_quantities(b));
+        quantities.sort_unstable();
+        quantities.dedup();
+        if sets.iter().any(|names| names.len() > CLASSES) || quantities.len() > QUANTITY_SLOTS {
+            let message = format!(
+                "the rules of the two packages test more than {CLASSES} classes or {QUANTITY_SLOTS} quantities together"
+            );
+            return Err(Problem::new(Kind::Capacity, message)
+                .help("compare versions that are nearer to each other")
+                .into());
+        }
+        let reading = |vocabulary: &Vocabulary| Reading {
+            enumerations: std::array::from_fn(|column| {
+                let names = enumerations.get(column).map_or(&[][..], Vec::as_slice);
+                numbers(names, vocabulary.enumeration(column))
+            }),
+            sets: std::array::from_fn(|column| {
+                numbers(sets.get(column).map_or(&[][..], Vec::as_slice), vocabulary.set(column))
+            }),
+            quantities: numbers(&quantities, vocabulary.quantities()),
+        };
+        let universe = Universe::of(
+            enumerations.each_ref().map(|names| prefix_mask(names.len()) as u32),
+            sets.each_ref().map(|names| prefix_mask(names.len())),
+            quantities.len(),
+        );
+        Ok(Some(Self { readings: [reading(first), reading(second)], universe }))
+    }
+
+    /// Cubes of one side's rule in the joint space. A cube that only values of its own package meet drops out: the other
+    /// package cannot be asked about them.
+    pub(super) fn cubes(&self, side: usize, own: &[Cube]) -> Vec<Cube> {
+        own.iter().filter_map(|cube| self.cube(side, cube)).collect()
+    }
+
+    fn cube(&self, side: usize, own: &Cube) -> Option<Cube> {
+        let reading = self.readings.get(side)?;
+        let mut joint = self.universe.all.clone();
+        for ((mask, own), numbers) in joint.enumerations.iter_mut().zip(own.enumerations).zip(&reading.enumerations) {
+            *mask = to_joint(own.into(), numbers) as u32;
+            if *mask == 0 {
+                return None;
+            }
+        }
+        for ((set, own), numbers) in joint.sets.iter_mut().zip(own.sets).zip(&reading.sets) {
+            set.all = to_joint(own.all, numbers);
+            set.any = to_joint(own.any, numbers);
+            set.none = to_joint(own.none, numbers);
+        }
+        let flags = prefix_mask(FLAGS.len()) as u8;
+        joint.bits_mask = own.bits_mask & flags;
+        joint.bits_value = own.bits_value & flags;
+        for (fixed, range) in own.ranges.iter().zip(&mut joint.ranges).take(QUANTITIES) {
+            *range = *fixed;
+        }
+        for (slot, number) in reading.quantities.iter().enumerate() {
+            let Some(number) = *number else { continue };
+            if own.bits_mask >> presence_bit(number) & 1 == 1 {
+                joint.bits_mask |= 1 << presence_bit(slot);
+                joint.bits_value |= (own.bits_value >> presence_bit(number) & 1) << presence_bit(slot);
+            }
+            *joint.ranges.get_mut(QUANTITIES + slot)? = *own.ranges.get(QUANTITIES + number)?;
+        }
+        Some(joint)
+    }
+
+    /// How one side reads a descriptor of the joint space.
+    pub(super) fn descriptor(&self, side: usize, joint: &Descriptor) -> Option<Descriptor> {
+        let reading = self.readings.get(side)?;
+        let [_, _, _, _, temporal, domain, audience, register] = &reading.enumerations;
+        let value = |numbers: &[Option<usize>], value: u8| {
+            numbers.get(usize::from(value)).copied().flatten().and_then(|number| u8::try_from(number).ok())
+        };
+        let set = |column: usize, mask: u128| {
+            let numbers = reading.sets.get(column).map_or(&[][..], Vec::as_slice);
+            let own = numbers.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).filter_map(|(_, own)| *own);
+            own.fold(0, |mask, number| mask | bit(number))
+        };
+        let mut own = Descriptor {
+            temporal: value(temporal, joint.temporal)?,
+            domain: value(domain, joint.domain)?,
+            audience: value(audience, joint.audience)?,
+            register: value(register, joint.register)?,
+            fields_touched: set(0, joint.fields_touched.into()) as u8,
+            classes: U128::new(set(1, joint.classes.get())),
+            established: U128::new(set(2, joint.established.get())),
+            quantity_present: 0,
+            quantities: [I32::ZERO; QUANTITY_SLOTS],
+            ..*joint
+        };
+        for ((slot, number), quantity) in reading.quantities.iter().enumerate().zip(joint.quantities) {
+            let Some(number) = number.filter(|_| joint.quantity_present >> slot & 1 == 1) else { continue };
+            own.quantity_present |= 1 << number;
+            *own.quantities.get_mut(number)? = quantity;
+        }
+        Some(own.sealed())
+    }
+}
+
+/// The joint mask of a package's own mask. Every member that a row tests is in the joint space.
+fn to_joint(own: u128, numbers: &[Option<usize>]) -> u128 {
+    let held = |number: &Option<usize>| number.is_some_and(|number| own & bit(number) != 0);
+    numbers.iter().enumerate().filter(|(_, number)| held(number)).fold(0, |mask, (at, _)| mask | bit(at))
+}
+
+fn numbers(joint: &[&str], own: &[String]) -> Vec<Option<usize>> {
+    joint.iter().map(|name| own.iter().position(|known| known == name)).collect()
+}
+
+fn tested_members(side: Side<'_>, column: usize) -> Vec<&str> {
+    let cubes = side.compiled.cubes.iter().flatten();
+    let sets = cubes.filter_map(|cube| cube.sets.get(column));
+    let tested = sets.fold(0, |mask, set| mask | set.all | set.any | set.none);
+    bits_of(tested).filter_map(|at| side.package.vocabulary().set(column).get(at)).map(String::as_str).collect()
+}
+
+fn tested_quantities(side: Side<'_>) -> Vec<&str> {
+    let cubes = side.compiled.cubes.iter().flatten();
+    let tested = cubes.fold(0, |mask, cube| mask | cube.bits_mask >> presence_bit(0));
+    bits_of(tested.into()).filter_map(|at| side.package.vocabulary().quantities().get(at)).map(String::as_str).collect()
+}
+
+/// The enumerations that packages declare, by column.
+pub(super) fn enumeration_names() -> impl Iterator<Item = (usize, &'static str)> {
+    ENUMERATIONS.into_iter().enumerate().skip(4)
+}

@@ -1,0 +1,112 @@
+//! `policy check`: does the package compile, is its schema the generated one, what does it cost, what is suspicious.
+
+use crate::compile::{Capacity, Compiled};
+use crate::error::{Kind, Place, PolicyError, Problem};
+use crate::image::{Bank, hex};
+use crate::package::Package;
+use crate::schema::SCHEMA_FILE;
+use portcullis_core::wire::RowKind;
+use std::fmt;
+use std::sync::Arc;
+
+/// What `policy check` found in a package that compiles.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The compiled package.
+    pub compiled: Compiled,
+    /// Use of the policy bank, then of the entropy bank.
+    pub banks: [BankUse; 2],
+    /// Rules that can never match, or that decide nothing.
+    pub warnings: Vec<Problem>,
+}
+
+/// Rows of one bank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BankUse {
+    /// The bank.
+    pub bank: Bank,
+    /// Rows used; in the entropy bank one more than its rules use, for the permit-all.
+    pub rows: usize,
+    /// Rows of the table.
+    pub capacity: u16,
+    /// Rules of the bank, in order of their ids.
+    pub rules: Vec<RuleUse>,
+}
+
+/// Rows of one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleUse {
+    /// The rule's id.
+    pub id: String,
+    /// What it does when it matches.
+    pub kind: RowKind,
+    /// Rows that it needs.
+    pub rows: usize,
+}
+
+/// Checks a package: schema, compilation, warnings.
+///
+/// # Errors
+/// A package that does not compile, or whose checked-in schema is not the generated one.
+pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
+    let compiled = package.compile_for(capacity)?;
+    check_schema(package)?;
+    let bank = |bank: Bank| BankUse {
+        bank,
+        rows: compiled.image.rows(bank).len(),
+        capacity: capacity.of(bank),
+        rules: compiled
+            .rules
+            .iter()
+            .filter(|rule| rule.bank == bank)
+            .map(|rule| RuleUse { id: rule.id.clone(), kind: rule.kind, rows: rule.rows.len() })
+            .collect(),
+    };
+    let banks = Bank::ALL.map(bank);
+    let warnings = compiled.warnings();
+    Ok(Report { compiled, banks, warnings })
+}
+
+/// Whether the package's schema is the generated one.
+///
+/// # Errors
+/// A schema that is missing, or differs; the problem points at the first line that does.
+pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
+    const REMEDY: &str = "write it anew: `portcullis policy schema DIR`";
+    let Some(found) = package.files().get(SCHEMA_FILE) else {
+        return Err(Problem::new(Kind::Schema, format!("no `{SCHEMA_FILE}`")).help(REMEDY).into());
+    };
+    let expected = package.schema();
+    if *found == expected.as_bytes() {
+        return Ok(());
+    }
+    let found = String::from_utf8_lossy(found).into_owned();
+    let mut offset = 0;
+    for (line, wanted) in found.split_inclusive('\n').zip(expected.split_inclusive('\n')) {
+        if line != wanted {
+            break;
+        }
+        offset += line.len();
+    }
+    let length = found.get(offset..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
+    let place = Place { file: SCHEMA_FILE.into(), source: Arc::from(found), offset, length };
+    let message = format!("`{SCHEMA_FILE}` is not the schema that policy.toml generates");
+    Err(Problem::new(Kind::Schema, message).at(place, "differs from here on").help(REMEDY).into())
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for bank in &self.banks {
+            writeln!(f, "{} bank: {} of {} rows", bank.bank.name(), bank.rows, bank.capacity)?;
+            for rule in &bank.rules {
+                writeln!(f, "  {:>4}  {:<16} {}", rule.rows, rule.kind.name(), rule.id)?;
+            }
+            if bank.bank == Bank::Entropy {
+                writeln!(f, "     1  {:<16} (what no forbid of this bank stops, passes)", "permit")?;
+            }
+        }
+        let header = self.compiled.image.header();
+        writeln!(f, "package digest {}", hex(&header.package_digest))?;
+        write!(f, "policy digest  {}", hex(&self.compiled.image.digest()))
+    }
+}

@@ -1,0 +1,195 @@
+//! `policy test`: the tests that ship with a package, judged by the evaluator and by `cedar-policy`.
+//!
+//! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context leaves
+//! out have their neutral values, or `{"name", "text", "expect": {…}}`, which needs the mapping and is judged by a
+//! callback. `expect` holds `determination`, and where they matter `stage` and `rule`.
+
+use crate::compile::Compiled;
+use crate::context::{Contexts, Missing};
+use crate::decision::Decision;
+use crate::error::{Kind, Place, PolicyError, Problem};
+use crate::evaluate::Evaluator;
+use crate::oracle::Oracle;
+use crate::package::{Package, TESTS_FILE};
+use portcullis_core::wire::{Determination, Stage};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestCase {
+    /// Line in `tests.jsonl`, from 1.
+    pub line: usize,
+    /// What the test shows.
+    pub name: String,
+    /// What is judged.
+    pub input: Input,
+    /// What must come out.
+    pub expect: Expectation,
+}
+
+/// What a test judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A descriptor, by its category and context.
+    Context {
+        /// Category.
+        category: String,
+        /// Fields of the context.
+        context: Value,
+    },
+    /// A text, which the mapping turns into a descriptor.
+    Text(String),
+}
+
+/// What a test expects.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The determination.
+    pub determination: Determination,
+    /// The deciding stage, where the test cares.
+    #[serde(default)]
+    pub stage: Option<Stage>,
+    /// Id of the deciding rule or reason, where the test cares.
+    #[serde(default)]
+    pub rule: Option<String>,
+}
+
+/// What a text came to, as the caller's mapping and evaluator judge it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The determination.
+    pub determination: Determination,
+    /// The deciding stage.
+    pub stage: Option<Stage>,
+    /// Id of the deciding rule or reason.
+    pub rule: Option<String>,
+}
+
+impl From<&Decision> for Judged {
+    fn from(decision: &Decision) -> Self {
+        Self { determination: decision.determination, stage: decision.stage, rule: decision.rule.clone() }
+    }
+}
+
+/// How one test went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    /// Line in `tests.jsonl`, from 1.
+    pub line: usize,
+    /// The test's name.
+    pub name: String,
+    /// What went wrong, if anything did.
+    pub failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    name: String,
+    category: Option<String>,
+    context: Option<Value>,
+    text: Option<String>,
+    expect: Expectation,
+}
+
+/// The tests of the package, in order.
+///
+/// # Errors
+/// No tests at all, and every malformed line.
+pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
+    let missing = || Problem::new(Kind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
+    let bytes = package.files().get(TESTS_FILE).ok_or_else(missing)?;
+    let text: Arc<str> = Arc::from(String::from_utf8_lossy(bytes));
+    let (mut tests, mut problems, mut offset) = (Vec::new(), Vec::new(), 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let content = line.trim_end();
+        if !content.trim().is_empty() {
+            match parse_line(number + 1, content) {
+                Ok(test) => tests.push(test),
+                Err(what) => {
+                    let source = Arc::clone(&text);
+                    let place = Place { file: TESTS_FILE.into(), source, offset, length: content.len() };
+                    let problem = Problem::new(Kind::Line, format!("{TESTS_FILE} line {}: {what}", number + 1));
+                    problems.push(problem.at(place, "this line").help(
+                        "a test is {\"name\", \"category\", \"context\": {…}, \"expect\": {\"determination\", \"stage\", \"rule\"}}, \
+                         or has \"text\" in place of category and context",
+                    ));
+                }
+            }
+        }
+        offset += line.len();
+    }
+    if tests.is_empty() && problems.is_empty() {
+        problems.push(missing());
+    }
+    PolicyError::unless_empty(problems)?;
+    Ok(tests)
+}
+
+fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
+    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let input = match (line.category, line.context, line.text) {
+        (Some(category), Some(context), None) => Input::Context { category, context },
+        (None, None, Some(text)) => Input::Text(text),
+        (None, Some(_), None) => return Err("a context without `category`".into()),
+        (Some(_), None, None) => return Err("a `category` without `context`".into()),
+        (None, None, None) => return Err("neither `context` nor `text`".into()),
+        _ => return Err("both `text` and `category` or `context`".into()),
+    };
+    if line.expect.determination == Determination::None {
+        return Err("`none` is no determination: expect admit, reject or decompose".into());
+    }
+    Ok(TestCase { line: number, name: line.name, input, expect: line.expect })
+}
+
+/// Runs `tests`. Contexts are judged here, by evaluator and Cedar both; texts by `judge_text`, whose error is a failure.
+///
+/// # Errors
+/// A package whose Cedar cannot be made into an oracle.
+pub fn run_tests(
+    package: &Package,
+    compiled: &Compiled,
+    tests: &[TestCase],
+    mut judge_text: impl FnMut(&TestCase, &str) -> Result<Judged, String>,
+) -> Result<Vec<TestResult>, PolicyError> {
+    let oracle = Oracle::new(package, compiled)?;
+    let evaluator = Evaluator::new(&compiled.image);
+    let contexts = Contexts::new(package.vocabulary());
+    let mut judge = |test: &TestCase| match &test.input {
+        Input::Text(text) => judge_text(test, text),
+        Input::Context { category, context } => {
+            let d = contexts.descriptor(category, context, Missing::Neutral).map_err(|error| error.to_string())?;
+            let banks = evaluator.evaluate(&d);
+            oracle.check(&d, &banks).map_err(|error| format!("evaluator and cedar disagree: {error}"))?;
+            Ok(Judged::from(&Decision::new(compiled, &d, &banks)))
+        }
+    };
+    let results = tests.iter().map(|test| {
+        let failure = judge(test).and_then(|judged| compare(&test.expect, &judged)).err();
+        TestResult { line: test.line, name: test.name.clone(), failure }
+    });
+    Ok(results.collect())
+}
+
+fn compare(expect: &Expectation, judged: &Judged) -> Result<(), String> {
+    let stage = expect.stage.filter(|stage| *stage != Stage::None);
+    let same = expect.determination == judged.determination
+        && (stage.is_none() || stage == judged.stage)
+        && (expect.rule.is_none() || expect.rule == judged.rule);
+    if same {
+        return Ok(());
+    }
+    let say = |determination: Determination, stage: Option<Stage>, rule: Option<&String>| {
+        let stage = stage.map(|stage| format!(" at {}", stage.name())).unwrap_or_default();
+        let rule = rule.map(|rule| format!(" by {rule}")).unwrap_or_default();
+        format!("{}{stage}{rule}", determination.name())
+    };
+    Err(format!(
+        "expected {}, got {}",
+        say(expect.determination, stage, expect.rule.as_ref()),
+        say(judged.determination, judged.stage, judged.rule.as_ref())
+    ))
+}

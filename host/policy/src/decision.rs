@@ -1,0 +1,99 @@
+//! Determinations in the words of a policy: which stage, which rule, why.
+
+use crate::compile::Compiled;
+use crate::evaluate::{BankAnswer, Outcome, Verdict, resolve};
+use crate::evaluate::{Banks, depth_limited};
+use crate::image::Bank;
+use portcullis_core::reason::{ValidationReason, generic};
+use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
+use serde::Serialize;
+
+/// What one bank answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BankDecision {
+    /// `pass`, `reject` or `decompose`.
+    pub outcome: &'static str,
+    /// Id of the deciding rule; `DEFAULT-DENY` where no row matched, nothing for the entropy bank's permit-all.
+    pub rule: Option<String>,
+    /// The deciding row.
+    pub row: Option<u16>,
+}
+
+/// A determination, and what both banks answered on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// `admit`, `reject` or `decompose`.
+    pub determination: Determination,
+    /// The first stage that did not pass.
+    pub stage: Option<Stage>,
+    /// Id of the rule or reason that decided; nothing for an admit.
+    pub rule: Option<String>,
+    /// The rule's `@reason`; `DEPTH-LIMIT` where a decompose became a reject.
+    pub reason: Option<String>,
+    /// The policy bank.
+    pub policy: BankDecision,
+    /// The entropy bank.
+    pub entropy: BankDecision,
+}
+
+/// The answer of `bank` of which only the row is known, as a completion tells it.
+#[must_use]
+pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
+    let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
+    let outcome = match found.map(|row| RowKind::try_from(row.kind)) {
+        Some(Ok(RowKind::Permit)) => Outcome::Pass,
+        Some(Ok(RowKind::ForbidDecompose)) => Outcome::Decompose,
+        _ => Outcome::Reject,
+    };
+    BankAnswer { outcome, row: found.and(row) }
+}
+
+impl Decision {
+    /// The decision on `descriptor` that these bank answers make.
+    #[must_use]
+    pub fn new(compiled: &Compiled, descriptor: &Descriptor, banks: &Banks) -> Self {
+        let verdict = resolve(descriptor, banks, compiled.image.header().max_depth);
+        let (rule, reason) = deciding(compiled, descriptor, &verdict);
+        let limited = depth_limited(descriptor, banks, &verdict);
+        Self {
+            determination: verdict.determination,
+            stage: Some(verdict.stage).filter(|stage| *stage != Stage::None),
+            rule,
+            reason: if limited { Some(generic::DEPTH_LIMIT.into()) } else { reason },
+            policy: bank_decision(compiled, Bank::Policy, banks.policy),
+            entropy: bank_decision(compiled, Bank::Entropy, banks.entropy),
+        }
+    }
+}
+
+fn bank_decision(compiled: &Compiled, bank: Bank, answer: BankAnswer) -> BankDecision {
+    let outcome = match answer.outcome {
+        Outcome::Pass => "pass",
+        Outcome::Reject => "reject",
+        Outcome::Decompose => "decompose",
+    };
+    let rule = match answer.row {
+        Some(row) => compiled.rule_of_row(bank, row).map(|rule| rule.id.clone()),
+        None => Some(generic::DEFAULT_DENY.into()),
+    };
+    BankDecision { outcome, rule, row: answer.row }
+}
+
+/// Id and reason of what decided.
+fn deciding(compiled: &Compiled, descriptor: &Descriptor, verdict: &Verdict) -> (Option<String>, Option<String>) {
+    let of_row = |bank: Bank, row: Option<u16>| match row.and_then(|row| compiled.rule_of_row(bank, row)) {
+        Some(rule) => (Some(rule.id.clone()), rule.reason.clone()),
+        None => (Some(generic::DEFAULT_DENY.to_owned()), None),
+    };
+    match verdict.stage {
+        Stage::None => (None, None),
+        Stage::Policy => of_row(Bank::Policy, verdict.policy_row),
+        Stage::Entropy => of_row(Bank::Entropy, verdict.entropy_row),
+        Stage::Validation => {
+            let code = descriptor.validation_reason;
+            let known = ValidationReason::from_code(code).map(|reason| reason.id().to_owned());
+            (Some(known.unwrap_or_else(|| format!("VALIDATION-{code}"))), None)
+        }
+        Stage::Lineage => (Some(format!("LINEAGE-{}", descriptor.lineage_reason)), None),
+    }
+}

@@ -1,0 +1,161 @@
+//! `cedar-policy` as the judge of the compiled rows.
+//!
+//! Oracle 1: both banks pass exactly when Cedar answers Allow for the whole, unsplit policy set.
+//!
+//! Oracle 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Of that set the bank must
+//! reject by the bytewise smallest id among the determining forbids with outcome reject; else decompose by the smallest
+//! among the determining forbids; else pass by the smallest determining permit; else reject by default while nothing is
+//! determining. A forbid that a bank names is also determining in the whole set, and so is the permit where both pass.
+//!
+//! Cedar must report no error: a rule that fails at run time is skipped by Cedar, forbid included.
+
+use crate::compile::Compiled;
+use crate::context::{ContextError, Contexts};
+use crate::error::{PolicyError, Problem};
+use crate::evaluate::{BankAnswer, Banks, Outcome};
+use crate::image::Bank;
+use crate::package::Package;
+use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet, Request};
+use portcullis_core::wire::{Descriptor, RowKind};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Name of the permit that stands for the end of the entropy bank.
+const PERMIT_ALL: &str = "permit-all";
+
+/// A compiled package beside its Cedar policies.
+#[derive(Debug)]
+pub struct Oracle<'a> {
+    package: &'a Package,
+    compiled: &'a Compiled,
+    authorizer: Authorizer,
+    whole: PolicySet,
+    policy: PolicySet,
+    entropy: PolicySet,
+}
+
+/// Where rows and Cedar differ: a fault of the compiler or of the evaluator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Disagreement {
+    /// The descriptor cannot be asked about.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// Cedar failed to evaluate a rule.
+    #[error("cedar failed at run time: {0}")]
+    Cedar(String),
+    /// Oracle 1.
+    #[error("the banks {}, cedar answers {cedar} by {determining}", if *.pass { "pass" } else { "do not pass" })]
+    Decision {
+        /// Whether both banks pass.
+        pass: bool,
+        /// Cedar's decision.
+        cedar: String,
+        /// Its determining rules.
+        determining: String,
+    },
+    /// Oracle 2.
+    #[error("the {} bank answers {found}, cedar {expected} of {determining}", bank.name())]
+    Rule {
+        /// The bank.
+        bank: Bank,
+        /// Outcome and rule of the bank.
+        found: String,
+        /// Outcome and rule that Cedar's determining set implies.
+        expected: String,
+        /// The determining set.
+        determining: String,
+    },
+}
+
+impl<'a> Oracle<'a> {
+    /// The oracle of `package` and what it compiled to.
+    ///
+    /// # Errors
+    /// As [`Package::compile`], as far as parsing goes.
+    pub fn new(package: &'a Package, compiled: &'a Compiled) -> Result<Self, PolicyError> {
+        let whole = package.cedar_policies()?;
+        let fault = |error: &dyn fmt::Display| Problem::new(crate::error::Kind::Syntax, error.to_string());
+        let of_bank = |bank: Bank| {
+            let wanted = |policy: &&Policy| compiled.rule(policy.id().as_ref()).is_some_and(|rule| rule.bank == bank);
+            PolicySet::from_policies(whole.policies().filter(wanted).cloned()).map_err(|error| fault(&error))
+        };
+        let (policy, mut entropy) = (of_bank(Bank::Policy)?, of_bank(Bank::Entropy)?);
+        let permit = Policy::parse(Some(PolicyId::new(PERMIT_ALL)), "permit (principal, action, resource);");
+        entropy.add(permit.map_err(|error| fault(&error))?).map_err(|error| fault(&error))?;
+        Ok(Self { package, compiled, authorizer: Authorizer::new(), whole, policy, entropy })
+    }
+
+    /// Holds `banks` to what Cedar says of `descriptor`.
+    ///
+    /// # Errors
+    /// The first disagreement.
+    pub fn check(&self, descriptor: &Descriptor, banks: &Banks) -> Result<(), Disagreement> {
+        let request = Contexts::new(self.package.vocabulary()).request(descriptor)?;
+        let (decision, determining) = self.ask(&self.whole, &request)?;
+        let pass = banks.policy.outcome == Outcome::Pass && banks.entropy.outcome == Outcome::Pass;
+        if pass != (decision == Decision::Allow) {
+            let (cedar, determining) = (format!("{decision:?}"), format!("{determining:?}"));
+            return Err(Disagreement::Decision { pass, cedar, determining });
+        }
+        for (bank, answer) in [(Bank::Policy, banks.policy), (Bank::Entropy, banks.entropy)] {
+            self.check_bank(bank, answer, &request)?;
+            let rule = answer.row.and_then(|row| self.compiled.rule_of_row(bank, row));
+            let in_whole = answer.outcome != Outcome::Pass || pass;
+            if let Some(rule) = rule.filter(|rule| in_whole && !determining.contains(&rule.id)) {
+                let (found, determining) = (format!("{:?} by {}", answer.outcome, rule.id), format!("{determining:?}"));
+                return Err(Disagreement::Rule {
+                    bank,
+                    found,
+                    expected: "a rule of the whole set".into(),
+                    determining,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds one bank's answer to what Cedar says of that bank's rules alone.
+    ///
+    /// # Errors
+    /// The disagreement.
+    pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
+        let set = match bank {
+            Bank::Policy => &self.policy,
+            Bank::Entropy => &self.entropy,
+        };
+        let (decision, determining) = self.ask(set, request)?;
+        let smallest = |kind: RowKind| {
+            let of_kind = |id: &&String| self.compiled.rule(id).is_some_and(|rule| rule.kind == kind);
+            determining.iter().find(of_kind).map(String::as_str)
+        };
+        let named = answer.row.map(|row| self.compiled.rule_of_row(bank, row).map_or(PERMIT_ALL, |rule| &rule.id));
+        let permit_all = determining.contains(PERMIT_ALL).then_some(PERMIT_ALL);
+        let expected = match decision {
+            Decision::Allow => (Outcome::Pass, smallest(RowKind::Permit).or(permit_all)),
+            Decision::Deny => match (smallest(RowKind::ForbidReject), smallest(RowKind::ForbidDecompose)) {
+                (None, Some(id)) => (Outcome::Decompose, Some(id)),
+                (reject, _) => (Outcome::Reject, reject),
+            },
+        };
+        // A default deny has nothing determining; anything else names a rule.
+        let complete = expected.1.is_some() != determining.is_empty();
+        if complete && (answer.outcome, named) == expected {
+            return Ok(());
+        }
+        Err(Disagreement::Rule {
+            bank,
+            found: format!("{:?} by {named:?}", answer.outcome),
+            expected: format!("{:?} by {:?}", expected.0, expected.1),
+            determining: format!("{determining:?}"),
+        })
+    }
+
+    fn ask(&self, set: &PolicySet, request: &Request) -> Result<(Decision, BTreeSet<String>), Disagreement> {
+        let response = self.authorizer.is_authorized(request, set, &Entities::empty());
+        let errors: Vec<_> = response.diagnostics().errors().map(ToString::to_string).collect();
+        if !errors.is_empty() {
+            return Err(Disagreement::Cedar(errors.join("; ")));
+        }
+        Ok((response.decision(), response.diagnostics().reason().map(ToString::to_string).collect()))
+    }
+}
