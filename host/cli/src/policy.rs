@@ -1,21 +1,35 @@
 //! `portcullis policy …`: presentation of what the policy crate does.
 
-use crate::failure::{ERROR, Failure, SUCCESS};
+use crate::failure::{ERROR, Failure, REFUSED, SUCCESS};
+use crate::open::{self, CardArgs};
 use crate::output::digest;
 use anyhow::{Context, anyhow};
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::evaluate::{Evaluator, Outcome};
+use portcullis_card::{Card, Session, SessionConfig};
+use portcullis_core::wire::{Descriptor, Determination, Granularity};
+use portcullis_gate::{Finished, Governor, Item, SaltKey, Settings};
+use portcullis_policy::commands::{self, Judged};
+use portcullis_policy::context::Contexts;
+use portcullis_policy::decision::{Decision, answer_of_row};
+use portcullis_policy::evaluate::{Banks, Evaluator};
 use portcullis_policy::image::Bank;
-use portcullis_policy::{Capacity, Package};
-use std::io::BufRead;
-use std::path::PathBuf;
+use portcullis_policy::{Capacity, Compiled, Package};
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Compile a package and say what it costs in table rows.
+    /// Make a package that compiles and passes its tests.
+    New {
+        /// Folder to make; its name is the package's.
+        dir: PathBuf,
+    },
+    /// Compile a package: errors, warnings, and what it costs in table rows.
     Check {
         /// Folder of the package.
         dir: PathBuf,
+        /// Exit with 1 when there is a warning.
+        #[arg(long)]
+        strict: bool,
     },
     /// Compile a package to a table image.
     Build {
@@ -25,24 +39,59 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Print the Cedar schema that the package's declarations give.
+    /// Write the Cedar schema that the package's declarations give.
     Schema {
         /// Folder of the package.
         dir: PathBuf,
-        /// Write it to the package's policy.cedarschema.
+        /// Print it instead.
         #[arg(long)]
-        write: bool,
+        print: bool,
+    },
+    /// Format the package's Cedar files.
+    Fmt {
+        /// Folder of the package.
+        dir: PathBuf,
+        /// Change nothing; exit with 1 when a file is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run the tests that ship with a package: contexts by evaluator and Cedar both, texts by mapping and card.
+    Test {
+        /// Folder of the package.
+        dir: PathBuf,
+        #[command(flatten)]
+        card: CardArgs,
+    },
+    /// Decide contexts: one a line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields that are left
+    /// out have neutral values. Prints the decision of both banks with the deciding rules.
+    Eval {
+        /// Folder of the package.
+        #[arg(long, value_name = "DIR")]
+        policy: PathBuf,
+        /// Ask a card (`sim`, `model`) in place of the software evaluator.
+        #[arg(long)]
+        card: Option<portcullis_card::CardKind>,
+    },
+    /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
+    Explain {
+        /// Folder of the package.
+        #[arg(long, value_name = "DIR")]
+        policy: PathBuf,
+    },
+    /// What changed from A to B, with descriptors that the two decide differently. Exit code 3 when they differ.
+    Diff {
+        /// Folder of the one package.
+        a: PathBuf,
+        /// Folder of the other.
+        b: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Print the digests of the package and of its image.
     Digest {
         /// Folder of the package.
         dir: PathBuf,
-    },
-    /// Decide contexts: one JSON object a line from stdin, `{"category", "context": {…}}`; fields that are left out are neutral.
-    Eval {
-        /// Folder of the package.
-        #[arg(long, value_name = "DIR")]
-        policy: PathBuf,
     },
 }
 
@@ -51,88 +100,217 @@ const SCHEMA_FILE: &str = "policy.cedarschema";
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::Check { dir } => check(&Package::load(dir)?),
+        Command::New { dir } => {
+            commands::create(dir)?;
+            println!("made {}; try `portcullis policy test {}`", dir.display(), dir.display());
+            Ok(SUCCESS)
+        }
+        Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
         Command::Build { dir, output } => {
             let compiled = Package::load(dir)?.compile()?;
-            std::fs::write(output, compiled.image.as_bytes())
-                .with_context(|| format!("cannot write `{}`", output.display()))?;
+            write(output, compiled.image.as_bytes())?;
             println!("{}  {}", digest(&compiled.image.digest()), output.display());
             Ok(SUCCESS)
         }
-        Command::Schema { dir, write } => {
-            let package = Package::load(dir)?;
-            if *write {
-                std::fs::write(dir.join(SCHEMA_FILE), package.schema())?;
+        Command::Schema { dir, print } => {
+            let schema = Package::load(dir)?.schema();
+            if *print {
+                print!("{schema}");
             } else {
-                print!("{}", package.schema());
+                write(&dir.join(SCHEMA_FILE), schema.as_bytes())?;
             }
             Ok(SUCCESS)
         }
+        Command::Fmt { dir, check } => format(dir, *check),
+        Command::Test { dir, card } => test(dir, card),
+        Command::Eval { policy, card } => eval(&Package::load(policy)?, *card),
+        Command::Explain { policy } => {
+            let package = Package::load(policy)?;
+            let compiled = package.compile()?;
+            let line = std::io::read_to_string(std::io::stdin())?;
+            let descriptor =
+                commands::eval_line(Contexts::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
+            let explanation = commands::explain(&compiled, package.vocabulary(), &descriptor);
+            println!("{}", serde_json::to_string_pretty(&explanation)?);
+            Ok(SUCCESS)
+        }
+        Command::Diff { a, b, json } => diff(a, b, *json),
         Command::Digest { dir } => {
             let package = Package::load(dir)?;
             println!("package {}\nimage   {}", digest(&package.digest()), digest(&package.compile()?.image.digest()));
             Ok(SUCCESS)
         }
-        Command::Eval { policy } => eval(&Package::load(policy)?),
     }
 }
 
-fn check(package: &Package) -> Result<u8, Failure> {
-    let compiled = package.compile()?;
-    let written = package.files().get(SCHEMA_FILE).map(Vec::as_slice);
-    if written != Some(package.schema().as_bytes()) {
-        let state = if written.is_some() { "is not what the declarations give" } else { "is missing" };
-        eprintln!("error: {SCHEMA_FILE} {state}; run `portcullis policy schema --write`");
-        return Ok(ERROR);
-    }
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    Ok(std::fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?)
+}
+
+fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
+    let report = commands::check(package, Capacity::default())?;
+    commands::check_schema(package)?;
     let identity = &package.manifest().package;
     println!("{} {}", identity.name, identity.version);
-    for bank in [Bank::Policy, Bank::Entropy] {
-        println!("{} bank: {} of {} rows", bank.name(), compiled.image.rows(bank).len(), Capacity::default().of(bank));
-        for rule in compiled.rules.iter().filter(|r| r.bank == bank) {
-            println!("  {:>4}  {:<20} {}", rule.rows.len(), rule.kind.name(), rule.id);
+    for bank in &report.banks {
+        println!("{} bank: {} of {} rows", bank.bank.name(), bank.rows, bank.capacity);
+        for rule in &bank.rules {
+            println!("  {:>4}  {:<16} {}", rule.rows, rule.kind.name(), rule.id);
         }
     }
-    Ok(SUCCESS)
+    for warning in &report.warnings {
+        eprintln!("{}", warning.render());
+    }
+    Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
 }
 
-fn eval(package: &Package) -> Result<u8, Failure> {
+fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
+    let mut code = SUCCESS;
+    for file in commands::format(&Package::load(dir)?)?.iter().filter(|f| f.changed) {
+        if check {
+            println!("{} is not formatted", file.path);
+            code = ERROR;
+        } else {
+            write(&dir.join(&file.path), file.text.as_bytes())?;
+            println!("{}", file.path);
+        }
+    }
+    Ok(code)
+}
+
+fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
+    let policy = open::policy(dir)?;
+    let tests = commands::parse_tests(&policy.package)?;
+    // Salts do not matter to a determination; a fixed key spares the operating system.
+    let settings =
+        Settings { granularity: Granularity::Span, on_refuse: None, salt: SaltKey::from_bytes([0; 32]), streams: 1 };
+    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+    let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text| {
+        judge_text(&governor, &mut session, &test.name, text).map_err(|e| format!("{e:#}"))
+    })?;
+    session.close()?;
+    let mut failed = 0;
+    for result in &results {
+        if let Some(failure) = &result.failure {
+            failed += 1;
+            println!("FAILED line {}, `{}`: {failure}", result.line, result.name);
+        }
+    }
+    println!("{}: {} passed, {failed} failed", policy.package.manifest().package.name, results.len() - failed);
+    Ok(if failed == 0 { SUCCESS } else { ERROR })
+}
+
+/// What a whole text comes to: the first refusal, or an admit when nothing in it was refused.
+fn judge_text<C: Card>(
+    governor: &Governor<'_>,
+    session: &mut Session<C>,
+    name: &str,
+    text: &str,
+) -> anyhow::Result<Judged> {
+    let mut found: Option<Finished> = None;
+    let item = Item::Text { id: name.to_owned(), text: text.to_owned() };
+    governor.govern(session, [item], |finished| -> Result<(), portcullis_card::SessionError> {
+        found = Some(finished);
+        Ok(())
+    })?;
+    let finished = found.ok_or_else(|| anyhow!("the text was not judged"))?;
+    if finished.summary.faults > 0 {
+        return Err(anyhow!("the card refused an entry"));
+    }
+    let refused = finished.determinations.into_iter().find(|d| d.determination == Some(Determination::Reject));
+    Ok(refused.map_or(Judged { determination: Determination::Admit, stage: None, rule: None }, |d| Judged {
+        determination: Determination::Reject,
+        stage: d.stage,
+        rule: d.rule,
+    }))
+}
+
+fn eval(package: &Package, card: Option<portcullis_card::CardKind>) -> Result<u8, Failure> {
     let compiled = package.compile()?;
-    let evaluator = Evaluator::new(&compiled.image);
     let contexts = Contexts::new(package.vocabulary());
+    let evaluator = Evaluator::new(&compiled.image);
+    let mut session = match card {
+        None => None,
+        Some(kind) => {
+            let card = kind.open().map_err(anyhow::Error::from)?;
+            let mut session = Session::open(card, &compiled.image, SessionConfig::default())?;
+            let (stream, _) = session.begin([0; 32])?;
+            Some((session, stream))
+        }
+    };
+    let mut out = std::io::stdout().lock();
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        let at = || format!("line {}", number + 1);
-        let mut value: serde_json::Value = serde_json::from_str(&line).with_context(at)?;
-        let object = value.as_object_mut().ok_or_else(|| anyhow!("{}: expected a JSON object", at()))?;
-        let category = object.remove("category").and_then(|c| c.as_str().map(str::to_owned));
-        let category = category.ok_or_else(|| anyhow!("{}: has no `category`", at()))?;
-        let context = object.remove("context").unwrap_or_else(|| serde_json::Value::Object(std::mem::take(object)));
-        let descriptor = contexts.descriptor(&category, &context, Missing::Neutral).with_context(at)?;
-        let banks = evaluator.evaluate(&descriptor);
-        let verdict = evaluator.resolve(&descriptor, &banks);
-        let shown = |bank: Bank, answer: portcullis_policy::evaluate::BankAnswer| {
-            let rule = answer.row.and_then(|row| compiled.rule_of_row(bank, row)).map(|r| r.id.as_str());
-            serde_json::json!({ "outcome": outcome(answer.outcome), "rule": rule })
+        let descriptor = commands::eval_line(contexts, &line).with_context(|| format!("line {}", number + 1))?;
+        let banks = match &mut session {
+            None => evaluator.evaluate(&descriptor),
+            Some((session, stream)) => {
+                let completed = session.gate_descriptor(stream, descriptor)?;
+                banks_of(&compiled, &completed).with_context(|| format!("line {}", number + 1))?
+            }
         };
-        println!(
-            "{}",
-            serde_json::json!({
-                "determination": verdict.determination, "stage": verdict.stage,
-                "policy": shown(Bank::Policy, banks.policy), "entropy": shown(Bank::Entropy, banks.entropy),
-            })
-        );
+        serde_json::to_writer(&mut out, &Decision::new(&compiled, &descriptor, &banks))?;
+        out.write_all(b"\n")?;
+    }
+    if let Some((session, _)) = session {
+        session.close()?;
     }
     Ok(SUCCESS)
 }
 
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pass => "pass",
-        Outcome::Reject => "reject",
-        Outcome::Decompose => "decompose",
+/// The banks' answers as a card's completion tells them.
+fn banks_of(compiled: &Compiled, completed: &portcullis_card::Completed) -> anyhow::Result<Banks> {
+    let verdict = completed
+        .outcome
+        .verdict()
+        .ok_or_else(|| anyhow!("the card refused the entry: {:?}", completed.outcome.fault()))?;
+    let banks = Banks {
+        policy: answer_of_row(compiled, Bank::Policy, verdict.policy_row),
+        entropy: answer_of_row(compiled, Bank::Entropy, verdict.entropy_row),
+    };
+    let entry: &Descriptor = &completed.entry;
+    if Decision::new(compiled, entry, &banks).determination != verdict.determination {
+        return Err(anyhow!("the card's rows and its determination do not fit"));
     }
+    Ok(banks)
+}
+
+fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
+    let (a, b) = (Package::load(a)?, Package::load(b)?);
+    let (compiled_a, compiled_b) = (a.compile()?, b.compile()?);
+    let diff = commands::diff((&a, &compiled_a), (&b, &compiled_b))?;
+    if json {
+        println!("{}", serde_json::to_string(&diff)?);
+    } else {
+        for line in &diff.declarations {
+            println!("declaration  {line}");
+        }
+        for rule in &diff.rules {
+            println!("rule         {} {}", rule.id, serde_json::to_string(&rule.change)?);
+        }
+        for witness in &diff.witnesses {
+            let side = |d: &Decision| {
+                let rule = d.rule.as_deref().map(|r| format!(" by {r}")).unwrap_or_default();
+                format!("{}{rule}", d.determination.name())
+            };
+            println!(
+                "decided      {} in A, {} in B: {} {}",
+                side(&witness.a),
+                side(&witness.b),
+                witness.category,
+                witness.context_a
+            );
+        }
+        for (rule_a, rule_b) in &diff.undecided {
+            println!("undecided    {rule_a} against {rule_b}: too many combinations to solve");
+        }
+        if diff.decide_alike() {
+            println!("A and B decide every descriptor alike");
+        }
+    }
+    Ok(if diff.decide_alike() { SUCCESS } else { REFUSED })
 }

@@ -93,7 +93,8 @@ fn output_is_exactly_what_was_admitted() {
 fn model_and_simulated_card_print_the_same() {
     let cards = cards();
     let run = |card: &str, extra: &[&str]| {
-        let mut args = vec!["run", "--policy", "policies/pii", "--input", "tests/demo/sentences.jsonl", "--json", "--card", card];
+        let mut args =
+            vec!["run", "--policy", "policies/pii", "--input", "tests/demo/sentences.jsonl", "--json", "--card", card];
         args.extend(extra);
         let out = portcullis(&args, b"");
         assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
@@ -117,7 +118,8 @@ fn candidates_take_alternatives_and_stop_when_none_is_left() {
     let out = portcullis(&["run", "--policy", "policies/pii", "--card", "model", "--format", "jsonl", "--json"], input);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
     let lines = lines(&out);
-    let summary = |id: &str| lines.iter().find(|l| l["id"] == id && l.get("summary").is_some()).unwrap()["summary"].clone();
+    let summary =
+        |id: &str| lines.iter().find(|l| l["id"] == id && l.get("summary").is_some()).unwrap()["summary"].clone();
     assert_eq!(summary("a")["mode"], "driven");
     assert_eq!(summary("b")["stopped"], "no admissible candidate is left");
     assert!(!lines.iter().any(|l| l["id"] == "b" && l["step"] == 2), "nothing follows a stop");
@@ -252,4 +254,90 @@ fn the_manual_is_what_help_says() {
         std::fs::write(&path, &page).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), page, "run the command that docs/cli.md names");
+}
+
+fn packages() -> Vec<String> {
+    let mut found: Vec<String> = std::fs::read_dir(root().join("policies"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.is_dir())
+        .map(|p| format!("policies/{}", p.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Every package that ships compiles without a warning, has its generated schema, is formatted, and passes its tests on every card.
+#[test]
+fn shipped_policies_are_in_order() {
+    let packages = packages();
+    assert_eq!(packages.len(), 5, "{packages:?}");
+    for package in &packages {
+        for args in [&["policy", "check", "--strict", package][..], &["policy", "fmt", "--check", package]] {
+            let out = portcullis(args, b"");
+            assert_eq!(out.status.code(), Some(0), "{args:?}: {}{}", stdout(&out), stderr(&out));
+        }
+        for card in cards() {
+            let out = portcullis(&["policy", "test", package, "--card", &card], b"");
+            assert_eq!(out.status.code(), Some(0), "{package}: {}{}", stdout(&out), stderr(&out));
+            assert!(!stdout(&out).contains(" 0 passed"), "{package} ships no tests");
+        }
+    }
+}
+
+#[test]
+fn a_new_policy_compiles_and_passes_its_tests() {
+    let dir = tempfile::tempdir().unwrap();
+    let package = dir.path().join("mine");
+    let package = package.to_str().unwrap();
+    for args in [
+        &["policy", "new", package][..],
+        &["policy", "check", package],
+        &["policy", "test", package, "--card", "model"],
+    ] {
+        let out = portcullis(args, b"");
+        assert_eq!(out.status.code(), Some(0), "{args:?}: {}{}", stdout(&out), stderr(&out));
+    }
+    let again = portcullis(&["policy", "new", package], b"");
+    assert_eq!(again.status.code(), Some(1), "a package is never overwritten");
+}
+
+/// The same contexts through the evaluator and through every card give the same decisions (G2).
+#[test]
+fn eval_says_the_same_on_every_card() {
+    let input = br#"{"category":"assertion","classes":["email"]}
+{"category":"assertion","classes":[]}
+{"category":"negation","context":{"classes":["phone"],"depth":3}}
+{"category":"reference"}
+"#;
+    let evaluator = portcullis(&["policy", "eval", "--policy", "policies/pii"], input);
+    assert_eq!(evaluator.status.code(), Some(0), "{}", stderr(&evaluator));
+    let found: Vec<_> = lines(&evaluator).iter().map(|l| l["determination"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(found, ["decompose", "admit", "reject", "reject"]);
+    for card in cards() {
+        let out = portcullis(&["policy", "eval", "--policy", "policies/pii", "--card", &card], input);
+        assert_eq!(stdout(&out), stdout(&evaluator), "{card}");
+    }
+    let wrong =
+        portcullis(&["policy", "eval", "--policy", "policies/pii"], b"{\"category\":\"assertion\",\"clases\":[]}");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains("line 1") && stderr(&wrong).contains("clases"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn diff_shows_a_descriptor_that_is_decided_differently() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("pii");
+    for entry in ["policy.toml", "pii.cedar", "vocabulary/persons.txt"] {
+        let to = copy.join(entry);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        let text = std::fs::read_to_string(root().join("policies/pii").join(entry)).unwrap();
+        std::fs::write(to, text.replace("contains(\"email\")", "contains(\"phone\")")).unwrap();
+    }
+    let copy = copy.to_str().unwrap();
+    let out = portcullis(&["policy", "diff", "policies/pii", copy], b"");
+    assert_eq!(out.status.code(), Some(3), "{}", stderr(&out));
+    assert!(stdout(&out).contains("PII-EMAIL") && stdout(&out).contains("admit in B"), "{}", stdout(&out));
+    let same = portcullis(&["policy", "diff", "policies/pii", "policies/pii"], b"");
+    assert_eq!(same.status.code(), Some(0));
 }

@@ -3,6 +3,7 @@
 use crate::setup;
 use crate::tool::{self, cargo, say};
 use anyhow::{Result, ensure};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Arguments of the demo, also shown in the README.
@@ -14,18 +15,27 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
+/// Builds the binary, with the features that the whole workspace asks for, so that nothing is built twice.
+pub(crate) fn build() -> Result<()> {
+    setup::tools()?;
+    tool::run(cargo().args(["build", "--quiet", "--locked", "--workspace", "--bins"]))
+}
+
+/// The binary that [`build`] makes.
+pub(crate) fn binary() -> Result<PathBuf> {
+    Ok(tool::root()?.join(target_dir()).join("debug/portcullis"))
+}
+
 /// Builds the binary and returns what the demo prints.
 pub(crate) fn output() -> Result<String> {
-    setup::tools()?;
-    tool::run(cargo().args(["build", "--quiet", "--locked", "--package", "portcullis"]))?;
+    build()?;
     say(&format!("portcullis {}", RUN.join(" ")));
-    let program = tool::root()?.join(target_dir()).join("debug/portcullis");
-    let output = Command::new(program).args(RUN).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    let output = Command::new(binary()?).args(RUN).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "the demo ended with {}", output.status);
     Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Where cargo puts what it builds.
-pub(crate) fn target_dir() -> std::path::PathBuf {
+fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
 }

@@ -9,6 +9,7 @@ mod formal;
 mod generate;
 mod layout;
 mod lint;
+mod measure;
 mod mutate;
 mod setup;
 mod tally;
@@ -64,6 +65,14 @@ enum Task {
     Area,
     /// Check docs/claims.toml against the code and the tests.
     Claims,
+    /// Judge labelled text and say how much of each type of label stays out of the output.
+    Measure {
+        /// JSON Lines: `{"id", "text", "label", "spans": [{"type", "start", "end"}]}`, offsets in characters.
+        data: std::path::PathBuf,
+        /// Folder of the policy package.
+        #[arg(long, default_value = "policies/pii")]
+        policy: std::path::PathBuf,
+    },
     /// Judge a few real sentences on the simulated card.
     Demo,
     /// What CI runs.
@@ -72,9 +81,10 @@ enum Task {
 
 fn main() -> Result<()> {
     // Every path below is relative to the workspace's root.
+    let task = Args::parse().task;
     std::env::set_current_dir(tool::root()?)?;
     let mut tally = Tally::default();
-    match Args::parse().task {
+    match task {
         Task::Setup => return setup::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
@@ -84,6 +94,7 @@ fn main() -> Result<()> {
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
         Task::Claims => claims::run(&mut tally)?,
+        Task::Measure { data, policy } => return measure::run(&data, &policy),
         Task::Demo => return demo::run(),
         Task::Ci => ci::run(&mut tally)?,
     }

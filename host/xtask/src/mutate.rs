@@ -83,19 +83,17 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
 }
 
 fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
-    let mut base = Command::new("cargo");
-    base.current_dir(copy)
-        .env("CARGO_TARGET_DIR", tool::root()?.join("target/mutate/target"))
-        .stdin(Stdio::null())
-        .arg("test")
-        .arg("--locked")
-        .args(&mutant.test);
-    let mut build = Command::new("cargo");
-    build
-        .current_dir(copy)
-        .env("CARGO_TARGET_DIR", tool::root()?.join("target/mutate/target"))
-        .args(["test", "--locked", "--no-run"])
-        .args(mutant.test.iter().take_while(|a| *a != "--"));
+    // The dependencies are this tree's; only the workspace's own crates are built again.
+    let target = tool::root()?.join("target");
+    let cargo = |args: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.current_dir(copy).env("CARGO_TARGET_DIR", &target).stdin(Stdio::null()).args(args);
+        command
+    };
+    let mut base = cargo(&["test", "--locked", "--workspace"]);
+    base.args(&mutant.test);
+    let mut build = cargo(&["test", "--locked", "--workspace", "--no-run"]);
+    build.args(mutant.test.iter().take_while(|a| *a != "--"));
     capture(&mut build).context("the fault does not build, so it tests nothing")?;
     let output = base.output()?;
     if output.status.success() {

@@ -15,7 +15,7 @@ const VERILATOR_MIN: (u32, u32) = (5, 30);
 pub(crate) fn run() -> Result<()> {
     tools()?;
     say("building `portcullis` (minutes the first time: the Cedar crates, then the Verilated card)");
-    tool::run(cargo().args(["build", "--locked", "--package", "portcullis"]))
+    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
 }
 
 /// Makes or completes the Python environment; does nothing when it is there as pinned.
