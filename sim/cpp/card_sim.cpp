@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "Vcanary.h"
 #include "Vcard.h"
 #include "bus_memory.h"
 #include "bus_rules.h"
@@ -259,6 +260,12 @@ Counters CardSim::counters() const {
 
 rust::String CardSim::violations() const { return rust::String(parts_->rules.text()); }
 
+void CardSim::trip() {
+  const Entry entry(*parts_);
+  VL_STOP_MT("trip", 0, "card");
+  parts_->failure_clock = parts_->now;
+}
+
 bool CardSim::failed() const { return parts_->sink.stopped; }
 
 uint64_t CardSim::failure_clock() const { return parts_->failure_clock; }
@@ -268,6 +275,26 @@ rust::String CardSim::failure() const { return rust::String::lossy(parts_->sink.
 std::unique_ptr<CardSim> new_card_sim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
                                       uint64_t watchdog, rust::Str trace) {
   return std::make_unique<CardSim>(read_latency, write_latency, stall, seed, watchdog, trace);
+}
+
+rust::String canary() {
+  VerilatedContext context;
+  context.fatalOnError(false);
+  ModelSink sink;
+  set_model_sink(&sink);
+  VerilatedContext* const before = Verilated::threadContextp();
+  Verilated::threadContextp(&context);
+  {
+    Vcanary model(&context, "canary");
+    for (int i = 0; i < 32 && !sink.stopped; ++i) {
+      model.clk_i = !model.clk_i;
+      model.eval();
+    }
+    model.final();
+  }
+  Verilated::threadContextp(before);
+  set_model_sink(nullptr);
+  return rust::String::lossy(sink.stopped ? sink.text : std::string());
 }
 
 }  // namespace portcullis

@@ -33,6 +33,7 @@ class CardSim {
 
   Counters counters() const;
   rust::String violations() const;
+  void trip();
   bool failed() const;
   uint64_t failure_clock() const;
   rust::String failure() const;
@@ -47,5 +48,8 @@ class CardSim {
 
 std::unique_ptr<CardSim> new_card_sim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
                                       uint64_t watchdog, rust::Str trace);
+
+// What a model with a failing assertion, built as the card is, says before it is stopped; empty when it is not stopped.
+rust::String canary();
 
 }  // namespace portcullis

@@ -69,6 +69,11 @@ pub(crate) mod bridge {
         fn counters(self: &CardSim) -> Counters;
         /// The first violations of the bus rules, one a line; empty when there is none.
         fn violations(self: &CardSim) -> String;
+        /// Runs a model whose only assertion fails; what the simulator said, empty when nothing stopped it.
+        fn canary() -> String;
+        /// Acts as if an assertion of the RTL failed now.
+        fn trip(self: Pin<&mut CardSim>);
+
         /// True once an assertion of the RTL has failed.
         fn failed(self: &CardSim) -> bool;
         /// Clock of the first failed assertion.

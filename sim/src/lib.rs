@@ -30,6 +30,6 @@ pub use config::{MAX_LATENCY, SimConfig, Stall, WATCHDOG_CLOCKS};
 pub use error::SimError;
 pub use inject::Inject;
 pub use memory::DmaRegion;
-pub use sim::Sim;
+pub use sim::{Sim, canary};
 pub use stats::SimStats;
 pub use watch::Watch;

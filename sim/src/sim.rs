@@ -16,6 +16,14 @@ const FIRST_ADDRESS: u64 = 0x27_0000_0000;
 /// Unmapped bytes after each region, so that the card cannot run from one into the next unnoticed.
 const GUARD: u64 = 0x1_0000;
 
+/// Runs the canary: a model built as the card is, whose assertion must stop it. What it said, or `None` when it survived:
+/// then assertions are not compiled in, and no simulation of this build proves anything.
+#[must_use]
+pub fn canary() -> Option<String> {
+    let text = bridge::canary();
+    (!text.is_empty()).then_some(text)
+}
+
 /// A simulated card with the host memory that it reaches.
 pub struct Sim {
     // Declared, hence dropped, before the regions that it points into.
@@ -209,6 +217,11 @@ impl Sim {
         let (pattern, seed) = stall_code(stall);
         self.pin().set_bus(read_latency, write_latency, pattern, seed);
         Ok(())
+    }
+
+    /// Acts as if an assertion of the RTL failed now, for tests of what follows from that.
+    pub fn trip_assertion(&mut self) {
+        self.pin().trip();
     }
 
     /// Counters since the simulation began.

@@ -17,9 +17,18 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Oldest Verilator that is known to do, as (major, minor).
 const OLDEST: (u32, u32) = (5, 30);
 const FILE_LIST: &str = "rtl/portcullis.f";
-const TOP: &str = "portcullis_top";
-/// Generated class; the harness includes `Vcard.h`.
-const PREFIX: &str = "Vcard";
+/// Waivers, each with its reason.
+const WAIVERS: &str = "rtl/lint.vlt";
+const CANARY: &str = "sim/verilated/canary.sv";
+
+/// One top module, its sources relative to the workspace, and the class that it becomes.
+struct Unit {
+    top: &'static str,
+    /// Generated class; the harness includes its header.
+    prefix: &'static str,
+    parameters: Vec<String>,
+    sources: Vec<String>,
+}
 
 struct Verilator {
     binary: PathBuf,
@@ -39,18 +48,28 @@ fn build() -> Result<()> {
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
-    for variable in ["VERILATOR", "VERILATOR_ROOT", "PATH"] {
+    for variable in ["VERILATOR", "VERILATOR_ROOT"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 
-    let sources = sources(&workspace)?;
+    let card = Unit {
+        top: "portcullis_top",
+        prefix: "Vcard",
+        parameters: vec![format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2)],
+        sources: sources(&workspace)?,
+    };
+    // Built alike, so that it tells whether the card's assertions are alive.
+    let canary = Unit { top: "canary", prefix: "Vcanary", parameters: Vec::new(), sources: vec![CANARY.to_owned()] };
+    println!("cargo::rerun-if-changed={}", workspace.join(CANARY).display());
     let verilator = find(&workspace)?;
     let model = out.join("model");
     // Files of an earlier run that this one no longer makes must not be compiled.
     if model.exists() {
         fs::remove_dir_all(&model)?;
     }
-    verilate(&verilator, &workspace, &sources, &model, trace)?;
+    for unit in [card, canary] {
+        verilate(&verilator, &workspace, &unit, &model, trace)?;
+    }
     compile(&verilator, &model, trace)
 }
 
@@ -70,7 +89,8 @@ fn sources(workspace: &Path) -> Result<Vec<String>> {
             println!("cargo::rerun-if-changed={}", workspace.join(entry).display());
         }
     }
-    Ok(entries)
+    println!("cargo::rerun-if-changed={}", workspace.join(WAIVERS).display());
+    Ok(std::iter::once(WAIVERS.to_owned()).chain(entries).collect())
 }
 
 fn find(workspace: &Path) -> Result<Verilator> {
@@ -137,29 +157,29 @@ fn root_of(binary: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-fn verilate(verilator: &Verilator, workspace: &Path, sources: &[String], model: &Path, trace: bool) -> Result<()> {
+fn verilate(verilator: &Verilator, workspace: &Path, unit: &Unit, directory: &Path, trace: bool) -> Result<()> {
     let mut command = Command::new(&verilator.binary);
     if verilator.set_root {
         command.env("VERILATOR_ROOT", &verilator.root);
     }
     command
         .current_dir(workspace)
-        .args(["--cc", "--top-module", TOP, "--prefix", PREFIX, "--Mdir"])
-        .arg(model)
+        .args(["--cc", "--top-module", unit.top, "--prefix", unit.prefix, "--Mdir"])
+        .arg(directory)
         .args(["-O3", "--x-assign", "fast", "--x-initial", "fast", "--unroll-count", "16", "--no-timing", "--assert"])
-        .args(["-Wno-fatal", "-Wall", "--quiet"])
-        .arg(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
+        .args(["-Wno-fatal", "--quiet"])
+        .args(&unit.parameters);
     if trace {
         command.arg("--trace-fst");
     }
-    command.args(sources);
+    command.args(&unit.sources);
     let output = command.output().map_err(|e| format!("cannot run `{}`: {e}", verilator.binary.display()))?;
     let messages = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         for line in messages.lines() {
             println!("cargo::warning={line}");
         }
-        return Err(format!("Verilator failed over `{FILE_LIST}`: {}", output.status).into());
+        return Err(format!("Verilator failed over `{}`: {}", unit.top, output.status).into());
     }
     // Lint is the business of `cargo xtask lint`; here the first line tells that there is something to see.
     if let Some(first) = messages.lines().find(|line| line.starts_with("%Warning")) {

@@ -1,0 +1,28 @@
+//! A failed assertion in the RTL is an error, at once and for good.
+
+use portcullis_sim::{Sim, SimConfig, SimError, canary};
+
+#[test]
+fn assertions_are_compiled_in() {
+    let text = canary().expect("the canary survived: assertions are off");
+    assert!(text.contains("canary.sv") && text.contains("as it should"), "{text}");
+}
+
+#[test]
+fn a_failed_assertion_is_never_forgotten() {
+    let mut sim = Sim::new(SimConfig::default()).unwrap();
+    let region = sim.map(64).unwrap();
+    sim.run(100).unwrap();
+    sim.trip_assertion();
+    let clocks = sim.stats().clocks;
+    for _ in 0..2 {
+        assert!(matches!(sim.run(1), Err(SimError::Assertion { .. })));
+        assert!(matches!(sim.read32(0), Err(SimError::Assertion { .. })));
+        assert!(matches!(sim.write32(0x40, 1), Err(SimError::Assertion { .. })));
+        assert!(matches!(sim.map(64), Err(SimError::Assertion { .. })));
+        assert!(matches!(sim.unmap(&region), Err(SimError::Assertion { .. })));
+    }
+    assert_eq!(sim.stats().clocks, clocks);
+    // Another card is not concerned.
+    Sim::new(SimConfig::default()).unwrap().run(10).unwrap();
+}
