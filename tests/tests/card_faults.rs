@@ -1,7 +1,7 @@
 //! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly, everything
 //! submitted gets an answer or an error, and after a reset the card serves.
 #![cfg(feature = "sim")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 
@@ -112,8 +112,10 @@ fn under_fire(card: &mut SimCard, rng: &mut Rng, kind: usize) -> End {
     assert!(session.drain().unwrap().iter().all(|completed| awaited.remove(&completed.ticket).is_some()));
     assert!(awaited.is_empty());
     match session.close() {
-        Ok(_) => end,
-        // A fault that no answer needed to meet: the last write was never answered, say.
+        Ok(closed) if closed.cause == Fault::None => end,
+        // Met while the last answers were awaited ...
+        Ok(closed) => End::Faulted(closed.cause.into()),
+        // ... or one that no answer needed to meet: the last write was never answered, say.
         Err(SessionError::Faulted(fault)) => End::Faulted(fault.into()),
         Err(error) => panic!("{error}"),
     }
@@ -156,6 +158,6 @@ fn every_fault_of_the_bus_at_random_moments() {
             }
         }
         let struck = rounds as u32 - ends.get(&End::Unharmed).copied().unwrap_or_default();
-        assert!(struck * 2 >= rounds as u32, "kind {kind} struck only {struck} times");
+        assert!(struck * 10 >= rounds as u32 * 9, "kind {kind} struck only {struck} times");
     }
 }

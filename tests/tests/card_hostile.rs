@@ -1,6 +1,6 @@
 //! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the card; no
 //! lie admits anything, and no wait is without an end.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 
@@ -25,11 +25,14 @@ on_both!(
     damage_on_the_way_is_refused_or_loses_the_card,
 );
 
+/// What a register read becomes, by its address.
+type Misread = fn(u32, u32) -> u32;
+
 /// Something between the driver and the card.
 #[derive(Default)]
 struct Lie {
     /// Registers whose reads are changed.
-    read: Option<fn(u32, u32) -> u32>,
+    read: Option<Misread>,
     /// Writes to the submission doorbell do not arrive.
     deaf: bool,
     /// A bit of every completion that is there, with the CRC made right again.
@@ -221,7 +224,7 @@ fn a_device_that_is_gone_is_said_to_be_gone<C: TestCard>() {
 fn a_table_that_reads_back_otherwise_is_not_opened<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
-    let lies: [(&str, fn(u32, u32) -> u32); 4] = [
+    let lies: [(&str, Misread); 4] = [
         ("image header", |address, value| value ^ u32::from(address == registers::HEADER_WINDOW + 4 * 31) << 31),
         ("policy bank", |address, value| value ^ u32::from(address == registers::POLICY_WINDOW)),
         ("entropy bank", |address, value| value ^ u32::from(address == registers::ENTROPY_WINDOW + 188) << 7),
@@ -250,7 +253,7 @@ fn a_record_that_cannot_be_kept_releases_nothing<C: TestCard>() {
 
 fn a_card_of_another_kind_is_refused<C: TestCard>() {
     let mut card = Liar::<C>::new();
-    let lies: [(fn(u32, u32) -> u32, &str); 4] = [
+    let lies: [(Misread, &str); 4] = [
         (|address, value| if address == 0 { 0x1234 } else { value }, "no Portcullis card"),
         (|address, value| if address == 4 { 2 << 16 } else { value }, "version 2"),
         (|address, value| if address == 0x3c { value ^ 1 } else { value }, "map digest"),

@@ -4,7 +4,7 @@
 //! of the card's banks pass exactly when Cedar answers Allow for the whole policy set. (`policy_oracle` holds the evaluator
 //! to Cedar rule by rule, over the same cases.)
 #![cfg(feature = "sim")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

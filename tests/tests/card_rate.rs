@@ -1,7 +1,7 @@
 //! The card's rate, from simulated clocks: at most rows / rows per clock + 16 a verdict in steady state, and above 90 % of that
 //! rate with 500 clocks of read latency.
 #![cfg(feature = "sim")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 
