@@ -11,3 +11,4 @@
 
 pub mod policies;
 pub mod random;
+pub mod snapshot;

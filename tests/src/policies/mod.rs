@@ -4,6 +4,7 @@
 
 mod descriptors;
 mod expressions;
+pub mod fixture;
 mod rules;
 
 pub use descriptors::Descriptors;

@@ -4,7 +4,7 @@ use crate::context::{ContextError, Contexts, Missing};
 use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
-/// The descriptor of one line: every field of the context is required, no other is allowed. Host stages count as passed.
+/// The descriptor of one line: fields that are left out have neutral values, unknown ones are errors. Host stages count as passed.
 ///
 /// # Errors
 /// A line that is no JSON, or no context of this policy.
@@ -17,5 +17,5 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
         expected: "a name".into(),
         found: category.to_string(),
     })?;
-    contexts.descriptor(category, &value, Missing::Refuse)
+    contexts.descriptor(category, &value, Missing::Neutral)
 }

@@ -4,7 +4,7 @@ use crate::cube::simplify::simplify;
 use crate::cube::{Condition, Cube, Universe};
 
 /// Conjunctions that one rule may pass through while it is expanded; past this it is too large for any table.
-pub(super) const EXPANSION_LIMIT: usize = 4096;
+pub(super) const EXPANSION_LIMIT: usize = 1024;
 
 /// Conditions joined by "and" and "or"; negation stands in the conditions only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Formula {
                         for other in &with {
                             product.extend(cube.and(other));
                         }
-                        if product.len() > 4 * EXPANSION_LIMIT {
+                        if product.len() > 2 * EXPANSION_LIMIT {
                             product = bounded(product)?;
                         }
                     }

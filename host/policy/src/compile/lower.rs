@@ -108,7 +108,14 @@ impl Lowering<'_> {
                     let mask = self.values(column, values);
                     self.enumeration(column, mask, truth)
                 }
-                (a, b) => self.two_sided(expr, "contains", &a, &b, SET_HELP),
+                (a @ Operand::Set(_), b @ Operand::Field(Field::Range(..))) => self.two_sided(
+                    expr,
+                    "`contains`",
+                    &a,
+                    &b,
+                    "compare with each number: `context.depth == 1 || context.depth == 2`",
+                ),
+                (a, b) => self.two_sided(expr, "`contains`", &a, &b, SET_HELP),
             },
             BinaryOp::ContainsAll => match (operand(left), operand(right)) {
                 (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
@@ -119,7 +126,7 @@ impl Lowering<'_> {
                     let others = self.members(column) & !self.set_members(column, names);
                     if truth { is(column, SetCondition::none(others)) } else { any(column, others) }
                 }
-                (a, b) => self.two_sided(expr, "containsAll", &a, &b, SET_HELP),
+                (a, b) => self.two_sided(expr, "`containsAll`", &a, &b, SET_HELP),
             },
             BinaryOp::ContainsAny => match (operand(left), operand(right)) {
                 (Operand::Field(Field::Set(column)), Operand::Set(names))
@@ -127,7 +134,7 @@ impl Lowering<'_> {
                     let members = self.set_members(column, names);
                     if truth { any(column, members) } else { is(column, SetCondition::none(members)) }
                 }
-                (a, b) => self.two_sided(expr, "containsAny", &a, &b, SET_HELP),
+                (a, b) => self.two_sided(expr, "`containsAny`", &a, &b, SET_HELP),
             },
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.unsupported(expr, "arithmetic", ARITHMETIC_HELP),
             BinaryOp::GetTag | BinaryOp::HasTag => self.unsupported(expr, "an entity tag", ENTITY_HELP),
@@ -152,7 +159,7 @@ impl Lowering<'_> {
             (Operand::Field(Field::Range(column, unit)), constant) => match constant.number(unit) {
                 Some(value) => numeric_equal(column, last(unit), value, truth),
                 None => {
-                    self.two_sided(expr, "==", &Operand::Field(Field::Range(column, unit)), &constant, GENERAL_HELP)
+                    self.two_sided(expr, "`==`", &Operand::Field(Field::Range(column, unit)), &constant, GENERAL_HELP)
                 }
             },
             (Operand::Quantity(name), Operand::Long(value)) => {
@@ -165,7 +172,7 @@ impl Lowering<'_> {
                 }
                 Formula::Any(vec![lacks_one(column, all), any(column, every & !all)])
             }
-            (a, b) => self.two_sided(expr, "==", &a, &b, GENERAL_HELP),
+            (a, b) => self.two_sided(expr, "`==`", &a, &b, GENERAL_HELP),
         }
     }
 
@@ -179,7 +186,7 @@ impl Lowering<'_> {
         let (field, value, side) = match (bound(&left, &right), bound(&right, &left)) {
             (Some(value), _) => (&left, value, Side::Left),
             (None, Some(value)) => (&right, value, Side::Right),
-            (None, None) => return self.two_sided(expr, "comparison", &left, &right, GENERAL_HELP),
+            (None, None) => return self.two_sided(expr, "a comparison", &left, &right, GENERAL_HELP),
         };
         // field < value, field <= value; value < field, value <= field; and their negations.
         let (low, high) = match (side, order, truth) {
@@ -313,7 +320,7 @@ impl Lowering<'_> {
 
     fn two_sided(&mut self, expr: &Expr, op: &str, left: &Operand<'_>, right: &Operand<'_>, help: &str) -> Formula {
         if left.is_field() && right.is_field() {
-            let what = format!("`{op}` between two fields");
+            let what = format!("{op} between two fields");
             return self.unsupported(
                 expr,
                 &what,
@@ -323,7 +330,7 @@ impl Lowering<'_> {
         let culprit = [left, right].into_iter().find(|side| !side.is_field() && !side.is_constant());
         match culprit {
             Some(side) => self.refuse(expr, side, help),
-            None => self.unsupported(expr, &format!("`{op}` of {} and {}", describe(left), describe(right)), help),
+            None => self.unsupported(expr, &format!("{op} of {} and {}", describe(left), describe(right)), help),
         }
     }
 

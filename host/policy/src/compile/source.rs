@@ -116,19 +116,29 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
         }
         problem
     };
-    findings.errors.extend(result.validation_errors().map(|error| of_rule(error.policy_id(), error)));
-    findings.warnings.extend(result.validation_warnings().map(|warning| {
-        let problem = of_rule(warning.policy_id(), warning);
-        let help = problem
-            .remedy()
-            .map(str::to_owned)
-            .unwrap_or_else(|| "a rule that cannot apply protects nothing: correct it or take it out".into());
-        problem.help(help)
+    findings.errors.extend(result.validation_errors().map(|error| {
+        with_remedy(of_rule(error.policy_id(), error), "`policy.cedarschema` says what each field and action is")
     }));
-    let key = |problem: &Problem| problem.place().map(|place| (place.file.clone(), place.offset));
+    findings.warnings.extend(result.validation_warnings().map(|warning| {
+        let remedy = "a rule that cannot apply protects nothing: correct it or take it out";
+        with_remedy(of_rule(warning.policy_id(), warning), remedy)
+    }));
+    let key = |problem: &Problem| {
+        let place = problem.place().map(|place| (place.file.clone(), place.offset));
+        (place, problem.to_string())
+    };
     findings.errors.sort_by_key(key);
     findings.warnings.sort_by_key(key);
+    // Cedar validates once for each action, in no order, and says the same each time but for the action's name: the
+    // first in order of the text is kept.
+    for found in [&mut findings.errors, &mut findings.warnings] {
+        found.dedup_by(|a, b| a.place().is_some() && a.place() == b.place() && a.rule() == b.rule());
+    }
     Ok(findings)
+}
+
+fn with_remedy(problem: Problem, remedy: &str) -> Problem {
+    if problem.remedy().is_some() { problem } else { problem.help(remedy) }
 }
 
 /// A problem from what Cedar reports, at the first place that it labels.

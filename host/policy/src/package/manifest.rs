@@ -88,14 +88,16 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Reports `message` unless `holds`, at the first place where the manifest's text has `near`.
+    /// Reports `message` unless `holds`, at the first place where the manifest's text has `near`, in quotes if anywhere.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {
             return;
         }
         let mut problem = Problem::new(Kind::Manifest, message());
         let text = self.text.and_then(|text| std::str::from_utf8(text).ok());
-        if let Some((text, offset)) = text.and_then(|text| Some((text, text.find(near)?))) {
+        let quoted = text.and_then(|text| text.find(&format!("\"{near}\"")).map(|at| at + 1));
+        let offset = quoted.or_else(|| text.and_then(|text| text.find(near)));
+        if let Some((text, offset)) = text.zip(offset) {
             let source = Arc::from(text);
             problem = problem.at(Place { file: MANIFEST_FILE.into(), source, offset, length: near.len() }, "here");
         }
