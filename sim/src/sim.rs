@@ -67,7 +67,11 @@ impl Sim {
             return Err(SimError::TraceUnavailable);
         }
         let trace = match &config.trace {
-            Some(path) => path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?,
+            Some(path) => {
+                // The trace writer does not tell whether it could open its file.
+                std::fs::File::create(path).map_err(|_| SimError::Trace(path.clone()))?;
+                path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?
+            }
             None => "",
         };
         let (stall, seed) = stall_code(config.stall);

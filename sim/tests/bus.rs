@@ -70,3 +70,19 @@ fn a_simulation_moves_between_threads() {
     .unwrap();
     assert_eq!(sim.read32(MAGIC).unwrap(), 0x4c55_4350);
 }
+
+#[cfg(feature = "trace")]
+#[test]
+fn a_trace_holds_every_clock() {
+    let file = std::env::temp_dir().join(format!("portcullis-trace-{}.fst", std::process::id()));
+    let mut sim = Sim::new(SimConfig { trace: Some(file.clone()), ..SimConfig::default() }).unwrap();
+    sim.run(2_000).unwrap();
+    drop(sim);
+    let written = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    // An FST file begins with its header block: type 0, length 329, then start and end time; reset took 8 clocks.
+    assert_eq!(written[..9], [0, 0, 0, 0, 0, 0, 0, 1, 73]);
+    assert_eq!(u64::from_be_bytes(written[17..25].try_into().unwrap()), 2 * 2_008 - 1);
+    let nowhere = SimConfig { trace: Some("/nonexistent/trace.fst".into()), ..SimConfig::default() };
+    assert!(matches!(Sim::new(nowhere), Err(SimError::Trace(_))));
+}

@@ -230,7 +230,10 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool) -> Result<()> {
     }
     if trace {
         runtime.file(include.join("verilated_fst_c.cpp"));
-        println!("cargo::rustc-link-lib=z");
+        for library in ["DEP_Z_INCLUDE", "DEP_LZ4_INCLUDE"] {
+            let path = env::var(library).map_err(|_| format!("{library} is not set: its crate gives no headers"))?;
+            runtime.include(path);
+        }
     }
     runtime.compile("portcullis_runtime");
 

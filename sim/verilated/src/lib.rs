@@ -3,4 +3,10 @@
 
 mod params;
 
+// Named so that they are linked: only C++ calls them.
+#[cfg(feature = "trace")]
+use libz_sys as _;
+#[cfg(feature = "trace")]
+use lz4_sys as _;
+
 pub use params::WATCHDOG_LOG2;
