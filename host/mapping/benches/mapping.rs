@@ -1,0 +1,75 @@
+//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of English text on one core.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use portcullis_core::manifest::Manifest;
+use portcullis_core::state::SemanticState;
+use portcullis_core::wire::Granularity;
+use portcullis_mapping::{Candidate, Mapper};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+
+/// About 256 KiB of sentences; one in ten holds something that the policy looks for.
+fn corpus() -> String {
+    let words = "the station opened again after a long winter and people came back to read their papers while the trains left on time \
+                 for towns along the coast where markets sell bread fish and flowers every morning before the heat of day";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let hits = ["4111 1111 1111 1111", "ana@example.org", "+1 (555) 010-9999", "DE89370400440532013000", "192.0.2.7"];
+    let mut state = 1u64;
+    let mut next = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    let mut text = String::new();
+    let mut sentence = 0;
+    while text.len() < 256 << 10 {
+        sentence += 1;
+        for i in 0..8 + next(10) {
+            text += if i == 0 { "" } else { " " };
+            text += words[next(words.len())];
+        }
+        if sentence % 10 == 0 {
+            text += " ";
+            text += hits[next(hits.len())];
+        }
+        text += if sentence % 6 == 0 { ".\n" } else { ". " };
+    }
+    text
+}
+
+fn mapping(c: &mut Criterion) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
+    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
+    let mapper = Mapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
+    let text = corpus();
+    let state = SemanticState::new(&manifest, [0; 32], [0; 32]);
+    let mut group = c.benchmark_group("mapping");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function("pattern scan", |b| b.iter(|| mapper.scan(black_box(&text))));
+    group.bench_function("whole mapping", |b| {
+        b.iter(|| {
+            let read = mapper.read(black_box(text.clone()), Granularity::Span);
+            read.pieces()
+                .iter()
+                .filter(|p| !p.inert)
+                .map(|p| {
+                    let candidate = Candidate {
+                        text: &read,
+                        span: &p.range,
+                        granularity: Granularity::Span,
+                        inert_prefix: false,
+                        depth: 0,
+                        alternatives: 0,
+                        logprobs: None,
+                    };
+                    usize::from(mapper.map(&state, candidate).mutation.length)
+                })
+                .sum::<usize>()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, mapping);
+criterion_main!(benches);
