@@ -1,5 +1,12 @@
 //! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of English text on one core.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a benchmark stops at its first surprise"
+)]
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::SemanticState;

@@ -1,5 +1,12 @@
 //! What holds for every text: coverage, chunking, purity, hits that are never cut, splits that end.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::Granularity;

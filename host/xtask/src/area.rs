@@ -9,7 +9,7 @@ use std::fs;
 /// What is synthesised on its own: module, parameters, what it is.
 const PARTS: [(&str, &str, &str); 2] = [
     ("lane", "", "One lane with its rings, entry checks, 256-row policy bank and 64-row entropy bank"),
-    ("csr", "", "Registers, table windows and life state, once a card"),
+    ("card_csr", "", "Registers, table windows and life state, once a card"),
 ];
 /// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P, XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;

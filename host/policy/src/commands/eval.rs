@@ -12,10 +12,22 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
     let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(error.to_string()))?;
     let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;
     let category = object.remove("category").ok_or_else(|| ContextError::Missing("category".into()))?;
-    let category = category.as_str().ok_or_else(|| ContextError::Value {
+    let category = category.as_str().map(str::to_owned).ok_or_else(|| ContextError::Value {
         field: "category".into(),
         expected: "a name".into(),
         found: category.to_string(),
     })?;
-    contexts.descriptor(category, &value, Missing::Neutral)
+    // The fields stand beside the category, or in an object of their own.
+    let fields = match object.remove("context") {
+        Some(fields) if object.is_empty() => fields,
+        Some(_) => {
+            return Err(ContextError::Value {
+                field: "context".into(),
+                expected: "every field in it, or every field beside the category".into(),
+                found: "both".into(),
+            });
+        }
+        None => value,
+    };
+    contexts.descriptor(&category, &fields, Missing::Neutral)
 }
