@@ -1,85 +1,14 @@
-//! Oracles 1 and 2: over generated policies and descriptors the compiled rows decide exactly as `cedar-policy` does, and
-//! name the rule that Cedar finds determining.
-//!
-//! 1. Both banks pass exactly when Cedar answers Allow for the whole, unsplit policy set.
-//! 2. Each bank is also a policy set of its own (the entropy bank with a permit-all), and of that set: the bank rejects
-//!    with a row exactly when a forbid with outcome reject is determining, and the row's rule is the bytewise smallest id
-//!    among those; else it decomposes with the smallest of the forbids that are determining; else it passes with the
-//!    smallest determining permit; else it is `DEFAULT-DENY` and the determining set is empty. A forbid that a bank names
-//!    is also in the whole set's determining set, and so is the policy bank's permit where both banks pass.
-//!
-//! Cedar must report no evaluation error anywhere: a rule that fails at run time is skipped by Cedar.
+//! Oracles 1 and 2 (see [`portcullis_policy::oracle`], which says exactly what they hold the banks to): over generated
+//! policies and descriptors the compiled rows decide as `cedar-policy` does, and name the rule that Cedar finds
+//! determining. Beside it the index is held to the plain row function, and resolution to the stage order of the design.
 
-use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet, Request, Response};
-use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
+use portcullis_core::wire::{Descriptor, Determination, Stage};
 use portcullis_policy::context::Contexts;
 use portcullis_policy::evaluate::{BankAnswer, Banks, Evaluator, Outcome, Verdict, reference};
 use portcullis_policy::image::Bank;
-use portcullis_policy::{Compiled, Rule};
+use portcullis_policy::oracle::Oracle;
 use portcullis_tests::policies::{Case, Construct, Coverage};
 use std::collections::{BTreeMap, BTreeSet};
-
-const PERMIT_ALL: &str = "permit-all";
-
-struct Oracle {
-    authorizer: Authorizer,
-    entities: Entities,
-    whole: PolicySet,
-    banks: [PolicySet; 2],
-}
-
-impl Oracle {
-    fn new(case: &Case) -> Self {
-        let whole = case.package.cedar_policies().unwrap();
-        let bank = |bank: Bank| {
-            let of_bank = |policy: &&Policy| case.compiled.rule(policy.id().as_ref()).unwrap().bank == bank;
-            let mut set = PolicySet::from_policies(whole.policies().filter(of_bank).cloned()).unwrap();
-            if bank == Bank::Entropy {
-                let id = PolicyId::new(PERMIT_ALL);
-                set.add(Policy::parse(Some(id), "permit (principal, action, resource);").unwrap()).unwrap();
-            }
-            set
-        };
-        let banks = [bank(Bank::Policy), bank(Bank::Entropy)];
-        Self { authorizer: Authorizer::new(), entities: Entities::empty(), whole, banks }
-    }
-
-    fn ask(&self, set: &PolicySet, request: &Request) -> (Decision, BTreeSet<String>) {
-        let response: Response = self.authorizer.is_authorized(request, set, &self.entities);
-        let errors: Vec<_> = response.diagnostics().errors().map(ToString::to_string).collect();
-        assert!(errors.is_empty(), "cedar failed at run time: {errors:?}");
-        let reason: BTreeSet<String> = response.diagnostics().reason().map(ToString::to_string).collect();
-        (response.decision(), reason)
-    }
-
-    /// Holds `answer` to what Cedar says of the bank's own policy set.
-    fn check_bank(&self, compiled: &Compiled, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), String> {
-        let (decision, reason) = self.ask(&self.banks[bank as usize], request);
-        let smallest = |kind: RowKind| {
-            let of_kind = |id: &&String| compiled.rule(id).is_some_and(|rule| rule.kind == kind);
-            reason.iter().find(of_kind).cloned()
-        };
-        let named = answer.row.map(|row| compiled.rule_of_row(bank, row));
-        let named = named.map(|rule: Option<&Rule>| rule.map_or(PERMIT_ALL.to_owned(), |rule| rule.id.clone()));
-        let expected = match decision {
-            Decision::Allow => {
-                let permit = smallest(RowKind::Permit).or_else(|| reason.get(PERMIT_ALL).cloned());
-                (Outcome::Pass, Some(permit.ok_or("cedar allows without a permit")?))
-            }
-            Decision::Deny => match (smallest(RowKind::ForbidReject), smallest(RowKind::ForbidDecompose)) {
-                (Some(id), _) => (Outcome::Reject, Some(id)),
-                (None, Some(id)) => (Outcome::Decompose, Some(id)),
-                (None, None) if reason.is_empty() => (Outcome::Reject, None),
-                (None, None) => return Err(format!("cedar denies by something that is no forbid: {reason:?}")),
-            },
-        };
-        if (answer.outcome, named.clone()) == expected {
-            Ok(())
-        } else {
-            Err(format!("{} bank: {:?} by {named:?}, cedar: {expected:?} of {reason:?}", bank.name(), answer.outcome))
-        }
-    }
-}
 
 /// Stage order written down again, from the design and not from the evaluator.
 fn expected_verdict(d: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
@@ -121,7 +50,7 @@ struct Tally {
 }
 
 fn check(case: &Case, descriptors: usize, tally: &mut Tally) {
-    let oracle = Oracle::new(case);
+    let oracle = Oracle::new(&case.package, &case.compiled).unwrap();
     let compiled = &case.compiled;
     let evaluator = Evaluator::new(&compiled.image);
     let contexts = Contexts::new(case.package.vocabulary());
@@ -141,23 +70,10 @@ fn check(case: &Case, descriptors: usize, tally: &mut Tally) {
         if banks != plain {
             fail(format!("index {banks:?}, row function {plain:?}"));
         }
-        let request = contexts.request(&d).unwrap();
-        let (decision, reason) = oracle.ask(&oracle.whole, &request);
-        let pass = banks.policy.outcome == Outcome::Pass && banks.entropy.outcome == Outcome::Pass;
-        if pass != (decision == Decision::Allow) {
-            fail(format!("{banks:?}, cedar: {decision:?} by {reason:?}"));
+        if let Err(disagreement) = oracle.check(&d, &banks) {
+            fail(disagreement.to_string());
         }
         for (bank, answer) in [(Bank::Policy, banks.policy), (Bank::Entropy, banks.entropy)] {
-            if let Err(what) = oracle.check_bank(compiled, bank, answer, &request) {
-                fail(what);
-            }
-            let rule = answer.row.and_then(|row| compiled.rule_of_row(bank, row));
-            let decides = answer.outcome != Outcome::Pass || (pass && bank == Bank::Policy);
-            if let Some(rule) = rule.filter(|_| decides)
-                && !reason.contains(&rule.id)
-            {
-                fail(format!("`{}` is not in cedar's determining set {reason:?}", rule.id));
-            }
             let by = if answer.row.is_some() { "a row" } else { "default" };
             *tally.outcomes.entry(format!("{} {:?} by {by}", bank.name(), answer.outcome)).or_default() += 1;
         }
@@ -243,7 +159,7 @@ fn compiled_rows_decide_as_cedar_does() {
 #[test]
 fn the_oracle_notices_a_wrong_answer() {
     let case = (0..).map(Case::generate).find(|case| case.compiled.rules.len() > 8).unwrap();
-    let oracle = Oracle::new(&case);
+    let oracle = Oracle::new(&case.package, &case.compiled).unwrap();
     let evaluator = Evaluator::new(&case.compiled.image);
     let contexts = Contexts::new(case.package.vocabulary());
     let mut noticed = BTreeSet::new();
@@ -256,7 +172,7 @@ fn the_oracle_notices_a_wrong_answer() {
                 let same_rule = row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone())
                     == answer.row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone());
                 let right = outcome == answer.outcome && same_rule;
-                let checked = oracle.check_bank(&case.compiled, Bank::Policy, claimed, &request);
+                let checked = oracle.check_bank(Bank::Policy, claimed, &request);
                 assert_eq!(checked.is_ok(), right, "{claimed:?} beside {answer:?}");
                 if !right {
                     noticed.insert(format!("{:?} for {:?}", claimed.outcome, answer.outcome));

@@ -79,6 +79,15 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
+    /// The same case with another version of its package; descriptors still stand on the constants of the first.
+    ///
+    /// # Panics
+    /// When the package does not compile.
+    #[must_use]
+    pub fn with_package(&self, package: Package) -> Self {
+        Self { compiled: package.compile().expect("the package compiles"), package, ..self.clone() }
+    }
+
     /// Descriptors for the case, without end.
     #[must_use]
     pub fn descriptors(&self) -> Descriptors<'_> {

@@ -171,6 +171,10 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
         rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
     };
     let bare = |rows: &[(&str, &'a Cube)]| rows.iter().map(|(_, cube)| *cube).collect::<Vec<_>>();
+    // Rows of the same class whose rules have smaller ids, so that a witness is decided by the rule that its cell names.
+    let before = |rows: &[(&str, &'a Cube)], id: &str| {
+        rows.iter().filter(|(other, _)| *other < id).map(|(_, cube)| *cube).collect::<Vec<_>>()
+    };
     let rejects = of(Bank::Policy, RowKind::ForbidReject);
     let decomposes = of(Bank::Policy, RowKind::ForbidDecompose);
     let permits = of(Bank::Policy, RowKind::Permit);
@@ -179,22 +183,25 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
     let forbids = [bare(&rejects), bare(&decomposes)].concat();
     let mut cells = Vec::new();
     for (id, cube) in &rejects {
-        cells.push(Cell::new((*cube).clone(), Vec::new(), Determination::Reject, id));
+        cells.push(Cell::new((*cube).clone(), before(&rejects, id), Determination::Reject, id));
     }
     for (id, cube) in &decomposes {
-        decompose_cells(universe, &mut cells, cube, &bare(&rejects), max_depth, id);
+        let without = [bare(&rejects), before(&decomposes, id)].concat();
+        decompose_cells(universe, &mut cells, cube, &without, max_depth, id);
     }
     let default = [forbids.clone(), bare(&permits)].concat();
     cells.push(Cell::new(universe.all.clone(), default, Determination::Reject, generic::DEFAULT_DENY));
     for (_, permit) in &permits {
         for (id, cube) in &late_rejects {
             for region in permit.and(cube) {
-                cells.push(Cell::new(region, forbids.clone(), Determination::Reject, id));
+                let without = [forbids.clone(), before(&late_rejects, id)].concat();
+                cells.push(Cell::new(region, without, Determination::Reject, id));
             }
         }
         let without = [forbids.clone(), bare(&late_rejects)].concat();
         for (id, cube) in &late_decomposes {
             for region in permit.and(cube) {
+                let without = [without.clone(), before(&late_decomposes, id)].concat();
                 decompose_cells(universe, &mut cells, &region, &without, max_depth, id);
             }
         }

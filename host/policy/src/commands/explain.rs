@@ -6,6 +6,7 @@ use crate::decision::{BankDecision, Decision};
 use crate::evaluate::Evaluator;
 use crate::evaluate::reference::{descriptor_bits, descriptor_ranges, row_matches};
 use crate::image::Bank;
+use crate::package::PRELUDE_FILE;
 use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary, bits_of};
 use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Row};
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub struct BankExplanation {
     pub answer: BankDecision,
     /// Rows that match, by row; no rule for the permit-all.
     pub matched: Vec<(u16, Option<String>)>,
-    /// Rows that do not match and miss by the fewest columns, one a rule.
+    /// Rows that do not match and miss by the fewest columns, one a rule; the prelude's come last.
     pub nearest: Vec<NearMiss>,
 }
 
@@ -62,7 +63,11 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
                 missed.push(NearMiss { row: number, rule, failed });
             }
         }
-        missed.sort_by_key(|miss| (miss.failed.len(), miss.row));
+        let of_prelude = |miss: &NearMiss| {
+            let rule = compiled.rule_of_row(bank, miss.row);
+            rule.and_then(|rule| rule.place.as_ref()).is_some_and(|place| place.file == PRELUDE_FILE)
+        };
+        missed.sort_by_key(|miss| (of_prelude(miss), miss.failed.len(), miss.row));
         let mut nearest: Vec<NearMiss> = Vec::new();
         for miss in missed {
             let known =

@@ -36,24 +36,38 @@ impl Compiled {
                 located(problem, rule).help("its conditions contradict each other: correct it or take it out"),
             );
         }
-        let others = || {
-            let all = self.rules.iter().zip(&self.cubes);
-            all.filter(|(other, _)| {
-                other.bank == rule.bank && other.id != rule.id && class(other.kind) <= class(rule.kind)
-            })
-        };
-        let covers: Vec<&Cube> = others().flat_map(|(_, cubes)| cubes).collect();
+        let all = self.rules.iter().zip(&self.cubes);
+        let decides_first =
+            |other: &Rule| other.bank == rule.bank && other.id != rule.id && class(other.kind) <= class(rule.kind);
+        let overlaps = |covers: &[Cube]| covers.iter().any(|cover| cubes.iter().any(|cube| cube.meets(cover)));
+        let mut others: Vec<(&Rule, &[Cube])> = all
+            .filter(|(other, covers)| decides_first(other) && overlaps(covers))
+            .map(|(other, covers)| (other, covers.as_slice()))
+            .collect();
         let mut budget = BUDGET;
-        let uncovered = cubes.iter().any(|cube| residue(&self.universe, cube, &covers, &mut budget) != Residue::Empty);
-        if uncovered {
+        if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        let overlapping = others().filter(|(_, covers)| covers.iter().any(|c| cubes.iter().any(|cube| cube.meets(c))));
-        let names: Vec<_> = overlapping.map(|(other, _)| format!("`{}`", other.id)).collect();
+        // Name no more rules than it takes.
+        let mut at = 0;
+        while at < others.len() {
+            let kept = others.remove(at);
+            if !self.covered(cubes, &others, &mut budget) {
+                others.insert(at, kept);
+                at += 1;
+            }
+        }
+        let names: Vec<_> = others.iter().map(|(other, _)| format!("`{}`", other.id)).collect();
         let message =
             format!("wherever it matches, rules of the same or a higher class match too: {}", names.join(", "));
         let help = "without it the package decides the same: take it out, or narrow the others";
         Some(located(Problem::new(Kind::Covered, message), rule).help(help))
+    }
+
+    /// Whether `others` together match wherever `cubes` do; when the budget runs out, no.
+    fn covered(&self, cubes: &[Cube], others: &[(&Rule, &[Cube])], budget: &mut u32) -> bool {
+        let covers: Vec<&Cube> = others.iter().flat_map(|(_, cubes)| *cubes).collect();
+        cubes.iter().all(|cube| residue(&self.universe, cube, &covers, budget) == Residue::Empty)
     }
 }
 

@@ -277,7 +277,7 @@ fn byte_accepts(row: &Row, column: usize, value: u8) -> bool {
         5 => listed(row.domain.get()),
         6 => listed(row.audience.get()),
         7 => listed(row.register.get()),
-        8 => value & row.bits_mask == row.bits_value,
+        8 => (value ^ row.bits_value) & row.bits_mask == 0,
         9 => {
             value & row.touched_all == row.touched_all
                 && value & row.touched_none == 0

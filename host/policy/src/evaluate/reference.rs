@@ -9,7 +9,7 @@ use portcullis_core::wire::{Descriptor, QUANTITY_SLOTS, ROW_NONE, Row, RowKind, 
 pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
     matches!(RowKind::try_from(row.kind), Ok(kind) if kind != RowKind::Empty)
         && enumerations_match(row, descriptor)
-        && descriptor_bits(descriptor) & row.bits_mask == row.bits_value
+        && (descriptor_bits(descriptor) ^ row.bits_value) & row.bits_mask == 0
         && set_matches(
             descriptor.fields_touched.into(),
             row.touched_all.into(),
