@@ -1,6 +1,8 @@
 //! Cue tables: the words that tell a span's category, certainty and register. English; `docs/mapping.md` shows the same lists.
 
+use aho_corasick::AhoCorasick;
 use portcullis_core::wire::Category;
+use std::sync::LazyLock;
 
 /// Words of each kind, in lower case.
 pub(crate) struct Cues {
@@ -147,8 +149,45 @@ const PLAIN: i32 = 7000;
 const HEDGE: i32 = 2000;
 const BOOST: i32 = 1500;
 
-pub(crate) fn listed(list: &[&str], word: &str) -> bool {
-    list.binary_search(&word).is_ok()
+/// What a word is, one bit a list.
+mod kind {
+    pub(super) const NEGATION: u8 = 1 << 0;
+    pub(super) const QUALIFICATION: u8 = 1 << 1;
+    pub(super) const ELABORATION: u8 = 1 << 2;
+    pub(super) const TRANSITION: u8 = 1 << 3;
+    pub(super) const HEDGE: u8 = 1 << 4;
+    pub(super) const BOOSTER: u8 = 1 << 5;
+    pub(super) const CASUAL: u8 = 1 << 6;
+    pub(super) const STOP: u8 = 1 << 7;
+}
+
+/// The lists joined: the words that begin with each letter, sorted, with the lists that each stands on.
+static TABLE: LazyLock<[Vec<(&'static str, u8)>; 26]> = LazyLock::new(|| {
+    let c = &ENGLISH;
+    let lists = [c.negation, c.qualification, c.elaboration, c.transition, c.hedges, c.boosters, c.casual, c.stop];
+    let mut table: [Vec<(&'static str, u8)>; 26] = Default::default();
+    for (bit, list) in lists.into_iter().enumerate() {
+        for word in list {
+            let Some(bucket) = letter(word).and_then(|l| table.get_mut(l)) else { continue };
+            match bucket.iter_mut().find(|(w, _)| w == word) {
+                Some((_, kinds)) => *kinds |= 1 << bit,
+                None => bucket.push((word, 1 << bit)),
+            }
+        }
+    }
+    table.iter_mut().for_each(|bucket| bucket.sort_unstable());
+    table
+});
+
+/// Place of the first letter in the alphabet; `None` for another first character.
+fn letter(word: &str) -> Option<usize> {
+    word.as_bytes().first().and_then(|b| b.checked_sub(b'a')).map(usize::from)
+}
+
+/// The lists that a word in lower case stands on.
+fn kinds(word: &str) -> u8 {
+    let Some(bucket) = letter(word).and_then(|l| TABLE.get(l)) else { return 0 };
+    bucket.binary_search_by(|(w, _)| (*w).cmp(word)).ok().and_then(|at| bucket.get(at)).map_or(0, |(_, kinds)| *kinds)
 }
 
 /// What the cues of a span say, gathered word by word.
@@ -165,17 +204,19 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Takes the next word, in lower case.
-    pub(crate) fn word(&mut self, word: &str) {
-        let cues = &ENGLISH;
-        self.transition |= self.words == 0 && listed(cues.transition, word);
+    /// Takes the next word, in lower case; says whether it carries content.
+    pub(crate) fn word(&mut self, word: &str) -> bool {
+        let kinds = kinds(word);
+        let is = |kind: u8| kinds & kind != 0;
+        self.transition |= self.words == 0 && is(kind::TRANSITION);
         self.words += 1;
-        self.negated |= listed(cues.negation, word);
-        self.qualified |= listed(cues.qualification, word);
-        self.elaborated |= listed(cues.elaboration, word);
-        self.hedges += i32::from(listed(cues.hedges, word));
-        self.boosters += i32::from(listed(cues.boosters, word));
-        self.casual += usize::from(listed(cues.casual, word) || (word.contains('\'') && !word.ends_with("'s")));
+        self.negated |= is(kind::NEGATION);
+        self.qualified |= is(kind::QUALIFICATION);
+        self.elaborated |= is(kind::ELABORATION);
+        self.hedges += i32::from(is(kind::HEDGE));
+        self.boosters += i32::from(is(kind::BOOSTER));
+        self.casual += usize::from(is(kind::CASUAL) || (word.contains('\'') && !word.ends_with("'s")));
+        word.len() > 2 && !is(kind::STOP)
     }
 
     /// The category: the first of reference, transition, negation, qualification, elaboration that has a cue, else assertion.
@@ -208,13 +249,12 @@ impl Reading {
     }
 }
 
+static CITES: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(CITATIONS).ok());
+
+/// Whether a span points at a source outside. Without the automaton every span would: the refusing side.
 fn cites(span: &str) -> bool {
-    // Each mark holds one of these bytes, which most spans do not.
-    if !span.bytes().any(|b| matches!(b, b':' | b'/') || b.eq_ignore_ascii_case(&b'm') || b.eq_ignore_ascii_case(&b'l'))
-    {
-        return false;
-    }
-    CITATIONS.iter().any(|mark| span.as_bytes().windows(mark.len()).any(|w| w.eq_ignore_ascii_case(mark.as_bytes())))
+    CITES.as_ref().is_none_or(|marks| marks.is_match(span))
 }
 
 #[cfg(test)]
@@ -224,7 +264,9 @@ mod tests {
 
     fn read(text: &str) -> Reading {
         let mut reading = Reading::default();
-        words(text).for_each(|w| reading.word(&lower(&text[w])));
+        words(text).for_each(|w| {
+            reading.word(&lower(&text[w]));
+        });
         reading
     }
 

@@ -32,6 +32,40 @@ pub(crate) struct Hit {
     pub(crate) class: ClassId,
 }
 
+/// The hits of a text, ordered by start, then end, then class, without repetition.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hits {
+    list: Vec<Hit>,
+    /// Bytes of the longest, so that what touches a range is found without a walk from the start.
+    longest: usize,
+}
+
+impl Hits {
+    fn new(mut list: Vec<Hit>) -> Self {
+        list.sort_unstable_by_key(|h| (h.range.start, h.range.end, h.class));
+        list.dedup();
+        let longest = list.iter().map(|h| h.range.len()).max().unwrap_or(0);
+        Self { list, longest }
+    }
+
+    /// The hits that share a byte with `range`.
+    pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &Hit> {
+        let (start, end) = (range.start, range.end);
+        let first = self.list.partition_point(|h| h.range.start + self.longest <= start);
+        self.list.iter().skip(first).take_while(move |h| h.range.start < end).filter(move |h| start < h.range.end)
+    }
+
+    /// Whether a cut at `at` would fall inside a hit.
+    pub(crate) fn split_by(&self, at: usize) -> bool {
+        self.touching(&(at.saturating_sub(1)..at)).any(|h| at < h.range.end)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+}
+
 struct Located {
     class: ClassId,
     regex: Regex,
@@ -91,8 +125,8 @@ impl Scanner {
         Ok(Self { phrases: automaton(&phrases, MatchKind::Standard)?, phrase_class, joint, patterns, reach })
     }
 
-    /// Every hit of `text`, ordered by start, then end, then class, without repetition.
-    pub(crate) fn scan(&self, text: &str) -> Vec<Hit> {
+    /// Every hit of `text`.
+    pub(crate) fn scan(&self, text: &str) -> Hits {
         let mut hits = Vec::new();
         if let Some(phrases) = &self.phrases {
             for found in phrases.find_overlapping_iter(text) {
@@ -118,9 +152,7 @@ impl Scanner {
                 start = end;
             }
         }
-        hits.sort_unstable_by_key(|h| (h.range.start, h.range.end, h.class));
-        hits.dedup();
-        hits
+        Hits::new(hits)
     }
 }
 

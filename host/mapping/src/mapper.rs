@@ -1,6 +1,6 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
-use crate::cues::{ENGLISH, Reading, listed};
+use crate::cues::Reading;
 use crate::error::MappingError;
 use crate::hits::Scanner;
 use crate::logprobs::LogProbs;
@@ -13,7 +13,7 @@ use portcullis_core::mutation::{Finding, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{Additions, SemanticState};
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A package's declarations, compiled for mapping.
@@ -85,22 +85,21 @@ impl Mapper {
     pub fn map(&self, state: &SemanticState, candidate: Candidate<'_>) -> Mapped {
         let span = candidate.text.slice(candidate.span);
         let mut reading = Reading::default();
-        let mut content: BTreeSet<String> = BTreeSet::new();
+        let mut content: Vec<String> = Vec::new();
         let (mut total, mut new, mut strange) = (0, 0, 0);
         for word in words(span) {
             let word = lower(span.get(word).unwrap_or_default());
-            reading.word(&word);
-            if word.len() > 2 && !listed(ENGLISH.stop, &word) {
+            if reading.word(&word) {
                 total += 1;
                 if !state.memory.words.contains(&*word) {
                     new += 1;
                     strange += usize::from(!state.intent.contains(&*word));
-                    if !content.contains(&*word) {
-                        content.insert(word.into_owned());
-                    }
+                    content.push(word.into_owned());
                 }
             }
         }
+        content.sort_unstable();
+        content.dedup();
         // With nothing said and nothing intended there is nothing to deviate from.
         let anything = !state.memory.words.is_empty() || !state.intent.is_empty();
         let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
@@ -154,7 +153,7 @@ impl Mapper {
             },
             lineage: Finding::Pass,
         };
-        Mapped { mutation, additions: Additions { words: content.into_iter().collect(), referents: Vec::new() } }
+        Mapped { mutation, additions: Additions { words: content, referents: Vec::new() } }
     }
 }
 

@@ -5,7 +5,7 @@
 //! comma before a clause word. No cut falls inside a class hit. White space and marks at the ends of a piece are pieces of
 //! their own, and inert.
 
-use crate::hits::Hit;
+use crate::hits::Hits;
 use crate::words::{lower, words};
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -133,17 +133,12 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>) -> Vec<usize> {
     cuts
 }
 
-/// Whether a cut at `at` would fall inside a hit.
-pub(crate) fn splits_hit(hits: &[Hit], at: usize) -> bool {
-    hits.iter().take_while(|h| h.range.start < at).any(|h| at < h.range.end)
-}
-
 /// Cuts `range` at `cuts` (in order, those that split a hit left out) and sets the inert ends of each part apart.
-pub(crate) fn cut(text: &str, range: &Range<usize>, cuts: impl IntoIterator<Item = usize>, hits: &[Hit]) -> Vec<Piece> {
+pub(crate) fn cut(text: &str, range: &Range<usize>, cuts: impl IntoIterator<Item = usize>, hits: &Hits) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut start = range.start;
     for end in cuts.into_iter().chain([range.end]) {
-        if end <= start || end > range.end || (end < range.end && splits_hit(hits, end)) {
+        if end <= start || end > range.end || (end < range.end && hits.split_by(end)) {
             continue;
         }
         trimmed(text, start..end, hits, &mut pieces);
@@ -153,9 +148,9 @@ pub(crate) fn cut(text: &str, range: &Range<usize>, cuts: impl IntoIterator<Item
 }
 
 /// One part as up to three pieces: white space before it, the part, white space after it.
-fn trimmed(text: &str, range: Range<usize>, hits: &[Hit], pieces: &mut Vec<Piece>) {
+fn trimmed(text: &str, range: Range<usize>, hits: &Hits, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
-    let holds_hit = hits.iter().any(|h| h.range.start < range.end && range.start < h.range.end);
+    let holds_hit = hits.touching(&range).next().is_some();
     if !holds_hit && is_inert(part) {
         pieces.push(Piece { range, inert: true });
         return;

@@ -1,6 +1,6 @@
 //! A text that was read once: its class hits, and the pieces that it is judged in.
 
-use crate::hits::Hit;
+use crate::hits::Hits;
 use crate::quantity::number_starts;
 use crate::segment::{Piece, clause_cuts, cut, sentence_ends};
 use crate::words::words;
@@ -12,12 +12,12 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Text {
     text: String,
-    hits: Vec<Hit>,
+    hits: Hits,
     pieces: Vec<Piece>,
 }
 
 impl Text {
-    pub(crate) fn new(text: String, hits: Vec<Hit>, granularity: Granularity) -> Self {
+    pub(crate) fn new(text: String, hits: Hits, granularity: Granularity) -> Self {
         let mut read = Self { text, hits, pieces: Vec::new() };
         let whole = 0..read.text.len();
         read.pieces = match granularity {
@@ -27,7 +27,7 @@ impl Text {
                 let mut start = 0;
                 for end in sentence_ends(&read.text) {
                     // A sentence that ends inside a hit goes on.
-                    if crate::segment::splits_hit(&read.hits, end) {
+                    if read.hits.split_by(end) {
                         continue;
                     }
                     let range = start..end;
@@ -89,18 +89,13 @@ impl Text {
 
     /// Classes of the hits that touch a span.
     pub(crate) fn classes(&self, span: &Range<usize>) -> ClassSet {
-        self.touching(span).map(|h| h.class).collect()
-    }
-
-    fn touching<'t>(&'t self, span: &Range<usize>) -> impl Iterator<Item = &'t Hit> {
-        let (start, end) = (span.start, span.end);
-        self.hits.iter().take_while(move |h| h.range.start < end).filter(move |h| start < h.range.end)
+        self.hits.touching(span).map(|h| h.class).collect()
     }
 
     /// Hits that overlap each other, joined.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
-        for hit in self.touching(span) {
+        for hit in self.hits.touching(span) {
             match clusters.last_mut() {
                 Some(last) if hit.range.start < last.end => last.end = last.end.max(hit.range.end),
                 _ => clusters.push(hit.range.clone()),
