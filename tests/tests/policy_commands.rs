@@ -1,5 +1,12 @@
 //! P3 and P4: warnings decided over rows, tests that ship with a package, and what else the commands do.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
 use portcullis_core::wire::Determination;
 use portcullis_policy::commands::{
     Input, Judged, check, check_schema, create, eval_line, explain, format, format_source, parse_tests, run_tests,
