@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::type_complexity,
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
@@ -98,7 +99,7 @@ fn enumerations_become_masks_over_the_declared_values() {
     assert_eq!(free().register.get(), PLAIN | FORMAL | TECHNICAL);
     assert_eq!(free().small_enums.get(), u16::MAX);
     becomes(&["context.anchor == \"resolved\""], &[&|r| r.small_enums = (0x2fff).into()]);
-    becomes(&["context.granularity != \"span\""], &[&|r| r.small_enums = (0xffff & !(1 << 7)).into()]);
+    becomes(&["context.granularity != \"span\""], &[&|r| r.small_enums = (!(1u16 << 7)).into()]);
 }
 
 #[test]
