@@ -1,24 +1,34 @@
-//! Measurements: criterion's benches, then the card from simulated clocks.
+//! Measurements: criterion's benches of mapping and evaluators, then the card from simulated clocks.
 
 use crate::setup;
 use crate::tool::{self, cargo, say};
 use anyhow::Result;
 
+/// Runs of `portcullis card bench`, each beyond its defaults.
+const CARD: [&[&str]; 3] = [&[], &["--latency", "500", "--streams", "64"], &["--policy", "policies/pii"]];
+
 pub(crate) fn run() -> Result<()> {
     setup::tools()?;
-    say("benches (medians of criterion, then the simulated card)");
-    tool::run(cargo().args(["bench", "--locked", "--workspace", "--benches"]))?;
-    tool::run(cargo().args([
-        "run",
-        "--quiet",
-        "--locked",
-        "--release",
-        "--package",
-        "portcullis",
-        "--",
-        "card",
-        "bench",
-        "--card",
-        "sim",
-    ]))
+    say("mapping: bytes a second on the PII policy");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-mapping", "--bench", "mapping"]))?;
+    say("one descriptor: evaluator, cedar-policy, regorus");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
+    for arguments in CARD {
+        say(&format!("card bench --card sim {}", arguments.join(" ")));
+        let run = [
+            "run",
+            "--quiet",
+            "--locked",
+            "--release",
+            "--package",
+            "portcullis",
+            "--",
+            "card",
+            "bench",
+            "--card",
+            "sim",
+        ];
+        tool::run(cargo().args(run).args(arguments))?;
+    }
+    Ok(())
 }
