@@ -33,7 +33,7 @@ pub(crate) struct Hit {
 }
 
 /// The hits of a text, ordered by start, then end, then class, without repetition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     list: Vec<Hit>,
     /// Bytes of the longest, so that what touches a range is found without a walk from the start.

@@ -9,7 +9,7 @@ use portcullis_core::wire::Granularity;
 use std::ops::Range;
 
 /// A text with what the scan found in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     text: String,
     hits: Hits,

@@ -62,7 +62,7 @@ fn every_chunking_gives_the_same_spans() {
                         segmenter.push(chunk);
                     }
                     let chunked = segmenter.finish(&mapper, granularity).unwrap();
-                    assert_eq!(chunked.pieces(), whole.pieces(), "{text:?} cut at {first} and {second}");
+                    assert_eq!(chunked, whole, "{text:?} cut at {first} and {second}");
                 }
             }
         }
@@ -126,7 +126,7 @@ proptest! {
         for granularity in GRANULARITIES {
             let read = mapper.read(text.clone(), granularity);
             let again = mapper.read(text.clone(), granularity);
-            prop_assert_eq!(read.pieces(), again.pieces());
+            prop_assert_eq!(&read, &again);
             assert_covers(&read, &(0..text.len()), read.pieces());
             let mut work: Vec<Range<usize>> = read.pieces().iter().filter(|p| !p.inert).map(|p| p.range.clone()).collect();
             let mut steps = 0;
@@ -145,6 +145,23 @@ proptest! {
                     work.push(part.range.clone());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn many_chunks_give_the_same_text(which in 0..CORPUS.len(), sizes in prop::collection::vec(0_usize..6, 0..60)) {
+        let mapper = mapper();
+        let text = CORPUS[which];
+        for granularity in GRANULARITIES {
+            let mut segmenter = Segmenter::default();
+            let mut rest = text.as_bytes();
+            for size in &sizes {
+                let (chunk, after) = rest.split_at((*size).min(rest.len()));
+                segmenter.push(chunk);
+                rest = after;
+            }
+            segmenter.push(rest);
+            prop_assert_eq!(segmenter.finish(&mapper, granularity).unwrap(), mapper.read(text.to_owned(), granularity));
         }
     }
 }
