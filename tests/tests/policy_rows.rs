@@ -400,6 +400,15 @@ fn formulas_become_disjunctions_of_conjunctions() {
             scalar(r, 7, 0, 8);
         }],
     );
+    // With and without one member, under a choice that stays.
+    let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
+    let greeting = "context.classes.contains(\"greeting\")";
+    becomes(
+        &[&format!("{any} && ({greeting} || !{greeting})")],
+        &[&|r| {
+            r.classes_any = (DOSAGE | DIAGNOSIS).into();
+        }],
+    );
     // One within another, and the same twice.
     becomes(&["context.depth > 3 || context.depth > 7 || context.depth > 3"], &[&|r| r.depth = [4, 255]]);
     becomes(&["context.depth > 3 && true", "context.depth > 3 || false"], &[&|r| r.depth = [4, 255]]);
