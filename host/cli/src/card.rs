@@ -49,7 +49,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::List => {
             for kind in CardKind::ALL {
-                println!("{kind}");
+                outln!("{kind}");
             }
             Ok(SUCCESS)
         }
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             let report = bench::run(card.open()?, &image, config)?;
             let clocks = report.clocks_per_verdict_hundredths();
             if *json {
-                println!(
+                outln!(
                     "{}",
                     serde_json::json!({
                         "card": card.name(), "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
@@ -74,15 +74,18 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                     })
                 );
             } else {
-                println!("card                {}", card.name());
-                println!("rows swept          {}", report.rows);
-                println!(
+                outln!("card                {}", card.name());
+                outln!("rows swept          {}", report.rows);
+                outln!(
                     "verdicts            {} ({} admit, {} reject, {} decompose)",
-                    report.verdicts, report.admits, report.rejects, report.decomposes
+                    report.verdicts,
+                    report.admits,
+                    report.rejects,
+                    report.decomposes
                 );
-                println!("verdicts a second   {} of wall time", report.verdicts_per_second());
+                outln!("verdicts a second   {} of wall time", report.verdicts_per_second());
                 if let Some(clocks) = clocks {
-                    println!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
+                    outln!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
                 }
             }
             Ok(SUCCESS)
@@ -115,10 +118,10 @@ fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
     ];
     if json {
         let object: serde_json::Map<_, _> = rows.into_iter().map(|(k, v)| (k.replace(' ', "_"), v.into())).collect();
-        println!("{}", serde_json::Value::Object(object));
+        outln!("{}", serde_json::Value::Object(object));
     } else {
         for (name, value) in rows {
-            println!("{name:<16} {value}");
+            outln!("{name:<16} {value}");
         }
     }
     Ok(SUCCESS)
@@ -132,13 +135,13 @@ fn self_test(args: &CardArgs, json: bool) -> Result<u8, Failure> {
     let report = selftest::run(args.open()?).map_err(|e| Failure::Card(e.into()))?;
     for check in &report.checks {
         if json {
-            println!("{}", serde_json::json!({ "check": check.name, "passed": check.passed() }));
+            outln!("{}", serde_json::json!({ "check": check.name, "passed": check.passed() }));
         } else {
-            println!("{} {}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
+            outln!("{} {}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
         }
     }
     if !json {
-        println!("{} checks, {} records", report.checks.len(), report.records);
+        outln!("{} checks, {} records", report.checks.len(), report.records);
     }
     Ok(if report.passed() { SUCCESS } else { FAULT })
 }

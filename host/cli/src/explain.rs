@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut state = SemanticState::new(policy.package.manifest(), policy.package.digest(), image.digest());
     let text = policy.mapper.read(text, Granularity::Span);
     if !args.json {
-        println!("policy {} ({})", state.policy.package, digest(&image.digest()));
+        outln!("policy {} ({})", state.policy.package, digest(&image.digest()));
     }
     let mut inert_prefix = false;
     let mut sequence = 1;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         if piece.inert {
             inert_prefix = true;
             if !args.json {
-                println!("inert  {:>4}..{:<4} {shown:?}", piece.range.start, piece.range.end);
+                outln!("inert  {:>4}..{:<4} {shown:?}", piece.range.start, piece.range.end);
             }
             continue;
         }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             }
         }
         if args.json {
-            println!(
+            outln!(
                 "{}",
                 serde_json::json!({
                     "start": piece.range.start, "end": piece.range.end, "category": category, "context": context,
@@ -92,11 +92,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 })
             );
         } else {
-            println!("{:<6} {:>4}..{:<4} {shown:?}", verdict.determination.name(), piece.range.start, piece.range.end);
-            println!("       category {category}; matching rules: {}", rules.join(", "));
+            outln!("{:<6} {:>4}..{:<4} {shown:?}", verdict.determination.name(), piece.range.start, piece.range.end);
+            outln!("       category {category}; matching rules: {}", rules.join(", "));
             if let Some(fields) = context.as_object() {
                 for (name, value) in fields {
-                    println!("         {name:<22} {value}");
+                    outln!("         {name:<22} {value}");
                 }
             }
         }

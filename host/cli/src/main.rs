@@ -1,5 +1,12 @@
 //! `portcullis`: govern texts, work on policies, look after cards.
 
+/// Prints a line; a closed pipe ends the command quietly in place of a panic.
+macro_rules! outln {
+    ($($text:tt)*) => {
+        ::std::io::Write::write_fmt(&mut ::std::io::stdout(), format_args!("{}\n", format_args!($($text)*)))?
+    };
+}
+
 mod card;
 mod explain;
 mod failure;
@@ -10,6 +17,7 @@ mod policy;
 mod run;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// A gate for language-model output that the model's operator cannot change.
@@ -46,13 +54,17 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Policy(command) => policy::run(&command),
         Command::Card(command) => card::run(&command),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "portcullis", &mut std::io::stdout());
-            Ok(failure::SUCCESS)
-        }
+        Command::Completions { shell } => completions(shell),
     };
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<u8, failure::Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "portcullis", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(failure::SUCCESS)
 }

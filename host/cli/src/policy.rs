@@ -102,20 +102,20 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::New { dir } => {
             commands::create(dir)?;
-            println!("made {}; try `portcullis policy test {}`", dir.display(), dir.display());
+            outln!("made {}; try `portcullis policy test {}`", dir.display(), dir.display());
             Ok(SUCCESS)
         }
         Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
         Command::Build { dir, output } => {
             let compiled = Package::load(dir)?.compile()?;
             write(output, compiled.image.as_bytes())?;
-            println!("{}  {}", digest(&compiled.image.digest()), output.display());
+            outln!("{}  {}", digest(&compiled.image.digest()), output.display());
             Ok(SUCCESS)
         }
         Command::Schema { dir, print } => {
             let schema = Package::load(dir)?.schema();
             if *print {
-                print!("{schema}");
+                outln!("{}", schema.trim_end());
             } else {
                 write(&dir.join(SCHEMA_FILE), schema.as_bytes())?;
             }
@@ -131,13 +131,13 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             let descriptor =
                 commands::eval_line(Contexts::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
             let explanation = commands::explain(&compiled, package.vocabulary(), &descriptor);
-            println!("{}", serde_json::to_string_pretty(&explanation)?);
+            outln!("{}", serde_json::to_string_pretty(&explanation)?);
             Ok(SUCCESS)
         }
         Command::Diff { a, b, json } => diff(a, b, *json),
         Command::Digest { dir } => {
             let package = Package::load(dir)?;
-            println!("package {}\nimage   {}", digest(&package.digest()), digest(&package.compile()?.image.digest()));
+            outln!("package {}\nimage   {}", digest(&package.digest()), digest(&package.compile()?.image.digest()));
             Ok(SUCCESS)
         }
     }
@@ -151,11 +151,11 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
     let report = commands::check(package, Capacity::default())?;
     commands::check_schema(package)?;
     let identity = &package.manifest().package;
-    println!("{} {}", identity.name, identity.version);
+    outln!("{} {}", identity.name, identity.version);
     for bank in &report.banks {
-        println!("{} bank: {} of {} rows", bank.bank.name(), bank.rows, bank.capacity);
+        outln!("{} bank: {} of {} rows", bank.bank.name(), bank.rows, bank.capacity);
         for rule in &bank.rules {
-            println!("  {:>4}  {:<16} {}", rule.rows, rule.kind.name(), rule.id);
+            outln!("  {:>4}  {:<16} {}", rule.rows, rule.kind.name(), rule.id);
         }
     }
     for warning in &report.warnings {
@@ -168,11 +168,11 @@ fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
     let mut code = SUCCESS;
     for file in commands::format(&Package::load(dir)?)?.iter().filter(|f| f.changed) {
         if check {
-            println!("{} is not formatted", file.path);
+            outln!("{} is not formatted", file.path);
             code = ERROR;
         } else {
             write(&dir.join(&file.path), file.text.as_bytes())?;
-            println!("{}", file.path);
+            outln!("{}", file.path);
         }
     }
     Ok(code)
@@ -194,10 +194,10 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     for result in &results {
         if let Some(failure) = &result.failure {
             failed += 1;
-            println!("FAILED line {}, `{}`: {failure}", result.line, result.name);
+            outln!("FAILED line {}, `{}`: {failure}", result.line, result.name);
         }
     }
-    println!("{}: {} passed, {failed} failed", policy.package.manifest().package.name, results.len() - failed);
+    outln!("{}: {} passed, {failed} failed", policy.package.manifest().package.name, results.len() - failed);
     Ok(if failed == 0 { SUCCESS } else { ERROR })
 }
 
@@ -284,20 +284,20 @@ fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
     let (compiled_a, compiled_b) = (a.compile()?, b.compile()?);
     let diff = commands::diff((&a, &compiled_a), (&b, &compiled_b))?;
     if json {
-        println!("{}", serde_json::to_string(&diff)?);
+        outln!("{}", serde_json::to_string(&diff)?);
     } else {
         for line in &diff.declarations {
-            println!("declaration  {line}");
+            outln!("declaration  {line}");
         }
         for rule in &diff.rules {
-            println!("rule         {} {}", rule.id, serde_json::to_string(&rule.change)?);
+            outln!("rule         {} {}", rule.id, serde_json::to_string(&rule.change)?);
         }
         for witness in &diff.witnesses {
             let side = |d: &Decision| {
                 let rule = d.rule.as_deref().map(|r| format!(" by {r}")).unwrap_or_default();
                 format!("{}{rule}", d.determination.name())
             };
-            println!(
+            outln!(
                 "decided      {} in A, {} in B: {} {}",
                 side(&witness.a),
                 side(&witness.b),
@@ -306,10 +306,10 @@ fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
             );
         }
         for (rule_a, rule_b) in &diff.undecided {
-            println!("undecided    {rule_a} against {rule_b}: too many combinations to solve");
+            outln!("undecided    {rule_a} against {rule_b}: too many combinations to solve");
         }
         if diff.decide_alike() {
-            println!("A and B decide every descriptor alike");
+            outln!("A and B decide every descriptor alike");
         }
     }
     Ok(if diff.decide_alike() { SUCCESS } else { REFUSED })

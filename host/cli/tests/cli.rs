@@ -348,3 +348,26 @@ fn diff_shows_a_descriptor_that_is_decided_differently() {
     let same = portcullis(&["policy", "diff", "policies/pii", "policies/pii"], b"");
     assert_eq!(same.status.code(), Some(0));
 }
+
+/// A reader that goes away ends every command quietly.
+#[test]
+fn closed_pipes_are_quiet() {
+    for args in [
+        &["run", "--policy", "policies/pii", "--card", "model", "--input", "tests/demo/sentences.jsonl", "--json"][..],
+        &["card", "info", "--card", "model"],
+        &["policy", "check", "policies/pii"],
+        &["completions", "zsh"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+            .args(args)
+            .current_dir(root())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let out = child.wait_with_output().unwrap();
+        assert_eq!((out.status.code(), stderr(&out)), (Some(0), String::new()), "{args:?}");
+    }
+}
