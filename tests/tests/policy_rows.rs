@@ -404,7 +404,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
     let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
     let greeting = "context.classes.contains(\"greeting\")";
     becomes(
-        &[&format!("{any} && ({greeting} || !{greeting})")],
+        &[&format!("{any} && {greeting} || {any} && !{greeting}")],
         &[&|r| {
             r.classes_any = (DOSAGE | DIAGNOSIS).into();
         }],
