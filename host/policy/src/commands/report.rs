@@ -72,7 +72,7 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
 /// # Errors
 /// A schema that is missing, or differs; the problem points at the first line that does.
 pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
-    const REMEDY: &str = "write it anew: `portcullis policy schema --write DIR`";
+    const REMEDY: &str = "write it anew: `portcullis policy schema DIR`";
     let Some(found) = package.files().get(SCHEMA_FILE) else {
         return Err(Problem::new(Kind::Schema, format!("no `{SCHEMA_FILE}`")).help(REMEDY).into());
     };
