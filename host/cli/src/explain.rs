@@ -4,7 +4,7 @@ use crate::failure::{Failure, SUCCESS};
 use crate::open;
 use crate::output::digest;
 use portcullis_core::mutation::Place;
-use portcullis_core::state::{SemanticState, Transition};
+use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Determination, Granularity};
 use portcullis_mapping::Candidate;
 use portcullis_policy::context::Contexts;
@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// Folder of the policy package.
     #[arg(long, value_name = "DIR")]
     policy: PathBuf,
+    /// The agent's governed profile (`agent.toml`).
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// The text; without it, stdin.
     text: Option<String>,
     /// One JSON object a span.
@@ -41,7 +44,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let image = &policy.compiled.image;
     let evaluator = Evaluator::new(image);
-    let mut state = SemanticState::new(policy.package.manifest(), policy.package.digest(), image.digest());
+    let mut state = {
+        let manifest = policy.package.manifest();
+        let profile = open::profile(args.profile.as_deref())?;
+        let context = profile.context(manifest).map_err(anyhow::Error::from)?;
+        let intent = profile.intent(&Task::default(), |t| policy.mapper.content_words(t));
+        SemanticState::new(manifest, policy.package.digest(), image.digest(), intent, context)
+    };
     let text = policy.mapper.read(text, Granularity::Span);
     if !args.json {
         outln!("policy {} ({})", state.policy.package, digest(&image.digest()));
@@ -101,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             }
         }
         if verdict.determination == Determination::Admit {
-            state.admit(&mapped.mutation, mapped.additions, Transition { sequence, commitment: descriptor.commitment });
+            state.admit(&mapped.mutation, sequence, descriptor.commitment);
         }
         sequence += 1;
     }

@@ -1,5 +1,6 @@
 //! Input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
 
+use portcullis_core::state::Task;
 use portcullis_gate::{Candidate, Item};
 use portcullis_mapping::LogProbs;
 use serde::Deserialize;
@@ -25,6 +26,10 @@ struct Line {
     id: Option<serde_json::Value>,
     text: Option<String>,
     candidates: Option<Vec<Step>>,
+    #[serde(default)]
+    intent: String,
+    #[serde(default)]
+    facts: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -120,8 +125,9 @@ impl<R: BufRead> Lines<R> {
             Some(_) => return Err(self.error("`id` is neither a string nor a number")),
             None => return Err(self.error("has no `id`; expected {\"id\", \"text\"} or {\"id\", \"candidates\"}")),
         };
+        let task = Task { intent: line.intent, facts: line.facts };
         match (line.text, line.candidates) {
-            (Some(text), None) => Ok(Item::Text { id, text }),
+            (Some(text), None) => Ok(Item::Text { id, text, task }),
             (None, Some(steps)) => {
                 let steps = steps
                     .into_iter()
@@ -134,7 +140,7 @@ impl<R: BufRead> Lines<R> {
                 if steps.iter().any(Vec::is_empty) {
                     return Err(self.error("a step of `candidates` has no alternative"));
                 }
-                Ok(Item::Candidates { id, steps })
+                Ok(Item::Candidates { id, steps, task })
             }
             (Some(_), Some(_)) => Err(self.error("has both `text` and `candidates`; expected one of them")),
             (None, None) => Err(self.error("has neither `text` nor `candidates`; expected one of them")),
@@ -152,7 +158,7 @@ pub(crate) fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, Inpu
         Ok(0) => Err(error("is empty; expected text".into())),
         Ok(n) if n as u64 == LINE_MAX => Err(error(format!("is longer than {LINE_MAX} bytes"))),
         Ok(_) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Item::Text { id: name.to_owned(), text }),
+            Ok(text) => Ok(Item::Text { id: name.to_owned(), text, task: Task::default() }),
             Err(e) => Err(error(format!("INVALID-UTF8 at byte {}; expected UTF-8", e.utf8_error().valid_up_to()))),
         },
     }
@@ -172,12 +178,16 @@ mod tests {
             b"{\"id\":\"a\",\"text\":\"x\",\"label\":\"pii\"}\n\n{\"id\":7,\"candidates\":[\"p\",[\"q\",{\"text\":\"r\",\"logprobs\":[-0.25]}]]}\n",
         );
         assert_eq!(got.len(), 2);
-        assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into() }));
+        assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
         let bare = |t: &str| Candidate { text: t.into(), logprobs: None };
         let full = Candidate { text: "r".into(), logprobs: LogProbs::parse(&["-0.25"]).ok() };
         assert_eq!(
             got[1],
-            Ok(Item::Candidates { id: "7".into(), steps: vec![vec![bare("p")], vec![bare("q"), full]] })
+            Ok(Item::Candidates {
+                id: "7".into(),
+                steps: vec![vec![bare("p")], vec![bare("q"), full]],
+                task: Task::default()
+            })
         );
     }
 

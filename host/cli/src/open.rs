@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use anyhow::Context;
 use portcullis_card::{Card, CardKind};
+use portcullis_core::state::Profile;
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use std::path::Path;
@@ -82,4 +83,12 @@ pub(crate) fn policy(dir: &Path) -> Result<Policy, Failure> {
     let mapper = Mapper::new(package.manifest(), package.files())
         .with_context(|| format!("policy package `{}`", dir.display()))?;
     Ok(Policy { package, compiled, mapper })
+}
+
+/// Reads an agent's profile; without a file, one that says nothing.
+pub(crate) fn profile(file: Option<&Path>) -> Result<Profile, Failure> {
+    let Some(file) = file else { return Ok(Profile::default()) };
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read the profile `{}`", file.display()))?;
+    Ok(toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))?)
 }

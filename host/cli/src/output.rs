@@ -71,7 +71,11 @@ impl Output {
         writeln!(
             self.stdout,
             "{} ({}): {} admitted, {} rejected, {} decomposed",
-            finished.id, summary.mode, summary.admitted, summary.rejected, summary.decomposed
+            finished.id,
+            summary.mode.name(),
+            summary.admitted,
+            summary.rejected,
+            summary.decomposed
         )?;
         for d in &finished.determinations {
             let what = d.determination.map_or("fault", |d| d.name());

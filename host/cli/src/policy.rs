@@ -5,6 +5,7 @@ use crate::open::{self, CardArgs};
 use crate::output::digest;
 use anyhow::{Context, anyhow};
 use portcullis_card::{Card, Session, SessionConfig};
+use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{Descriptor, Determination, Granularity};
 use portcullis_gate::{Finished, Governor, Item, SaltKey, Settings};
 use portcullis_policy::commands::{self, Judged};
@@ -182,9 +183,15 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     let policy = open::policy(dir)?;
     let tests = commands::parse_tests(&policy.package)?;
     // Salts do not matter to a determination; a fixed key spares the operating system.
-    let settings =
-        Settings { granularity: Granularity::Span, on_refuse: None, salt: SaltKey::from_bytes([0; 32]), streams: 1 };
-    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+    let settings = Settings {
+        granularity: Granularity::Span,
+        on_refuse: None,
+        salt: SaltKey::from_bytes([0; 32]),
+        streams: 1,
+        profile: Profile::default(),
+    };
+    let governor =
+        Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text| {
         judge_text(&governor, &mut session, &test.name, text).map_err(|e| format!("{e:#}"))
@@ -209,7 +216,7 @@ fn judge_text<C: Card>(
     text: &str,
 ) -> anyhow::Result<Judged> {
     let mut found: Option<Finished> = None;
-    let item = Item::Text { id: name.to_owned(), text: text.to_owned() };
+    let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: Task::default() };
     governor.govern(session, [item], |finished| -> Result<(), portcullis_card::SessionError> {
         found = Some(finished);
         Ok(())

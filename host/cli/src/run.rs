@@ -29,6 +29,9 @@ pub(crate) struct Args {
     policy: PathBuf,
     #[command(flatten)]
     card: CardArgs,
+    /// The agent's governed profile (`agent.toml`): intent, domain, audience, temporal, epistemic, register, facts.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// Input: JSON Lines (`{"id","text"}` or `{"id","candidates":[["…",…],…]}`) when its name ends in .jsonl, else one text.
     /// Without it, or with `-`, one text from stdin.
     #[arg(long, value_name = "FILE")]
@@ -109,8 +112,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }),
         salt,
         streams: STREAMS,
+        profile: open::profile(args.profile.as_deref())?,
     };
-    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+    let governor =
+        Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
 
     let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
     let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());

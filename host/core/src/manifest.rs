@@ -23,6 +23,9 @@ pub struct Manifest {
     /// Bounds of the governed loop.
     #[serde(default)]
     pub limits: Limits,
+    /// What stages 2 and 3 look at.
+    #[serde(default)]
+    pub continuity: Continuity,
     /// Thresholds of the trust slope.
     #[serde(default)]
     pub trust_slope: TrustSlope,
@@ -127,6 +130,9 @@ pub struct Quantity {
     /// Highest value in the slot's unit.
     #[serde(default = "highest")]
     pub max: i32,
+    /// How far a later value may lie from the established one, in basis points of it; absent: a later value may be any.
+    #[serde(default)]
+    pub tolerance: Option<u16>,
 }
 
 fn lowest() -> i32 {
@@ -159,7 +165,32 @@ impl Default for Limits {
     }
 }
 
-/// Thresholds of the accumulated distance, in basis points.
+/// What stages 2 and 3 look at besides what they always do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Continuity {
+    /// Definite references and references back must have been introduced.
+    pub presupposition: bool,
+    /// Established claims must not be contradicted; superseded values must not come back.
+    pub contradiction: bool,
+    /// A continuation must continue something, an enumeration must go on from where it is.
+    pub discontinuity: bool,
+    /// Share of a span's content words that intent or recent lineage must hold, in basis points, unless a cue of transition leads
+    /// over; 0 looks at no topic.
+    pub topic: u16,
+    /// Admitted transitions that are recent.
+    pub recent: u16,
+    /// How often one statement may stand among the recent ones; 0 is no limit.
+    pub repetitions: u16,
+}
+
+impl Default for Continuity {
+    fn default() -> Self {
+        Self { presupposition: true, contradiction: true, discontinuity: true, topic: 0, recent: 16, repetitions: 3 }
+    }
+}
+
+/// Thresholds of the accumulated distance, in basis points; 65535 is never reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrustSlope {
@@ -173,11 +204,14 @@ pub struct TrustSlope {
     pub window: u16,
     /// Share of the accumulated distance kept at each step, in basis points.
     pub decay: u16,
+    /// Weights of content deviation, certainty divergence and register divergence in one transition's distance; the distance is
+    /// their weighted mean.
+    pub weights: [u16; 3],
 }
 
 impl Default for TrustSlope {
     fn default() -> Self {
-        Self { warning: 20_000, correction: 30_000, halt: 45_000, window: 32, decay: 9_000 }
+        Self { warning: u16::MAX, correction: u16::MAX, halt: u16::MAX, window: 32, decay: 9_000, weights: [2, 1, 1] }
     }
 }
 

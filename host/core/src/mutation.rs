@@ -2,7 +2,7 @@
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
-use crate::reason::ValidationReason;
+use crate::reason::{LineageReason, ValidationReason};
 use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
@@ -61,8 +61,44 @@ pub struct Mutation {
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
     /// Stage 2.
     pub validation: Finding<ValidationReason>,
-    /// Stage 3; its reasons come with lineage continuity.
-    pub lineage: Finding<u8>,
+    /// Stage 3.
+    pub lineage: Finding<LineageReason>,
+    /// What an admit would add to memory.
+    pub proposed: Proposed,
+}
+
+/// The new values that a mutation proposes: all of them are read from the span, none is in the descriptor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposed {
+    /// Content words, in lower case, sorted, each once.
+    pub words: Vec<String>,
+    /// What the span introduces: names, and heads of indefinite noun phrases.
+    pub referents: Vec<String>,
+    /// What it says in a form that can be contradicted.
+    pub claims: Vec<Claim>,
+    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for none.
+    pub fingerprint: u64,
+    /// Whether the statement denies.
+    pub negated: bool,
+    /// Whether it says that it replaces something said before.
+    pub revises: bool,
+    /// Place in an enumeration ("First", "2."), from 1.
+    pub ordinal: Option<u32>,
+    /// Entity that the stream speaks of from here on, when the span changes it.
+    pub subject: Option<String>,
+}
+
+/// One thing said of one subject, where a second value would contradict the first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Claim {
+    /// Of what; empty for the current subject of the stream.
+    pub subject: String,
+    /// Which relation, with the kind of its value: `born year`.
+    pub relation: String,
+    /// The value, in normal form.
+    pub value: String,
+    /// Whether the value is denied.
+    pub negated: bool,
 }
 
 /// What a host stage found.
@@ -113,7 +149,7 @@ impl Mutation {
             present |= u8::from(q.is_some()) << i;
         }
         let (validation_outcome, validation_reason) = self.validation.encode(|r| r.code());
-        let (lineage_outcome, lineage_reason) = self.lineage.encode(|r| *r);
+        let (lineage_outcome, lineage_reason) = self.lineage.encode(|r| r.code());
         Descriptor {
             flags: flags as u8,
             temporal: self.temporal,

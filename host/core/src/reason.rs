@@ -45,6 +45,79 @@ reasons! {
         QuantityRange = 3, "QUANTITY-RANGE";
         /// The span is longer than the policy allows.
         SpanTooLong = 4, "SPAN-TOO-LONG";
+        /// Two claims of one span that cannot both hold.
+        Inconsistent = 5, "CLAIMS-INCONSISTENT";
+        /// A definite reference to what was never introduced.
+        PresupposeReferent = 6, "PRESUPPOSE-REFERENT";
+        /// A reference back ("as stated above") with nothing above.
+        PresupposeAbove = 7, "PRESUPPOSE-ABOVE";
+        /// A quantity that is referred to before it was given.
+        PresupposeQuantity = 8, "PRESUPPOSE-QUANTITY";
+        /// Another value for an established subject and relation.
+        ContradictValue = 9, "CONTRADICT-VALUE";
+        /// The negation of an established commitment, or the affirmation of a negated one.
+        ContradictNegation = 10, "CONTRADICT-NEGATION";
+        /// A quantity beyond the tolerance around its established value.
+        ContradictQuantity = 11, "CONTRADICT-QUANTITY";
+        /// Nothing of the span is among the verified facts of a closed world.
+        ClosedWorldUnsupported = 12, "CLOSED-WORLD-UNSUPPORTED";
+        /// A part of the span is not among the verified facts of a closed world.
+        ClosedWorldPartial = 13, "CLOSED-WORLD-PARTIAL";
+        /// A tool call that is not a name and a JSON object within bounds.
+        ToolMalformed = 14, "TOOL-MALFORMED";
+        /// Log-probabilities that are none: not a number, over zero.
+        LogprobsInvalid = 15, "LOGPROBS-INVALID";
+    }
+}
+
+impl ValidationReason {
+    /// The reason in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::QuantityMultiple => "two different values for one quantity",
+            Self::QuantityInexact => "a quantity that its unit cannot hold exactly",
+            Self::QuantityRange => "a quantity outside its declared range",
+            Self::SpanTooLong => "longer than the policy's span limit",
+            Self::Inconsistent => "two claims of the span cannot both hold",
+            Self::PresupposeReferent => "a definite reference to what was not introduced",
+            Self::PresupposeAbove => "a reference back to what was not said",
+            Self::PresupposeQuantity => "a reference to a quantity that was not given",
+            Self::ContradictValue => "another value than the established one",
+            Self::ContradictNegation => "the negation of an established commitment",
+            Self::ContradictQuantity => "a quantity beyond the tolerance around the established one",
+            Self::ClosedWorldUnsupported => "nothing of it is among the verified facts",
+            Self::ClosedWorldPartial => "a part of it is not among the verified facts",
+            Self::ToolMalformed => "a tool call that is not a name and a JSON object within bounds",
+            Self::LogprobsInvalid => "log-probabilities that are no natural logarithms of probabilities",
+        }
+    }
+}
+
+reasons! {
+    /// Why stage 3, lineage continuity, does not pass.
+    LineageReason {
+        /// A continuation or an enumeration with nothing before it that it continues.
+        Discontinuity = 1, "LINEAGE-DISCONTINUITY";
+        /// Content that neither the lineage nor the intent leads to, without a cue of transition.
+        TopicShift = 2, "LINEAGE-TOPIC-SHIFT";
+        /// A value that an admitted revision superseded.
+        Regression = 3, "LINEAGE-REGRESSION";
+        /// The same statement again and again.
+        Repetition = 4, "LINEAGE-REPETITION";
+    }
+}
+
+impl LineageReason {
+    /// The reason in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Discontinuity => "continues something that is not there",
+            Self::TopicShift => "a change of topic that nothing leads to",
+            Self::Regression => "a value that was superseded",
+            Self::Repetition => "a statement that was made before, once too often",
+        }
     }
 }
 

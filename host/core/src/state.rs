@@ -1,17 +1,27 @@
 //! The semantic state object: seven typed fields that stand beside the engine and that only an admitted mutation changes.
 
+mod admit;
+mod difference;
+mod profile;
+
+pub use admit::Undo;
+pub use difference::Difference;
+pub use profile::{Profile, ProfileError, Task};
+
 use crate::class::ClassSet;
-use crate::manifest::Manifest;
+use crate::drift::Drift;
+use crate::fixed::BasisPoints;
+use crate::manifest::{Continuity, Limits, Manifest, TrustSlope};
 use crate::mutation::Mutation;
-use crate::wire::{Epistemic, QUANTITY_SLOTS};
+use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of one governed stream. Serialises to the same bytes for the same inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemanticState {
-    /// What the stream is for: content words of the task.
-    pub intent: BTreeSet<String>,
+    /// What the stream is for.
+    pub intent: Intent,
     /// Under what conditions it speaks.
     pub context: Context,
     /// What it has committed to so far.
@@ -26,7 +36,18 @@ pub struct SemanticState {
     pub bounds: Bounds,
 }
 
-/// Conditions of the stream; indexes into the policy's lists.
+/// What a stream is for, in the words of the operator: never of the engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// The task.
+    pub text: String,
+    /// Facts that the operator vouches for; an engine is shown these and nothing else besides admitted text.
+    pub facts: Vec<String>,
+    /// Content words of task and facts, in lower case.
+    pub words: BTreeSet<String>,
+}
+
+/// Conditions of the stream; the numbers are places in the policy's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// Domain.
@@ -46,12 +67,41 @@ pub struct Context {
 pub struct Memory {
     /// Classes that an admitted span established.
     pub established: ClassSet,
-    /// Content words of admitted spans, in lower case.
-    pub words: BTreeSet<String>,
+    /// Content words of admitted spans, in lower case, with the sequence that said them last.
+    pub words: BTreeMap<String, u32>,
     /// The last admitted value of each quantity slot.
     pub quantities: [Option<i32>; QUANTITY_SLOTS],
     /// Referents that admitted spans introduced.
     pub referents: BTreeSet<String>,
+    /// Subject and relation, and the value that holds.
+    pub claims: BTreeMap<Relation, Held>,
+    /// Values that an admitted revision replaced.
+    pub superseded: BTreeSet<(Relation, String)>,
+    /// Statements by fingerprint: whether they deny.
+    pub statements: BTreeMap<u64, bool>,
+    /// Entity that the stream speaks of now.
+    pub subject: Option<String>,
+    /// Place in the enumeration that is open.
+    pub ordinal: Option<u32>,
+}
+
+/// Subject and relation of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub struct Relation {
+    /// Of what.
+    pub subject: String,
+    /// Which relation.
+    pub relation: String,
+}
+
+/// A value that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The value, in normal form.
+    pub value: String,
+    /// Whether it is denied.
+    pub negated: bool,
 }
 
 /// The policy in force.
@@ -63,6 +113,16 @@ pub struct PolicyReference {
     pub package_digest: [u8; 32],
     /// SHA-256 of the table image.
     pub image_digest: [u8; 32],
+    /// What is not among the verified facts cannot be asserted.
+    pub closed_world: bool,
+    /// Bounds of the governed loop.
+    pub limits: Limits,
+    /// What stages 2 and 3 look at.
+    pub continuity: Continuity,
+    /// Thresholds of the trust slope.
+    pub trust_slope: TrustSlope,
+    /// Tolerance of each quantity slot, in basis points.
+    pub tolerances: [Option<u16>; QUANTITY_SLOTS],
 }
 
 /// One admitted transition.
@@ -72,38 +132,48 @@ pub struct Transition {
     pub sequence: u32,
     /// Its span commitment.
     pub commitment: [u8; 32],
+    /// What it did to what was said before.
+    pub category: Category,
+    /// Identity of its statement; 0 for none.
+    pub fingerprint: u64,
+    /// Its semantic distance.
+    pub distance: BasisPoints,
 }
 
 /// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves stand in the entropy bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Correction level of the trust slope.
-    pub correction: u8,
     /// Accumulated distance of the lineage, in basis points, saturating.
     pub trust_slope: u16,
-}
-
-/// What an admitted mutation adds to memory besides what its descriptor says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Additions {
-    /// Content words of the span, in lower case.
-    pub words: Vec<String>,
-    /// Referents that the span introduces.
-    pub referents: Vec<String>,
+    /// Which threshold the slope stands over.
+    pub drift: Drift,
 }
 
 impl SemanticState {
     /// The state at the start of a stream: nothing in it comes from the engine.
     #[must_use]
-    pub fn new(manifest: &Manifest, package_digest: [u8; 32], image_digest: [u8; 32]) -> Self {
+    pub fn new(
+        manifest: &Manifest,
+        package_digest: [u8; 32],
+        image_digest: [u8; 32],
+        intent: Intent,
+        context: Context,
+    ) -> Self {
+        let mut tolerances = [None; QUANTITY_SLOTS];
+        tolerances.iter_mut().zip(&manifest.quantities).for_each(|(t, q)| *t = q.tolerance);
         Self {
-            intent: BTreeSet::new(),
-            context: Context { domain: 0, audience: 0, temporal: 0, epistemic: Epistemic::Standard, register: 0 },
+            intent,
+            context,
             memory: Memory::default(),
             policy: PolicyReference {
                 package: format!("{} {}", manifest.package.name, manifest.package.version),
                 package_digest,
                 image_digest,
+                closed_world: manifest.package.closed_world,
+                limits: manifest.limits.clone(),
+                continuity: manifest.continuity.clone(),
+                trust_slope: manifest.trust_slope.clone(),
+                tolerances,
             },
             mutation: None,
             lineage: Vec::new(),
@@ -111,55 +181,31 @@ impl SemanticState {
         }
     }
 
-    /// Commits an admitted mutation. The only way in which state changes.
-    pub fn admit(&mut self, mutation: &Mutation, additions: Additions, transition: Transition) {
-        self.memory.established = self.memory.established.union(mutation.classes);
-        for (slot, value) in self.memory.quantities.iter_mut().zip(mutation.quantities) {
-            *slot = value.or(*slot);
-        }
-        self.memory.words.extend(additions.words);
-        self.memory.referents.extend(additions.referents);
-        self.lineage.push(transition);
+    /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is anchored anew.
+    #[must_use]
+    pub fn knows(&self, word: &str) -> bool {
+        self.intent.words.contains(word)
+            || (self.bounds.drift < Drift::Correction && self.memory.words.contains_key(word))
+    }
+}
+
+impl Relation {
+    /// What separates the parts in the serialised form; no text of a claim holds it.
+    const SEPARATOR: char = '\u{1f}';
+}
+
+impl From<Relation> for String {
+    fn from(key: Relation) -> Self {
+        format!("{}{}{}", key.subject, Relation::SEPARATOR, key.relation)
+    }
+}
+
+impl From<String> for Relation {
+    fn from(text: String) -> Self {
+        let (subject, relation) = text.split_once(Self::SEPARATOR).unwrap_or(("", &text));
+        Self { subject: subject.to_owned(), relation: relation.to_owned() }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn manifest() -> Manifest {
-        let one = || vec!["general".to_owned()];
-        Manifest {
-            package: crate::manifest::Identity {
-                name: "p".into(),
-                version: "1.0.0".into(),
-                description: String::new(),
-                closed_world: false,
-            },
-            enumerations: crate::manifest::Enumerations {
-                domain: one(),
-                audience: one(),
-                temporal: one(),
-                register: one(),
-            },
-            classes: Vec::new(),
-            quantities: Vec::new(),
-            limits: Default::default(),
-            trust_slope: Default::default(),
-            prefilter: Default::default(),
-        }
-    }
-
-    #[test]
-    fn the_seven_fields_are_dumped_and_read_back() {
-        let state = SemanticState::new(&manifest(), [1; 32], [2; 32]);
-        let text = serde_json::to_string(&state).unwrap();
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let mut fields: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
-        fields.sort_unstable();
-        assert_eq!(fields, ["bounds", "context", "intent", "lineage", "memory", "mutation", "policy"]);
-        let back: SemanticState = serde_json::from_str(&text).unwrap();
-        assert_eq!(back, state);
-        assert_eq!(serde_json::to_string(&back).unwrap(), text);
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
 //! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
 
 use portcullis_core::wire::Granularity;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// How the text came to the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// The loop asked an engine for each candidate and released what was admitted.
@@ -26,7 +26,7 @@ impl Mode {
 }
 
 /// What BEGIN binds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextDocument {
     /// Layout of this document.
     pub version: u32,
@@ -38,6 +38,10 @@ pub struct ContextDocument {
     pub policy: String,
     /// SHA-256 of the package, hexadecimal.
     pub package_digest: String,
+    /// SHA-256 of intent, verified facts and conditions, hexadecimal.
+    pub profile_digest: String,
+    /// SHA-256 of each anchor store, hexadecimal, in the order in which they were given.
+    pub anchor_digests: Vec<String>,
     /// Identity of the stream in its input.
     pub id: String,
 }

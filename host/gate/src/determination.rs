@@ -1,11 +1,12 @@
 //! What the gate says of one mutation, as data and in words.
 
+use crate::context::Mode;
 use portcullis_core::wire::{Category, Determination as Outcome, Fault, Stage};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
 /// One determination, or one fault in its place. Serialises to a line of `run --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Determination {
     /// Identity of the text in its input.
     pub id: String,
@@ -22,24 +23,24 @@ pub struct Determination {
     /// One past its last byte.
     pub end: usize,
     /// Step of a list of candidates.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
     /// Which of the step's alternatives.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<u8>,
     /// What the span does.
     pub category: Category,
     /// The answer; absent for a fault.
     pub determination: Option<Outcome>,
     /// The first stage that failed.
-    #[serde(serialize_with = "stage")]
+    #[serde(serialize_with = "stage", deserialize_with = "read_stage")]
     pub stage: Option<Stage>,
     /// The rule or reason id of a refusal; never absent from one.
     pub rule: Option<String>,
     /// The same in words.
     pub reason: Option<String>,
     /// The fault's name.
-    #[serde(serialize_with = "fault")]
+    #[serde(serialize_with = "fault", deserialize_with = "read_fault")]
     pub fault: Option<Fault>,
 }
 
@@ -59,11 +60,21 @@ fn fault<S: Serializer>(fault: &Option<Fault>, serializer: S) -> Result<S::Ok, S
     fault.map(Fault::name).serialize(serializer)
 }
 
+fn read_stage<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Stage>, D::Error> {
+    Ok(Option::<Stage>::deserialize(deserializer)?.or(Some(Stage::None)))
+}
+
+fn read_fault<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Fault>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    name.map(|n| Fault::from_name(&n).ok_or_else(|| serde::de::Error::custom(format!("no fault is called `{n}`"))))
+        .transpose()
+}
+
 /// Totals of one text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `recorded`: judged after the fact, nothing was prevented. `driven`: nothing was released before its admit.
-    pub mode: &'static str,
+    pub mode: Mode,
     /// Mutations submitted.
     pub mutations: u64,
     /// Admitted.
@@ -72,12 +83,76 @@ pub struct Summary {
     pub rejected: u64,
     /// Decomposed.
     pub decomposed: u64,
+    /// Rejects that wait for information, or did.
+    pub deferred: u64,
+    /// Admitted transitions that were taken back.
+    pub rolled_back: u64,
     /// Faults.
     pub faults: u64,
     /// Bytes of the text.
     pub bytes: usize,
     /// Bytes admitted, held inert bytes included.
     pub bytes_admitted: usize,
+    /// Trust slope at the end, in basis points.
+    pub trust_slope: u16,
     /// Why the stream stopped before its end, if it did: safe non-execution is a result.
     pub stopped: Option<String>,
+    /// The same as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub termination: Option<Termination>,
+}
+
+/// Where and why a stream ended before its text did: what was admitted stands, nothing else went out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Termination {
+    /// What ended it.
+    pub trigger: Trigger,
+    /// Rule or reason of the last refusal, the fault's name, or the engine's error.
+    pub detail: String,
+    /// Sequence of the last determination.
+    pub seq: u32,
+    /// Trust slope, in basis points.
+    pub slope: u16,
+    /// Sequences of the admitted transitions, in order: the complete lineage.
+    pub lineage: Vec<u32>,
+}
+
+/// What ends a stream early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// Every candidate was refused, and there is nothing to go back to.
+    NoAdmissibleCandidate,
+    /// The trust slope reached the policy's halt.
+    DriftHalt,
+    /// The card refused an entry, or gave an answer that is none.
+    Fault,
+    /// The engine failed, died, or gave no answer in time.
+    Engine,
+    /// An anchor store is no longer what BEGIN bound.
+    AnchorsChanged,
+    /// A bound of the loop was reached.
+    Limit,
+}
+
+impl Summary {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            mutations: 0,
+            admitted: 0,
+            rejected: 0,
+            decomposed: 0,
+            deferred: 0,
+            rolled_back: 0,
+            faults: 0,
+            bytes: 0,
+            bytes_admitted: 0,
+            trust_slope: 0,
+            stopped: None,
+            termination: None,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::source::Item;
 use crate::stream::{Finished, Stream};
 use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::manifest::Manifest;
-use portcullis_core::state::SemanticState;
+use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
 use portcullis_policy::{Compiled, Package};
@@ -32,6 +32,8 @@ pub struct Settings {
     pub salt: SaltKey,
     /// Streams that are open at the same time, at least 1.
     pub streams: u16,
+    /// The agent's governed profile.
+    pub profile: Profile,
 }
 
 /// A policy that is ready to govern.
@@ -42,22 +44,31 @@ pub struct Governor<'g> {
     manifest: &'g Manifest,
     package_digest: [u8; 32],
     image_digest: [u8; 32],
+    context: Context,
     settings: Settings,
 }
 
 impl<'g> Governor<'g> {
     /// A governor for a compiled package and its mapper.
-    #[must_use]
-    pub fn new(package: &'g Package, compiled: &'g Compiled, mapper: &'g Mapper, settings: Settings) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`ProfileError`]: the profile names a value that the policy does not declare.
+    pub fn new(
+        package: &'g Package,
+        compiled: &'g Compiled,
+        mapper: &'g Mapper,
+        settings: Settings,
+    ) -> Result<Self, ProfileError> {
+        Ok(Self {
             compiled,
             mapper,
             salt: settings.salt.clone(),
             manifest: package.manifest(),
             package_digest: package.digest(),
             image_digest: compiled.image.digest(),
+            context: settings.profile.context(package.manifest())?,
             settings,
-        }
+        })
     }
 
     /// Governs every item over one session. Finished streams are given out in the order of the items, and the next items are
@@ -110,8 +121,9 @@ impl<'g> Governor<'g> {
         }
     }
 
-    pub(crate) fn initial_state(&self) -> SemanticState {
-        SemanticState::new(self.manifest, self.package_digest, self.image_digest)
+    pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
+        let intent = self.settings.profile.intent(task, |text| self.mapper.content_words(text));
+        SemanticState::new(self.manifest, self.package_digest, self.image_digest, intent, self.context)
     }
 
     pub(crate) fn read(&self, text: String, mode: Mode) -> Text {

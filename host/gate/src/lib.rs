@@ -6,6 +6,8 @@
 mod commitment;
 mod context;
 mod determination;
+pub mod engine;
+mod event;
 mod governor;
 mod rationale;
 mod source;
@@ -13,7 +15,8 @@ mod stream;
 
 pub use commitment::{SaltKey, SaltKeyError, commit};
 pub use context::{ContextDocument, Mode};
-pub use determination::{Determination, Summary};
+pub use determination::{Determination, Summary, Termination, Trigger};
+pub use event::{Deciding, Event, Judged, What};
 pub use governor::{Governor, OnRefuse, Settings};
 pub use source::{Candidate, Item};
 pub use stream::Finished;

@@ -1,7 +1,7 @@
 //! The rationale of a verdict: which rule or reason decided, as an id and in words.
 
 use portcullis_core::mutation::{Finding, Mutation};
-use portcullis_core::reason::{ValidationReason, generic};
+use portcullis_core::reason::generic;
 use portcullis_core::wire::{Determination, RowKind, Stage};
 use portcullis_policy::Compiled;
 use portcullis_policy::evaluate::Verdict;
@@ -14,13 +14,13 @@ pub(crate) fn explain(compiled: &Compiled, mutation: &Mutation, verdict: &Verdic
         Stage::Policy => bank(compiled, Bank::Policy, verdict.policy_row),
         Stage::Entropy => bank(compiled, Bank::Entropy, verdict.entropy_row),
         Stage::Validation => match mutation.validation {
-            Finding::Reject(reason) => host(reason.id(), words_of(reason), false),
-            Finding::Decompose(reason) => host(reason.id(), words_of(reason), true),
+            Finding::Reject(reason) => host(reason.id(), reason.words(), false),
+            Finding::Decompose(reason) => host(reason.id(), reason.words(), true),
             Finding::Pass => host(generic::FAULT, "stage 2 failed in the card but passed on the host", false),
         },
         Stage::Lineage => match mutation.lineage {
-            Finding::Reject(code) => host(&format!("LINEAGE-{code}"), "lineage continuity", false),
-            Finding::Decompose(code) => host(&format!("LINEAGE-{code}"), "lineage continuity", true),
+            Finding::Reject(reason) => host(reason.id(), reason.words(), false),
+            Finding::Decompose(reason) => host(reason.id(), reason.words(), true),
             Finding::Pass => host(generic::FAULT, "stage 3 failed in the card but passed on the host", false),
         },
     };
@@ -44,14 +44,5 @@ fn bank(compiled: &Compiled, bank: Bank, row: Option<u16>) -> (String, String, b
     match compiled.rule_of_row(bank, row) {
         Some(rule) => (rule.id.clone(), rule.reason.clone().unwrap_or_else(|| format!("rule {}", rule.id)), split),
         None => (generic::DEFAULT_DENY.to_owned(), format!("row {row} of the {} bank", bank.name()), split),
-    }
-}
-
-fn words_of(reason: ValidationReason) -> &'static str {
-    match reason {
-        ValidationReason::QuantityMultiple => "two different values for one quantity",
-        ValidationReason::QuantityInexact => "a quantity that its unit cannot hold exactly",
-        ValidationReason::QuantityRange => "a quantity outside its declared range",
-        ValidationReason::SpanTooLong => "longer than the policy's span limit",
     }
 }

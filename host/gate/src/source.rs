@@ -1,5 +1,6 @@
 //! What a stream is made of.
 
+use portcullis_core::state::Task;
 use portcullis_mapping::LogProbs;
 
 /// One text, or one list of steps with their alternatives.
@@ -11,6 +12,8 @@ pub enum Item {
         id: String,
         /// The text.
         text: String,
+        /// What it was written for.
+        task: Task,
     },
     /// Steps, each with its alternatives in the engine's order: mode `driven`.
     Candidates {
@@ -18,6 +21,8 @@ pub enum Item {
         id: String,
         /// Alternatives of each step; none is empty.
         steps: Vec<Vec<Candidate>>,
+        /// What they were proposed for.
+        task: Task,
     },
 }
 

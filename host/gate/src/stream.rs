@@ -11,10 +11,11 @@ use crate::rationale;
 use crate::source::{Candidate, Item};
 use portcullis_card::Outcome;
 use portcullis_core::mutation::{Mutation, Place};
-use portcullis_core::state::{Additions, SemanticState, Transition};
+use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode};
 use portcullis_mapping::{LogProbs, Piece, Text};
 use portcullis_policy::evaluate::Verdict;
+use sha2::{Digest, Sha256};
 use std::ops::Range;
 
 /// What a finished stream leaves.
@@ -44,7 +45,6 @@ struct InFlight {
     work: Work,
     sequence: u32,
     mutation: Mutation,
-    additions: Additions,
     commitment: [u8; 32],
 }
 
@@ -90,9 +90,9 @@ pub(crate) struct Stream<'g> {
 
 impl<'g> Stream<'g> {
     pub(crate) fn new(governor: &'g Governor<'g>, item: Item, number: u64, slot: u16) -> Self {
-        let (id, mode, text, steps) = match item {
-            Item::Text { id, text } => (id, Mode::Recorded, text, Vec::new()),
-            Item::Candidates { id, steps } => (id, Mode::Driven, String::new(), steps),
+        let (id, mode, text, steps, task) = match item {
+            Item::Text { id, text, task } => (id, Mode::Recorded, text, Vec::new(), task),
+            Item::Candidates { id, steps, task } => (id, Mode::Driven, String::new(), steps, task),
         };
         let mut stream = Self {
             governor,
@@ -108,7 +108,7 @@ impl<'g> Stream<'g> {
             partly_released: false,
             text: governor.read(String::new(), mode),
             logprobs: None,
-            state: governor.initial_state(),
+            state: governor.initial_state(&task),
             work: Vec::new(),
             held: String::new(),
             held_before: 0,
@@ -117,7 +117,7 @@ impl<'g> Stream<'g> {
             phase: Phase::Begin,
             determinations: Vec::new(),
             released: String::new(),
-            summary: Summary { mode: mode.name(), ..Summary::default() },
+            summary: Summary::new(mode),
         };
         if mode == Mode::Recorded {
             stream.take_text(text, None);
@@ -157,6 +157,8 @@ impl<'g> Stream<'g> {
                     granularity: self.governor.granularity(self.mode),
                     policy: self.state.policy.package.clone(),
                     package_digest: hex(&self.state.policy.package_digest),
+                    profile_digest: hex(&digest(&self.state)),
+                    anchor_digests: Vec::new(),
                     id: self.id.clone(),
                 };
                 Some(self.entry(Opcode::Begin, document.digest()))
@@ -219,13 +221,7 @@ impl<'g> Stream<'g> {
         let commitment = commit(salt, &[self.held.as_bytes(), self.text.slice(&work.range).as_bytes()]);
         let place = Place { slot: self.slot, sequence: self.sequence };
         let descriptor = mapped.mutation.descriptor(place, commitment);
-        self.in_flight = Some(InFlight {
-            work,
-            sequence: self.sequence,
-            mutation: mapped.mutation,
-            additions: mapped.additions,
-            commitment,
-        });
+        self.in_flight = Some(InFlight { work, sequence: self.sequence, mutation: mapped.mutation, commitment });
         descriptor
     }
 
@@ -269,8 +265,7 @@ impl<'g> Stream<'g> {
                 out.push_str(self.text.slice(&flight.work.range));
                 self.release(&out);
                 self.partly_released = true;
-                let transition = Transition { sequence: flight.sequence, commitment: flight.commitment };
-                self.state.admit(&flight.mutation, flight.additions, transition);
+                self.state.admit(&flight.mutation, flight.sequence, flight.commitment);
             }
             Answer::Decompose => {
                 self.summary.decomposed += 1;
@@ -375,6 +370,12 @@ impl<'g> Stream<'g> {
 /// Pieces as work, the first on top.
 fn work_of(pieces: &[Piece], depth: u8, parent: Option<u32>) -> Vec<Work> {
     pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, depth, parent }).collect()
+}
+
+/// SHA-256 of what the stream starts from: intent, verified facts and conditions.
+fn digest(state: &SemanticState) -> [u8; 32] {
+    // Plain strings and numbers always serialise.
+    Sha256::digest(serde_json::to_vec(&(&state.intent, &state.context)).unwrap_or_default()).into()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -9,7 +9,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;
-use portcullis_core::state::SemanticState;
+use portcullis_core::state::{Intent, Profile, SemanticState};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Candidate, Mapper};
 use std::collections::BTreeMap;
@@ -50,7 +50,13 @@ fn mapping(c: &mut Criterion) {
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
     let mapper = Mapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
     let text = corpus();
-    let state = SemanticState::new(&manifest, [0; 32], [0; 32]);
+    let state = SemanticState::new(
+        &manifest,
+        [0; 32],
+        [0; 32],
+        Intent::default(),
+        Profile::default().context(&manifest).unwrap(),
+    );
     let mut group = c.benchmark_group("mapping");
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("pattern scan", |b| b.iter(|| mapper.scan(black_box(&text))));

@@ -9,9 +9,9 @@ use crate::text::Text;
 use crate::words::{lower, words};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{Finding, Mutation, Proposed};
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::{Additions, SemanticState};
+use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -49,8 +49,6 @@ pub struct Candidate<'a> {
 pub struct Mapped {
     /// The mutation.
     pub mutation: Mutation,
-    /// What an admit adds to memory.
-    pub additions: Additions,
 }
 
 impl Mapper {
@@ -80,6 +78,14 @@ impl Mapper {
         self.scanner.scan(text).len()
     }
 
+    /// Content words of a text, in lower case, in order.
+    #[must_use]
+    pub fn content_words(&self, text: &str) -> Vec<String> {
+        let mut reading = Reading::default();
+        let lowered = words(text).map(|w| lower(text.get(w).unwrap_or_default()));
+        lowered.filter(|w| reading.word(w)).map(std::borrow::Cow::into_owned).collect()
+    }
+
     /// The mutation that a span proposes against a state.
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: Candidate<'_>) -> Mapped {
@@ -91,17 +97,15 @@ impl Mapper {
             let word = lower(span.get(word).unwrap_or_default());
             if reading.word(&word) {
                 total += 1;
-                if !state.memory.words.contains(&*word) {
-                    new += 1;
-                    strange += usize::from(!state.intent.contains(&*word));
-                    content.push(word.into_owned());
-                }
+                new += usize::from(!state.memory.words.contains_key(&*word));
+                strange += usize::from(!state.knows(&word));
+                content.push(word.into_owned());
             }
         }
         content.sort_unstable();
         content.dedup();
         // With nothing said and nothing intended there is nothing to deviate from.
-        let anything = !state.memory.words.is_empty() || !state.intent.is_empty();
+        let anything = !state.memory.words.is_empty() || !state.intent.words.is_empty();
         let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
         let category = reading.category(span);
         let certainty = BasisPoints::try_from(reading.certainty()).unwrap_or(BasisPoints::ONE);
@@ -142,7 +146,7 @@ impl Mapper {
             length: length.unwrap_or(u16::MAX),
             depth: candidate.depth,
             alternatives: candidate.alternatives,
-            correction: state.bounds.correction,
+            correction: state.bounds.drift.level(),
             classes,
             established: state.memory.established,
             quantities: quantities.values,
@@ -152,8 +156,9 @@ impl Mapper {
                 Finding::Reject(ValidationReason::SpanTooLong)
             },
             lineage: Finding::Pass,
+            proposed: Proposed { words: content, negated: category == Category::Negation, ..Proposed::default() },
         };
-        Mapped { mutation, additions: Additions { words: content, referents: Vec::new() } }
+        Mapped { mutation }
     }
 }
 

@@ -8,7 +8,7 @@
 )]
 
 use portcullis_core::manifest::Manifest;
-use portcullis_core::state::SemanticState;
+use portcullis_core::state::{Intent, Profile, SemanticState};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Candidate, Mapper, Segmenter, Text};
 use proptest::prelude::*;
@@ -122,7 +122,7 @@ proptest! {
     fn pieces_cover_and_splits_end(text in "([a-z]{1,8}|[0-9]{1,4}|[ .,;:!?@+()-]|\n|é|東|4111 1111 1111 1111|a@b\\.org|and|not){0,40}") {
         let (manifest, files) = package();
         let mapper = Mapper::new(&manifest, &files).unwrap();
-        let state = SemanticState::new(&manifest, [0; 32], [0; 32]);
+        let state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), Profile::default().context(&manifest).unwrap());
         for granularity in GRANULARITIES {
             let read = mapper.read(text.clone(), granularity);
             let again = mapper.read(text.clone(), granularity);

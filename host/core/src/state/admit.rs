@@ -1,0 +1,151 @@
+//! The only ways in which state changes: an admitted mutation is committed, and a commit is taken back.
+
+use super::{Bounds, Held, Memory, Relation, SemanticState, Transition};
+use crate::class::ClassSet;
+use crate::drift::Drift;
+use crate::mutation::{Claim, Mutation};
+use crate::wire::QUANTITY_SLOTS;
+use std::collections::BTreeMap;
+
+/// What takes one commit back: the old values of what it changed, so that its size follows the span and not the lineage.
+#[derive(Clone, Debug)]
+pub struct Undo {
+    established: ClassSet,
+    quantities: [Option<i32>; QUANTITY_SLOTS],
+    subject: Option<String>,
+    ordinal: Option<u32>,
+    bounds: Bounds,
+    /// Changes of the collections, in the order in which they were made.
+    changes: Vec<Change>,
+}
+
+/// One change of a collection, with what stood there before.
+#[derive(Clone, Debug)]
+enum Change {
+    Word(String, Option<u32>),
+    Referent(String),
+    Claim(Relation, Option<Held>),
+    Superseded(Relation, String),
+    Reinstated(Relation, String),
+    Statement(u64, Option<bool>),
+}
+
+impl SemanticState {
+    /// Commits an admitted mutation. `sequence` and `commitment` are its entry's.
+    pub fn admit(&mut self, mutation: &Mutation, sequence: u32, commitment: [u8; 32]) -> Undo {
+        let proposed = &mutation.proposed;
+        let memory = &mut self.memory;
+        let mut undo = Undo {
+            established: memory.established,
+            quantities: memory.quantities,
+            subject: memory.subject.clone(),
+            ordinal: memory.ordinal,
+            bounds: self.bounds,
+            changes: Vec::with_capacity(proposed.words.len()),
+        };
+        memory.established = memory.established.union(mutation.classes);
+        for (slot, value) in memory.quantities.iter_mut().zip(mutation.quantities) {
+            *slot = value.or(*slot);
+        }
+        for word in &proposed.words {
+            undo.changes.push(Change::Word(word.clone(), memory.words.insert(word.clone(), sequence)));
+        }
+        for referent in &proposed.referents {
+            if memory.referents.insert(referent.clone()) {
+                undo.changes.push(Change::Referent(referent.clone()));
+            }
+        }
+        if let Some(subject) = &proposed.subject {
+            memory.subject = Some(subject.clone());
+        }
+        for claim in &proposed.claims {
+            memory.commit(claim, &mut undo.changes);
+        }
+        if proposed.fingerprint != 0 {
+            let before = memory.statements.insert(proposed.fingerprint, proposed.negated);
+            undo.changes.push(Change::Statement(proposed.fingerprint, before));
+        }
+        memory.ordinal = proposed.ordinal.or(memory.ordinal);
+
+        let slope = &self.policy.trust_slope;
+        self.lineage.push(Transition {
+            sequence,
+            commitment,
+            category: mutation.category,
+            fingerprint: proposed.fingerprint,
+            distance: slope.distance(mutation),
+        });
+        let trust_slope = slope.slope(self.lineage.iter().map(|t| t.distance));
+        self.bounds = Bounds { trust_slope, drift: hysteresis(self.bounds.drift, slope.drift(trust_slope)) };
+        undo
+    }
+
+    /// Takes the last commit back. The state is then, byte for byte, what it was before it.
+    pub fn revert(&mut self, undo: Undo) {
+        let memory = &mut self.memory;
+        memory.established = undo.established;
+        memory.quantities = undo.quantities;
+        memory.subject = undo.subject;
+        memory.ordinal = undo.ordinal;
+        self.bounds = undo.bounds;
+        self.lineage.pop();
+        for change in undo.changes.into_iter().rev() {
+            match change {
+                Change::Word(word, before) => restore(&mut memory.words, word, before),
+                Change::Referent(referent) => {
+                    memory.referents.remove(&referent);
+                }
+                Change::Claim(key, before) => restore(&mut memory.claims, key, before),
+                Change::Superseded(key, value) => {
+                    memory.superseded.remove(&(key, value));
+                }
+                Change::Reinstated(key, value) => {
+                    memory.superseded.insert((key, value));
+                }
+                Change::Statement(fingerprint, before) => restore(&mut memory.statements, fingerprint, before),
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// The key of a claim: one without a subject is of what the stream speaks of now.
+    #[must_use]
+    pub fn relation(&self, claim: &Claim) -> Relation {
+        let subject =
+            if claim.subject.is_empty() { self.subject.as_deref().unwrap_or_default() } else { &claim.subject };
+        Relation { subject: subject.to_owned(), relation: claim.relation.clone() }
+    }
+
+    fn commit(&mut self, claim: &Claim, changes: &mut Vec<Change>) {
+        let key = self.relation(claim);
+        // "Not X" leaves open what holds; it does not replace a value.
+        if claim.negated && self.claims.get(&key).is_some_and(|h| !h.negated) {
+            return;
+        }
+        let held = Held { value: claim.value.clone(), negated: claim.negated };
+        let before = self.claims.insert(key.clone(), held);
+        if let Some(old) = before.as_ref().filter(|b| !b.negated && b.value != claim.value)
+            && self.superseded.insert((key.clone(), old.value.clone()))
+        {
+            changes.push(Change::Superseded(key.clone(), old.value.clone()));
+        }
+        changes.push(Change::Claim(key.clone(), before));
+        // An admitted revision may also go back to a value: it holds again.
+        if !claim.negated && self.superseded.remove(&(key.clone(), claim.value.clone())) {
+            changes.push(Change::Reinstated(key, claim.value.clone()));
+        }
+    }
+}
+
+/// A correction stays until the slope falls under the warning; everything else follows the slope at once.
+fn hysteresis(before: Drift, now: Drift) -> Drift {
+    if before >= Drift::Correction && now == Drift::Warning { Drift::Correction } else { now }
+}
+
+fn restore<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, before: Option<V>) {
+    match before {
+        Some(value) => map.insert(key, value),
+        None => map.remove(&key),
+    };
+}

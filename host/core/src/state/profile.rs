@@ -1,0 +1,81 @@
+//! The agent's governed profile, `agent.toml`, and the task: what a state is built from.
+
+use super::{Context, Intent};
+use crate::manifest::Manifest;
+use crate::wire::Epistemic;
+use serde::{Deserialize, Serialize};
+
+/// `agent.toml`. Unknown keys are errors; what is left out is the first value that the policy declares.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Profile {
+    /// What the agent is for.
+    pub intent: String,
+    /// Subject domain, one of the policy's.
+    pub domain: Option<String>,
+    /// Audience, one of the policy's.
+    pub audience: Option<String>,
+    /// Temporal condition, one of the policy's.
+    pub temporal: Option<String>,
+    /// Epistemic mode: `standard`, `high_precision` or `exploratory`.
+    pub epistemic: Option<Epistemic>,
+    /// Register of language, one of the policy's.
+    pub register: Option<String>,
+    /// Facts that the operator vouches for.
+    pub facts: Vec<String>,
+}
+
+/// What one stream is asked to do, from the operator and never from the engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// What the stream is for; stands after the profile's intent.
+    pub intent: String,
+    /// Further facts that the operator vouches for.
+    pub facts: Vec<String>,
+}
+
+/// A profile that its policy cannot use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the profile's {field} `{value}` is not declared by the policy; it declares {declared}")]
+pub struct ProfileError {
+    /// The key.
+    pub field: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What the policy declares.
+    pub declared: String,
+}
+
+impl Profile {
+    /// The conditions that a stream of this agent speaks under.
+    ///
+    /// # Errors
+    /// [`ProfileError`] names a value that the policy does not declare, and those that it does.
+    pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
+        let place = |field, value: &Option<String>, declared: &[String]| match value {
+            None => Ok(0),
+            Some(value) => {
+                let at = declared.iter().position(|d| d == value).and_then(|at| u8::try_from(at).ok());
+                at.ok_or_else(|| ProfileError { field, value: value.clone(), declared: declared.join(", ") })
+            }
+        };
+        let lists = &manifest.enumerations;
+        Ok(Context {
+            domain: place("domain", &self.domain, &lists.domain)?,
+            audience: place("audience", &self.audience, &lists.audience)?,
+            temporal: place("temporal", &self.temporal, &lists.temporal)?,
+            epistemic: self.epistemic.unwrap_or(Epistemic::Standard),
+            register: place("register", &self.register, &lists.register)?,
+        })
+    }
+
+    /// The intent of one stream. `content_words` gives the content words of a text.
+    #[must_use]
+    pub fn intent(&self, task: &Task, content_words: impl Fn(&str) -> Vec<String>) -> Intent {
+        let parts = [self.intent.trim(), task.intent.trim()];
+        let text = parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n");
+        let facts: Vec<String> = self.facts.iter().chain(&task.facts).cloned().collect();
+        let words = std::iter::once(&text).chain(&facts).flat_map(|t| content_words(t)).collect();
+        Intent { text, facts, words }
+    }
+}

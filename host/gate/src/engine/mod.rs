@@ -1,0 +1,67 @@
+//! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
+//! refused, not why, not that anything was.
+
+use crate::source::Candidate;
+
+/// What an engine may know: the operator's words and what was admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View<'a> {
+    /// The task.
+    pub intent: &'a str,
+    /// Facts that the operator vouches for.
+    pub facts: &'a [String],
+    /// The end of the admitted text, at most [`View::ADMITTED_MAX`] bytes, cut at a character.
+    pub admitted: &'a str,
+}
+
+impl View<'_> {
+    /// Most bytes of admitted text that an engine is shown.
+    pub const ADMITTED_MAX: usize = 16 << 10;
+}
+
+/// What an engine proposes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proposal {
+    /// A candidate.
+    Candidate(Candidate),
+    /// No (further) candidate at this place.
+    Exhausted,
+    /// The text is complete.
+    End,
+}
+
+/// An engine failed: the stream ends with what was admitted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// It gave no answer in time.
+    #[error("the engine gave no answer within {millis} ms")]
+    Deadline {
+        /// The bound.
+        millis: u64,
+    },
+    /// It died, or cannot be reached.
+    #[error("the engine is gone: {0}")]
+    Gone(String),
+    /// It answered with what is no candidate.
+    #[error("the engine's answer cannot be used: {0}")]
+    Answer(String),
+}
+
+/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time.
+pub trait Engine: Send {
+    /// What it is, for reports.
+    fn name(&self) -> String;
+
+    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0, and is no
+    /// feedback: an engine may use it as an offset of its seed or as a place in a list, and for nothing else.
+    ///
+    /// # Errors
+    /// [`EngineError`] ends the stream.
+    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
+
+    /// The last candidate was admitted, wholly or in the parts that `admitted` holds; the next proposal follows it.
+    fn advance(&mut self, admitted: &str);
+
+    /// The last `steps` advances are taken back.
+    fn roll_back(&mut self, steps: usize);
+}

@@ -1,0 +1,126 @@
+//! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
+
+use crate::context::{ContextDocument, Mode};
+use crate::determination::{Determination, Summary};
+use portcullis_core::drift::Drift;
+use portcullis_core::state::Task;
+use serde::{Deserialize, Serialize};
+
+/// An event of one stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Number of the stream: the place of its item in the input, from 0.
+    pub stream: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum What {
+    /// BEGIN was accepted: the stream is governed from here on.
+    Begun {
+        /// Identity of the text in its input.
+        id: String,
+        /// What BEGIN bound.
+        context: ContextDocument,
+        /// What the stream is asked to do.
+        task: Task,
+        /// The whole text of a `recorded` stream; absent when it is `driven`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// A mutation was judged, or the card refused its entry.
+    Determined(Box<Judged>),
+    /// A rejected mutation waits for information.
+    Deferred {
+        /// Sequence of its determination.
+        seq: u32,
+        /// The reason that the policy defers.
+        rule: String,
+        /// Steps after which it expires.
+        expiry: u16,
+    },
+    /// A deferred mutation was given up.
+    Expired {
+        /// Sequence of its last determination.
+        seq: u32,
+    },
+    /// Admitted transitions that were not released were taken back.
+    RolledBack {
+        /// Sequence of the last transition that is kept; 0 is the start.
+        to: u32,
+        /// Sequences of the transitions that were taken back.
+        transitions: Vec<u32>,
+    },
+    /// The trust slope crossed a threshold.
+    Drift {
+        /// Sequence of the admitted transition at which it did.
+        seq: u32,
+        /// Threshold that it stands over now.
+        level: Drift,
+        /// The slope, in basis points.
+        slope: u16,
+    },
+    /// Bytes may leave: everything that this event holds was admitted. Whoever keeps a ledger keeps it before they do.
+    Released {
+        /// Sequences of the admitted transitions whose bytes these are, in order; END's for trailing inert bytes.
+        seqs: Vec<u32>,
+        /// The bytes, held inert ones included.
+        text: String,
+    },
+    /// The stream is over; nothing of it follows.
+    Ended {
+        /// Identity of the text in its input.
+        id: String,
+        /// Totals, and why it stopped early, if it did.
+        summary: Summary,
+    },
+}
+
+/// One determination with everything that is needed to look into it without the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The determination, as `run --json` prints it.
+    pub determination: Determination,
+    /// Held inert bytes before the span.
+    pub inert: String,
+    /// The span.
+    pub text: String,
+    /// The entry's 128 bytes, hexadecimal.
+    pub descriptor: String,
+    /// Values of the fields that the deciding rule or reason looked at.
+    pub fields: Vec<Deciding>,
+    /// Semantic distance that an admit added, in basis points.
+    pub distance: Option<u16>,
+    /// Trust slope after it, in basis points.
+    pub slope: u16,
+    /// Tick of the card, from its record.
+    pub tick: Option<u64>,
+    /// Index of the record in the card's log.
+    pub log_index: Option<u64>,
+}
+
+/// A field that decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deciding {
+    /// Its name, as in policies.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// What the rule asks of it.
+    pub condition: String,
+}
+
+impl What {
+    /// How the text came to the gate, from [`What::Begun`].
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::Begun { context, .. } => Some(context.mode),
+            _ => None,
+        }
+    }
+}
