@@ -51,13 +51,12 @@ enum Alternative {
 }
 
 impl Alternative {
-    fn candidate(self) -> Result<Candidate, String> {
+    fn candidate(self) -> Candidate {
         match self {
-            Self::Bare(text) => Ok(Candidate { text, logprobs: None }),
+            Self::Bare(text) => Candidate { text, logprobs: None },
             Self::Full { text, logprobs } => {
                 let texts: Option<Vec<String>> = logprobs.map(|l| l.iter().map(ToString::to_string).collect());
-                let logprobs = texts.map(|t| LogProbs::parse(&t)).transpose().map_err(|e| e.to_string())?;
-                Ok(Candidate { text, logprobs })
+                Candidate { text, logprobs: texts.map(|t| LogProbs::parse(&t)) }
             }
         }
     }
@@ -132,18 +131,18 @@ impl<R: BufRead> Lines<R> {
                 let steps = steps
                     .into_iter()
                     .map(|s| match s {
-                        Step::One(a) => Ok(vec![a.candidate()?]),
+                        Step::One(a) => vec![a.candidate()],
                         Step::Many(m) => m.into_iter().map(Alternative::candidate).collect(),
                     })
-                    .collect::<Result<Vec<Vec<Candidate>>, String>>()
-                    .map_err(|problem| self.error(problem))?;
+                    .collect::<Vec<Vec<Candidate>>>();
                 if steps.iter().any(Vec::is_empty) {
                     return Err(self.error("a step of `candidates` has no alternative"));
                 }
                 Ok(Item::Candidates { id, steps, task })
             }
             (Some(_), Some(_)) => Err(self.error("has both `text` and `candidates`; expected one of them")),
-            (None, None) => Err(self.error("has neither `text` nor `candidates`; expected one of them")),
+            (None, None) if !task.intent.is_empty() => Ok(Item::Prompt { id, task }),
+            (None, None) => Err(self.error("has neither `text` nor `candidates` nor `intent`; expected one of them")),
         }
     }
 }
@@ -180,7 +179,7 @@ mod tests {
         assert_eq!(got.len(), 2);
         assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
         let bare = |t: &str| Candidate { text: t.into(), logprobs: None };
-        let full = Candidate { text: "r".into(), logprobs: LogProbs::parse(&["-0.25"]).ok() };
+        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])) };
         assert_eq!(
             got[1],
             Ok(Item::Candidates {

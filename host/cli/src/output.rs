@@ -1,9 +1,10 @@
 //! Where results go: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
-use portcullis_gate::Finished;
+use portcullis_gate::{Determination, Event, Summary, What};
 use portcullis_policy::image::hex;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::Path;
@@ -17,17 +18,29 @@ pub(crate) enum Shape {
     Plain,
 }
 
-/// Writes the results of one run.
+/// Writes the results of one run: to stdout in the order of the input, to the file as the shape allows.
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
     json: bool,
     admitted: Option<(BufWriter<File>, Shape)>,
+    /// Streams that are not printed yet, by number.
+    streams: BTreeMap<u64, Stream>,
+    next: u64,
+}
+
+/// What is known of a stream until it is printed.
+#[derive(Default)]
+struct Stream {
+    id: String,
+    determinations: Vec<(Determination, String)>,
+    released: String,
+    summary: Option<Summary>,
 }
 
 #[derive(Serialize)]
 struct SummaryLine<'a> {
     id: &'a str,
-    summary: &'a portcullis_gate::Summary,
+    summary: &'a Summary,
 }
 
 #[derive(Serialize)]
@@ -39,51 +52,73 @@ struct AdmittedLine<'a> {
 impl Output {
     pub(crate) fn new(json: bool, file: Option<&Path>, shape: Shape) -> Result<Self, Failure> {
         let admitted = file.map(File::create).transpose()?.map(|f| (BufWriter::new(f), shape));
-        Ok(Self { stdout: BufWriter::new(std::io::stdout()), json, admitted })
+        let stdout = BufWriter::new(std::io::stdout());
+        Ok(Self { stdout, json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 
-    /// Writes one finished stream: its determinations in order, its summary, its admitted text.
-    pub(crate) fn write(&mut self, finished: &Finished, text: Option<&str>) -> Result<(), Failure> {
-        if self.json {
-            for determination in &finished.determinations {
-                serde_json::to_writer(&mut self.stdout, determination)?;
-                self.stdout.write_all(b"\n")?;
-            }
-            serde_json::to_writer(&mut self.stdout, &SummaryLine { id: &finished.id, summary: &finished.summary })?;
-            self.stdout.write_all(b"\n")?;
-        } else {
-            self.text(finished, text)?;
-        }
-        if let Some((file, shape)) = &mut self.admitted {
-            match shape {
-                Shape::Plain => file.write_all(finished.released.as_bytes())?,
-                Shape::JsonLines => {
-                    serde_json::to_writer(&mut *file, &AdmittedLine { id: &finished.id, text: &finished.released })?;
-                    file.write_all(b"\n")?;
+    /// Takes one event. Released bytes of a plain text go out at once; everything else when its stream's turn comes.
+    pub(crate) fn event(&mut self, event: Event) -> Result<(), Failure> {
+        let stream = self.streams.entry(event.stream).or_default();
+        match event.what {
+            What::Begun { id, .. } => stream.id = id,
+            What::Determined(judged) => stream.determinations.push((judged.determination, judged.text)),
+            What::Released { text, .. } => {
+                if let Some((file, Shape::Plain)) = &mut self.admitted {
+                    file.write_all(text.as_bytes())?;
+                    file.flush()?;
                 }
+                stream.released.push_str(&text);
             }
+            What::Ended { id, summary } => {
+                stream.id = id;
+                stream.summary = Some(summary);
+            }
+            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
+        }
+        while let Some(entry) = self.streams.first_entry()
+            && *entry.key() == self.next
+            && let Some(summary) = entry.get().summary.clone()
+        {
+            let stream = entry.remove();
+            self.next += 1;
+            self.write(&stream, &summary)?;
         }
         Ok(())
     }
 
-    fn text(&mut self, finished: &Finished, text: Option<&str>) -> Result<(), Failure> {
-        let summary = &finished.summary;
+    /// Writes one finished stream: its determinations in order, its summary, its admitted text.
+    fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
+        if self.json {
+            for (determination, _) in &stream.determinations {
+                serde_json::to_writer(&mut self.stdout, determination)?;
+                self.stdout.write_all(b"\n")?;
+            }
+            serde_json::to_writer(&mut self.stdout, &SummaryLine { id: &stream.id, summary })?;
+            self.stdout.write_all(b"\n")?;
+        } else {
+            self.text(stream, summary)?;
+        }
+        if let Some((file, Shape::JsonLines)) = &mut self.admitted {
+            serde_json::to_writer(&mut *file, &AdmittedLine { id: &stream.id, text: &stream.released })?;
+            file.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
         writeln!(
             self.stdout,
             "{} ({}): {} admitted, {} rejected, {} decomposed",
-            finished.id,
+            stream.id,
             summary.mode.name(),
             summary.admitted,
             summary.rejected,
             summary.decomposed
         )?;
-        for d in &finished.determinations {
+        for (d, span) in &stream.determinations {
             let what = d.determination.map_or("fault", |d| d.name());
             let indent = "  ".repeat(usize::from(d.parent.is_some()));
-            let span = text
-                .and_then(|t| t.get(d.range()))
-                .map_or_else(|| format!("bytes {}..{}", d.start, d.end), |s| format!("{s:?}"));
-            write!(self.stdout, "  {indent}{what:<9} {span}")?;
+            write!(self.stdout, "  {indent}{what:<9} {span:?}")?;
             match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
                 (Some(stage), Some(rule), Some(reason)) => {
                     writeln!(self.stdout, "  [{} {rule}: {reason}]", stage.name())?
@@ -95,7 +130,7 @@ impl Output {
         if let Some(why) = &summary.stopped {
             writeln!(self.stdout, "  stopped: {why}")?;
         }
-        writeln!(self.stdout, "  => {:?}", finished.released)?;
+        writeln!(self.stdout, "  => {:?}", stream.released)?;
         Ok(())
     }
 

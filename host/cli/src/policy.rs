@@ -5,9 +5,9 @@ use crate::open::{self, CardArgs};
 use crate::output::digest;
 use anyhow::{Context, anyhow};
 use portcullis_card::{Card, Session, SessionConfig};
-use portcullis_core::state::{Profile, Task};
-use portcullis_core::wire::{Descriptor, Determination, Granularity};
-use portcullis_gate::{Finished, Governor, Item, SaltKey, Settings};
+use portcullis_core::state::Task;
+use portcullis_core::wire::{Descriptor, Determination};
+use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
 use portcullis_policy::commands::{self, Judged};
 use portcullis_policy::context::Contexts;
 use portcullis_policy::decision::{Decision, answer_of_row};
@@ -183,13 +183,7 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     let policy = open::policy(dir)?;
     let tests = commands::parse_tests(&policy.package)?;
     // Salts do not matter to a determination; a fixed key spares the operating system.
-    let settings = Settings {
-        granularity: Granularity::Span,
-        on_refuse: None,
-        salt: SaltKey::from_bytes([0; 32]),
-        streams: 1,
-        profile: Profile::default(),
-    };
+    let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
     let governor =
         Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
@@ -215,17 +209,22 @@ fn judge_text<C: Card>(
     name: &str,
     text: &str,
 ) -> anyhow::Result<Judged> {
-    let mut found: Option<Finished> = None;
+    let (mut refused, mut ended) = (None, None);
     let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: Task::default() };
-    governor.govern(session, [item], |finished| -> Result<(), portcullis_card::SessionError> {
-        found = Some(finished);
+    governor.govern(session, [item], |event| -> Result<(), portcullis_card::SessionError> {
+        match event.what {
+            What::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {
+                refused.get_or_insert(judged.determination);
+            }
+            What::Ended { summary, .. } => ended = Some(summary),
+            _ => {}
+        }
         Ok(())
     })?;
-    let finished = found.ok_or_else(|| anyhow!("the text was not judged"))?;
-    if finished.summary.faults > 0 {
+    let summary = ended.ok_or_else(|| anyhow!("the text was not judged"))?;
+    if summary.faults > 0 {
         return Err(anyhow!("the card refused an entry"));
     }
-    let refused = finished.determinations.into_iter().find(|d| d.determination == Some(Determination::Reject));
     Ok(refused.map_or(Judged { determination: Determination::Admit, stage: None, rule: None }, |d| Judged {
         determination: Determination::Reject,
         stage: d.stage,

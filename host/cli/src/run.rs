@@ -8,15 +8,12 @@ use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionConfig};
 use portcullis_core::wire::Granularity;
-use portcullis_gate::{Governor, Item, OnRefuse, SaltKey, Settings};
+use portcullis_gate::{Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
-
-/// Streams that are judged at the same time.
-const STREAMS: u16 = 64;
 
 /// Determinations go to stdout, progress and errors to stderr.
 ///
@@ -54,9 +51,15 @@ pub(crate) struct Args {
     /// Go on after a line that is no item; the exit code is still 1.
     #[arg(long)]
     keep_going: bool,
-    /// Size of the candidates that a whole text is cut into.
+    /// Size of the spans that are judged. Default: whole texts are cut into spans, an engine's candidates are judged whole.
+    #[arg(long)]
+    granularity: Option<GranularityArg>,
+    /// When admitted bytes leave; a rollback never crosses bytes that left.
     #[arg(long, default_value = "span")]
-    granularity: GranularityArg,
+    release: ReleaseArg,
+    /// Candidates that an engine is asked for in one stream, at most.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_proposals: u32,
     /// Key of the commitments' salts, 64 hexadecimal digits; for tests that compare whole runs.
     #[arg(long, value_name = "HEX")]
     salt_key: Option<String>,
@@ -88,6 +91,26 @@ enum GranularityArg {
     Step,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ReleaseArg {
+    /// Each span as soon as its admit is recorded.
+    Span,
+    /// After so many admitted candidates as the policy's `limits.checkpoint` says.
+    Checkpoint,
+    /// When the stream ends.
+    End,
+}
+
+impl From<ReleaseArg> for Release {
+    fn from(arg: ReleaseArg) -> Self {
+        match arg {
+            ReleaseArg::Span => Self::Span,
+            ReleaseArg::Checkpoint => Self::Checkpoint,
+            ReleaseArg::End => Self::End,
+        }
+    }
+}
+
 impl From<GranularityArg> for Granularity {
     fn from(arg: GranularityArg) -> Self {
         match arg {
@@ -105,14 +128,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
     let settings = Settings {
-        granularity: args.granularity.into(),
+        granularity: args.granularity.map(Into::into),
         on_refuse: args.on_refuse.map(|o| match o {
             OnRefuseArg::Skip => OnRefuse::Skip,
             OnRefuseArg::Stop => OnRefuse::Stop,
         }),
-        salt,
-        streams: STREAMS,
+        release: args.release.into(),
+        max_proposals: args.max_proposals,
         profile: open::profile(args.profile.as_deref())?,
+        ..Settings::new(salt)
     };
     let governor =
         Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
@@ -129,20 +153,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut output = Output::new(args.json, args.output.as_deref(), shape)?;
 
     let problems = Rc::new(RefCell::new(Vec::new()));
-    let texts = Rc::new(RefCell::new(std::collections::VecDeque::new()));
     let items = items(lines, &name, reader);
-    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going, texts: Rc::clone(&texts) };
+    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
 
     let mut session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
     let progress = progress();
     let (mut refused, mut faults, mut count) = (false, false, 0u64);
-    let governed = governor.govern(&mut session, kept, |finished| -> Result<(), Failure> {
-        count += 1;
-        refused |= finished.summary.rejected > 0;
-        faults |= finished.summary.faults > 0;
-        progress.set_position(count);
-        let text: Option<String> = texts.borrow_mut().pop_front().flatten();
-        output.write(&finished, text.as_deref())
+    let governed = governor.govern(&mut session, kept, |event| -> Result<(), Failure> {
+        if let What::Ended { summary, .. } = &event.what {
+            count += 1;
+            refused |= summary.rejected > 0;
+            faults |= summary.faults > 0;
+            progress.set_position(count);
+        }
+        output.event(event)
     });
     progress.finish_and_clear();
     if let Err(failure) = governed {
@@ -172,8 +196,6 @@ struct Kept<I> {
     items: I,
     problems: Rc<RefCell<Vec<InputError>>>,
     keep_going: bool,
-    /// Whole texts in order, for the report beside each span; `None` for lists of candidates.
-    texts: Rc<RefCell<std::collections::VecDeque<Option<String>>>>,
 }
 
 impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for Kept<I> {
@@ -185,14 +207,7 @@ impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for Kept<I> {
                 return None;
             }
             match self.items.next()? {
-                Ok(item) => {
-                    let text = match &item {
-                        Item::Text { text, .. } => Some(text.clone()),
-                        Item::Candidates { .. } => None,
-                    };
-                    self.texts.borrow_mut().push_back(text);
-                    return Some(item);
-                }
+                Ok(item) => return Some(item),
                 Err(problem) => self.problems.borrow_mut().push(problem),
             }
         }

@@ -120,7 +120,7 @@ fn model_and_simulated_card_print_the_same() {
 #[test]
 fn candidates_take_alternatives_and_stop_when_none_is_left() {
     let input = br#"{"id":"a","candidates":[["Call 192.0.2.1 now","Call the desk now"],"Thank you"]}
-{"id":"b","candidates":["Good morning","mail x@example.org","never said"]}
+{"id":"b","candidates":["Good morning","x@example.org","never said"]}
 "#;
     let out = portcullis(&["run", "--policy", "policies/pii", "--card", "model", "--format", "jsonl", "--json"], input);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
@@ -128,7 +128,15 @@ fn candidates_take_alternatives_and_stop_when_none_is_left() {
     let summary =
         |id: &str| lines.iter().find(|l| l["id"] == id && l.get("summary").is_some()).unwrap()["summary"].clone();
     assert_eq!(summary("a")["mode"], "driven");
-    assert_eq!(summary("b")["stopped"], "no admissible candidate is left");
+    let stopped = &summary("b")["termination"];
+    assert_eq!(
+        (&stopped["trigger"], &stopped["lineage"]),
+        (&"no_admissible_candidate".into(), &serde_json::json!([1]))
+    );
+    assert_eq!(
+        summary("b")["stopped"],
+        format!("no admissible candidate is left: {}", stopped["detail"].as_str().unwrap())
+    );
     assert!(!lines.iter().any(|l| l["id"] == "b" && l["step"] == 2), "nothing follows a stop");
 }
 
@@ -139,8 +147,9 @@ fn log_probabilities_are_quantised_or_refused() {
     assert_eq!(portcullis(&args, good).status.code(), Some(0));
     let bad = br#"{"id":"a","candidates":[{"text":"Good morning","logprobs":[0.5]}]}"#;
     let out = portcullis(&args, bad);
-    assert_eq!(out.status.code(), Some(1));
-    assert!(stderr(&out).contains("`0.5` is not a log-probability"), "{}", stderr(&out));
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    let refused = &lines(&out)[0];
+    assert_eq!((&refused["determination"], &refused["rule"]), (&"reject".into(), &"LOGPROBS-INVALID".into()));
 }
 
 #[test]

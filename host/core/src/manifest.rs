@@ -157,11 +157,23 @@ pub struct Limits {
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,
+    /// Rollbacks of one stream when no admissible candidate is left.
+    pub rollbacks: u8,
+    /// Admitted candidates between two checkpoints.
+    pub checkpoint: u16,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { alternatives: 3, max_depth: 2, span_bytes: 2048, defer: Vec::new(), defer_expiry: 16 }
+        Self {
+            alternatives: 3,
+            max_depth: 2,
+            span_bytes: 2048,
+            defer: Vec::new(),
+            defer_expiry: 16,
+            rollbacks: 2,
+            checkpoint: 4,
+        }
     }
 }
 

@@ -135,6 +135,21 @@ pub enum Trigger {
     Limit,
 }
 
+impl Trigger {
+    /// The trigger in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoAdmissibleCandidate => "no admissible candidate is left",
+            Self::DriftHalt => "drift halt",
+            Self::Fault => "FAULT",
+            Self::Engine => "engine",
+            Self::AnchorsChanged => "anchors changed",
+            Self::Limit => "limit",
+        }
+    }
+}
+
 impl Summary {
     /// Nothing yet.
     #[must_use]

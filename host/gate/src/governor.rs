@@ -1,11 +1,12 @@
 //! The governor: one policy, one card session, many streams.
 
 use crate::commitment::SaltKey;
-use crate::context::Mode;
+use crate::engine::{Engine, EngineError};
+use crate::event::Event;
 use crate::source::Item;
-use crate::stream::{Finished, Stream};
+use crate::stream::{Release, Stream};
 use portcullis_card::{Card, Session, SessionError};
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::Limits;
 use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
@@ -24,28 +25,52 @@ pub enum OnRefuse {
 /// How texts are governed.
 #[derive(Clone)]
 pub struct Settings {
-    /// Size of the candidates of whole texts; a listed candidate is one step.
-    pub granularity: Granularity,
+    /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's candidates whole.
+    pub granularity: Option<Granularity>,
     /// What a refusal does; `None` skips in recorded texts and stops in driven ones.
     pub on_refuse: Option<OnRefuse>,
+    /// When admitted bytes leave.
+    pub release: Release,
     /// Key of the salts.
     pub salt: SaltKey,
     /// Streams that are open at the same time, at least 1.
     pub streams: u16,
+    /// Candidates that an engine is asked for in one stream, at most.
+    pub max_proposals: u32,
     /// The agent's governed profile.
     pub profile: Profile,
 }
 
+impl Settings {
+    /// Usual settings under a salt key.
+    #[must_use]
+    pub fn new(salt: SaltKey) -> Self {
+        Self {
+            granularity: None,
+            on_refuse: None,
+            release: Release::Span,
+            salt,
+            streams: 64,
+            max_proposals: 10_000,
+            profile: Profile::default(),
+        }
+    }
+}
+
+/// Makes the engine of a stream, by the stream's number.
+pub type Engines<'g> = Box<dyn Fn(u64) -> Result<Box<dyn Engine>, EngineError> + 'g>;
+
 /// A policy that is ready to govern.
 pub struct Governor<'g> {
+    pub(crate) package: &'g Package,
     pub(crate) compiled: &'g Compiled,
     pub(crate) mapper: &'g Mapper,
     pub(crate) salt: SaltKey,
-    manifest: &'g Manifest,
     package_digest: [u8; 32],
     image_digest: [u8; 32],
     context: Context,
     settings: Settings,
+    engines: Option<Engines<'g>>,
 }
 
 impl<'g> Governor<'g> {
@@ -60,95 +85,107 @@ impl<'g> Governor<'g> {
         settings: Settings,
     ) -> Result<Self, ProfileError> {
         Ok(Self {
+            package,
             compiled,
             mapper,
             salt: settings.salt.clone(),
-            manifest: package.manifest(),
             package_digest: package.digest(),
             image_digest: compiled.image.digest(),
             context: settings.profile.context(package.manifest())?,
             settings,
+            engines: None,
         })
     }
 
-    /// Governs every item over one session. Finished streams are given out in the order of the items, and the next items are
-    /// taken only as slots become free.
+    /// The same governor with engines for [`Item::Prompt`].
+    #[must_use]
+    pub fn with_engines(mut self, engines: Engines<'g>) -> Self {
+        self.engines = Some(engines);
+        self
+    }
+
+    /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams interleaved; the
+    /// next items are taken only as slots become free. An engine that is slow holds up the other streams.
     ///
     /// # Errors
-    /// The session's: nothing of the streams that were still open is given out then. An error of `done` ends the run.
+    /// The session's: nothing more of the streams that were still open is released then. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         &self,
         session: &mut Session<C>,
         items: impl IntoIterator<Item = Item>,
-        mut done: impl FnMut(Finished) -> Result<(), E>,
+        mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut items = items.into_iter().zip(0u64..).fuse();
         let mut free: Vec<u16> = (0..self.settings.streams.max(1)).rev().collect();
-        let mut open: BTreeMap<u16, (u64, Stream<'_>)> = BTreeMap::new();
-        let mut finished: BTreeMap<u64, Finished> = BTreeMap::new();
-        let mut next_out = 0;
+        let mut open: BTreeMap<u16, Stream<'_>> = BTreeMap::new();
         loop {
             while let Some(slot) = free.pop() {
                 let Some((item, number)) = items.next() else {
                     free.push(slot);
                     break;
                 };
-                open.insert(slot, (number, Stream::new(self, item, number, slot)));
+                open.insert(slot, Stream::new(self, item, number, slot));
             }
             if open.is_empty() {
                 return Ok(());
             }
-            let entries: Vec<_> =
-                open.values_mut().filter_map(|(_, stream)| stream.next()).take(session.room()).collect();
+            let mut entries = Vec::new();
+            for stream in open.values_mut() {
+                if entries.len() >= session.room() {
+                    break;
+                }
+                entries.extend(stream.next());
+                stream.take_events().into_iter().try_for_each(&mut sink)?;
+            }
             if !entries.is_empty() {
                 session.submit(&entries)?;
             }
             for completed in session.wait()? {
                 let slot = completed.entry.slot.get();
-                let Some((_, stream)) = open.get_mut(&slot) else { continue };
-                stream.answer(completed.outcome);
-                if stream.is_done()
-                    && let Some((number, stream)) = open.remove(&slot)
-                {
-                    finished.insert(number, stream.finish());
+                let Some(stream) = open.get_mut(&slot) else { continue };
+                stream.answer(completed.outcome, completed.record.as_ref());
+                stream.take_events().into_iter().try_for_each(&mut sink)?;
+                if stream.is_done() {
+                    open.remove(&slot);
                     free.push(slot);
                 }
-            }
-            while let Some(stream) = finished.remove(&next_out) {
-                next_out += 1;
-                done(stream)?;
             }
         }
     }
 
     pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
         let intent = self.settings.profile.intent(task, |text| self.mapper.content_words(text));
-        SemanticState::new(self.manifest, self.package_digest, self.image_digest, intent, self.context)
+        SemanticState::new(self.package.manifest(), self.package_digest, self.image_digest, intent, self.context)
     }
 
-    pub(crate) fn read(&self, text: String, mode: Mode) -> Text {
-        self.mapper.read(text, self.granularity(mode))
-    }
-
-    pub(crate) const fn granularity(&self, mode: Mode) -> Granularity {
-        match mode {
-            Mode::Recorded => self.settings.granularity,
-            Mode::Driven => Granularity::Step,
+    pub(crate) fn engine(&self, stream: u64) -> Result<Box<dyn Engine>, EngineError> {
+        match &self.engines {
+            Some(engines) => engines(stream),
+            None => Err(EngineError::Gone("the item is a task for an engine, and none was given".into())),
         }
     }
 
-    pub(crate) fn on_refuse(&self, mode: Mode) -> OnRefuse {
-        self.settings.on_refuse.unwrap_or(match mode {
-            Mode::Recorded => OnRefuse::Skip,
-            Mode::Driven => OnRefuse::Stop,
-        })
+    pub(crate) fn read(&self, text: String, driven: bool) -> Text {
+        self.mapper.read(text, self.granularity(driven))
     }
 
-    pub(crate) const fn max_depth(&self) -> u8 {
-        self.manifest.limits.max_depth
+    pub(crate) fn granularity(&self, driven: bool) -> Granularity {
+        self.settings.granularity.unwrap_or(if driven { Granularity::Step } else { Granularity::Span })
     }
 
-    pub(crate) const fn alternatives(&self) -> u8 {
-        self.manifest.limits.alternatives
+    pub(crate) fn on_refuse(&self, driven: bool) -> OnRefuse {
+        self.settings.on_refuse.unwrap_or(if driven { OnRefuse::Stop } else { OnRefuse::Skip })
+    }
+
+    pub(crate) const fn release(&self) -> Release {
+        self.settings.release
+    }
+
+    pub(crate) const fn max_proposals(&self) -> u32 {
+        self.settings.max_proposals
+    }
+
+    pub(crate) fn limits(&self) -> &'g Limits {
+        &self.package.manifest().limits
     }
 }

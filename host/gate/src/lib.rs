@@ -11,12 +11,13 @@ mod event;
 mod governor;
 mod rationale;
 mod source;
+mod stage;
 mod stream;
 
 pub use commitment::{SaltKey, SaltKeyError, commit};
 pub use context::{ContextDocument, Mode};
 pub use determination::{Determination, Summary, Termination, Trigger};
 pub use event::{Deciding, Event, Judged, What};
-pub use governor::{Governor, OnRefuse, Settings};
+pub use governor::{Engines, Governor, OnRefuse, Settings};
 pub use source::{Candidate, Item};
-pub use stream::Finished;
+pub use stream::Release;

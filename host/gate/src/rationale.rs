@@ -1,48 +1,96 @@
-//! The rationale of a verdict: which rule or reason decided, as an id and in words.
+//! The rationale of a verdict: which rule or reason decided, on which fields, as data and in words.
 
+use crate::event::Deciding;
+use crate::governor::Governor;
+use crate::stage::Staged;
 use portcullis_core::mutation::{Finding, Mutation};
 use portcullis_core::reason::generic;
-use portcullis_core::wire::{Determination, RowKind, Stage};
-use portcullis_policy::Compiled;
+use portcullis_core::wire::{Descriptor, Determination, Fault, RowKind, Stage};
+use portcullis_policy::commands::conditions;
 use portcullis_policy::evaluate::Verdict;
 use portcullis_policy::image::Bank;
 
-/// Id and words of a refusal or a decompose; `None` for an admit. A refusal never lacks an id.
-pub(crate) fn explain(compiled: &Compiled, mutation: &Mutation, verdict: &Verdict) -> Option<(String, String)> {
-    let (id, mut words, wanted_split) = match verdict.stage {
+/// Why something is not admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rationale {
+    /// Id of the rule or reason.
+    pub(crate) rule: String,
+    /// The same in words.
+    pub(crate) words: String,
+    /// Fields that it looked at.
+    pub(crate) fields: Vec<Deciding>,
+}
+
+impl Rationale {
+    fn new(rule: &str, words: &str, fields: Vec<Deciding>) -> Self {
+        Self { rule: rule.to_owned(), words: words.to_owned(), fields }
+    }
+
+    /// The card refused an entry.
+    pub(crate) fn fault(fault: Fault) -> Self {
+        Self::new(generic::FAULT, &format!("the card refused the entry: {}", fault.name()), Vec::new())
+    }
+}
+
+/// Why a verdict is no admit; `None` for an admit. A refusal never lacks an id.
+pub(crate) fn explain(
+    governor: &Governor<'_>,
+    mutation: &Mutation,
+    descriptor: &Descriptor,
+    staged: &Staged,
+    verdict: &Verdict,
+) -> Option<Rationale> {
+    let (mut why, wanted_split) = match verdict.stage {
         Stage::None => return None,
-        Stage::Policy => bank(compiled, Bank::Policy, verdict.policy_row),
-        Stage::Entropy => bank(compiled, Bank::Entropy, verdict.entropy_row),
+        Stage::Policy => bank(governor, descriptor, Bank::Policy, verdict.policy_row),
+        Stage::Entropy => bank(governor, descriptor, Bank::Entropy, verdict.entropy_row),
         Stage::Validation => match mutation.validation {
-            Finding::Reject(reason) => host(reason.id(), reason.words(), false),
-            Finding::Decompose(reason) => host(reason.id(), reason.words(), true),
-            Finding::Pass => host(generic::FAULT, "stage 2 failed in the card but passed on the host", false),
+            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
+            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
+            Finding::Pass => unfounded("stage 2"),
         },
         Stage::Lineage => match mutation.lineage {
-            Finding::Reject(reason) => host(reason.id(), reason.words(), false),
-            Finding::Decompose(reason) => host(reason.id(), reason.words(), true),
-            Finding::Pass => host(generic::FAULT, "stage 3 failed in the card but passed on the host", false),
+            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), false),
+            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), true),
+            Finding::Pass => unfounded("stage 3"),
         },
     };
     if wanted_split && verdict.determination == Determination::Reject {
-        words = format!("{words}; {} at depth {}: nothing smaller to judge", generic::DEPTH_LIMIT, mutation.depth);
+        let depth = mutation.depth;
+        why.words = format!("{}; {} at depth {depth}: nothing smaller to judge", why.words, generic::DEPTH_LIMIT);
     }
-    Some((id, words))
+    Some(why)
 }
 
-fn host(id: &str, words: &str, wanted_split: bool) -> (String, String, bool) {
-    (id.to_owned(), words.to_owned(), wanted_split)
+fn unfounded(stage: &str) -> (Rationale, bool) {
+    let words = format!("{stage} failed in the card but passed on the host");
+    (Rationale::new(generic::FAULT, &words, Vec::new()), false)
 }
 
 /// The rule that a bank's row belongs to, and whether the row asks for a split.
-fn bank(compiled: &Compiled, bank: Bank, row: Option<u16>) -> (String, String, bool) {
-    let Some(row) = row else {
-        return host(generic::DEFAULT_DENY, &format!("no rule of the {} bank permits it", bank.name()), false);
+fn bank(governor: &Governor<'_>, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
+    let compiled = governor.compiled;
+    let Some(number) = row else {
+        let words = format!("no rule of the {} bank permits it", bank.name());
+        return (Rationale::new(generic::DEFAULT_DENY, &words, Vec::new()), false);
     };
-    let split =
-        compiled.image.rows(bank).get(usize::from(row)).is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
-    match compiled.rule_of_row(bank, row) {
-        Some(rule) => (rule.id.clone(), rule.reason.clone().unwrap_or_else(|| format!("rule {}", rule.id)), split),
-        None => (generic::DEFAULT_DENY.to_owned(), format!("row {row} of the {} bank", bank.name()), split),
-    }
+    let row = compiled.image.rows(bank).get(usize::from(number));
+    let split = row.is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
+    let fields = row.map_or_else(Vec::new, |row| {
+        let conditions = conditions(compiled, governor.package.vocabulary(), row, descriptor);
+        let deciding = |c: portcullis_policy::commands::Condition| Deciding {
+            field: c.field,
+            value: c.value,
+            condition: c.wanted,
+        };
+        conditions.into_iter().map(deciding).collect()
+    });
+    let why = match compiled.rule_of_row(bank, number) {
+        Some(rule) => {
+            let words = rule.reason.clone().unwrap_or_else(|| format!("rule {}", rule.id));
+            Rationale::new(&rule.id, &words, fields)
+        }
+        None => Rationale::new(generic::DEFAULT_DENY, &format!("row {number} of the {} bank", bank.name()), fields),
+    };
+    (why, split)
 }

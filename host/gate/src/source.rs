@@ -1,7 +1,7 @@
 //! What a stream is made of.
 
 use portcullis_core::state::Task;
-use portcullis_mapping::LogProbs;
+use portcullis_mapping::{LogProbs, LogProbsError};
 
 /// One text, or one list of steps with their alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,13 @@ pub enum Item {
         /// What they were proposed for.
         task: Task,
     },
+    /// A task for an engine: mode `driven`.
+    Prompt {
+        /// Identity.
+        id: String,
+        /// What the engine is asked to do.
+        task: Task,
+    },
 }
 
 /// One candidate of a step.
@@ -31,6 +38,7 @@ pub enum Item {
 pub struct Candidate {
     /// The text.
     pub text: String,
-    /// Quantised log-probabilities of its tokens; absent when the engine gave none.
-    pub logprobs: Option<LogProbs>,
+    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes stage 2 reject
+    /// the candidate: it is never guessed.
+    pub logprobs: Option<Result<LogProbs, LogProbsError>>,
 }

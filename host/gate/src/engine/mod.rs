@@ -1,6 +1,10 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
 //! refused, not why, not that anything was.
 
+mod recorded;
+
+pub use recorded::Recorded;
+
 use crate::source::Candidate;
 
 /// What an engine may know: the operator's words and what was admitted.

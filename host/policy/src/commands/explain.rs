@@ -1,7 +1,7 @@
 //! `policy explain`: which rows match a descriptor, and of the nearest that do not, what keeps them from it.
 
 use crate::compile::Compiled;
-use crate::cube::{Universe, presence_bit, rows::of_row};
+use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
 use crate::decision::{BankDecision, Decision};
 use crate::evaluate::Evaluator;
 use crate::evaluate::reference::{descriptor_bits, descriptor_ranges, row_matches};
@@ -82,48 +82,85 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     Explanation { decision, banks }
 }
 
+/// One column of a row that is no wildcard, beside what a descriptor holds there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// The field by its Cedar name.
+    pub field: String,
+    /// Its value in the descriptor.
+    pub value: String,
+    /// What the row wants.
+    pub wanted: String,
+    /// Whether the value is what the row wants.
+    pub holds: bool,
+}
+
+impl std::fmt::Display for Condition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is {}, wanted {}", self.field, self.value, self.wanted)
+    }
+}
+
+/// Every column of `row` that is no wildcard; empty for a row that matches everything, or can never match.
+#[must_use]
+pub fn conditions(compiled: &Compiled, vocabulary: &Vocabulary, row: &Row, descriptor: &Descriptor) -> Vec<Condition> {
+    of_row(row, &compiled.universe)
+        .map_or_else(Vec::new, |cube| columns(&compiled.universe, vocabulary, &cube, descriptor))
+}
+
 /// Every column of `row` that `d` does not meet; never empty for a row that does not match.
 fn failures(universe: &Universe, vocabulary: &Vocabulary, row: &Row, d: &Descriptor) -> Vec<String> {
-    let mut failed = Vec::new();
     let Some(cube) = of_row(row, universe) else { return vec!["the row can never match".into()] };
+    columns(universe, vocabulary, &cube, d).iter().filter(|c| !c.holds).map(ToString::to_string).collect()
+}
+
+fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descriptor) -> Vec<Condition> {
+    let mut columns = Vec::new();
+    let mut add = |field: &str, value: String, wanted: String, holds: bool| {
+        columns.push(Condition { field: field.to_owned(), value, wanted, holds });
+    };
+    let any = &universe.all;
     let values = [d.category, d.granularity, d.epistemic, d.anchor, d.temporal, d.domain, d.audience, d.register];
-    for ((column, name), (mask, value)) in ENUMERATIONS.iter().enumerate().zip(cube.enumerations.iter().zip(values)) {
-        if 1u32.checked_shl(value.into()).is_none_or(|bit| bit & mask == 0) {
+    let masks = cube.enumerations.iter().zip(&any.enumerations);
+    for ((column, name), ((mask, all), value)) in ENUMERATIONS.iter().enumerate().zip(masks.zip(values)) {
+        let holds = 1u32.checked_shl(value.into()).is_some_and(|bit| bit & mask != 0);
+        if mask != all || !holds {
             let known = vocabulary.enumeration(column);
             let found = known.get(usize::from(value)).map_or("undeclared", String::as_str);
-            let wanted = names(known, (*mask).into());
-            failed.push(format!("{name} is {found}, wanted {}", wanted.join(" or ")));
+            add(name, found.into(), names(known, (*mask).into()).join(" or "), holds);
         }
     }
     let bits = descriptor_bits(d);
-    for bit in bits_of(u128::from((bits ^ cube.bits_value) & cube.bits_mask)) {
-        let wanted = cube.bits_value >> bit & 1 == 1;
-        failed.push(match FLAGS.get(bit) {
-            Some(flag) => format!("{flag} is {}, wanted {wanted}", !wanted),
+    for bit in bits_of(u128::from(cube.bits_mask)) {
+        let (is, wanted) = (bits >> bit & 1 == 1, cube.bits_value >> bit & 1 == 1);
+        match FLAGS.get(bit) {
+            Some(flag) => add(flag, is.to_string(), wanted.to_string(), is == wanted),
             None => {
                 let slot = vocabulary.quantities().get(bit - presence_bit(0)).map_or("?", String::as_str);
-                let (is, wanted) = if wanted { ("absent", "present") } else { ("present", "absent") };
-                format!("quantity.{slot} is {is}, wanted {wanted}")
+                let word = |present| if present { "present" } else { "absent" };
+                add(&format!("quantity.{slot}"), word(is).into(), word(wanted).into(), is == wanted);
             }
-        });
+        }
     }
     let sets = [u128::from(d.fields_touched), d.classes.get(), d.established.get()];
     for ((column, name), (condition, value)) in SETS.iter().enumerate().zip(cube.sets.iter().zip(sets)) {
         let known = vocabulary.set(column);
-        let lacking = names(known, condition.all & !value);
-        if !lacking.is_empty() {
-            failed.push(format!("{name} lacks {}", lacking.join(", ")));
+        let list = |mask| names(known, mask).join(", ");
+        let held = || if value == 0 { "empty".to_owned() } else { list(value) };
+        if condition.all != 0 {
+            add(name, held(), format!("all of {}", list(condition.all)), condition.all & !value == 0);
         }
-        let excess = names(known, condition.none & value);
-        if !excess.is_empty() {
-            failed.push(format!("{name} has {}", excess.join(", ")));
+        if condition.none != 0 {
+            add(name, held(), format!("none of {}", list(condition.none)), condition.none & value == 0);
         }
-        if condition.any != 0 && condition.any & value == 0 {
-            failed.push(format!("{name} has none of {}", names(known, condition.any).join(", ")));
+        if condition.any != 0 {
+            add(name, held(), format!("any of {}", list(condition.any)), condition.any & value != 0);
         }
     }
-    for (column, (&(low, high), value)) in cube.ranges.iter().zip(descriptor_ranges(d)).enumerate() {
-        if (low..=high).contains(&value) {
+    let ranges = cube.ranges.iter().zip(&any.ranges);
+    for (column, ((&(low, high), all), value)) in ranges.zip(descriptor_ranges(d)).enumerate() {
+        let holds = (low..=high).contains(&value);
+        if (low, high) == *all && holds {
             continue;
         }
         let (name, text): (String, fn(i64) -> String) = match RANGES.get(column) {
@@ -142,9 +179,9 @@ fn failures(universe: &Universe, vocabulary: &Vocabulary, row: &Row, d: &Descrip
                 (format!("quantity.{name}"), |value| value.to_string())
             }
         };
-        failed.push(format!("{name} is {}, wanted {} to {}", text(value), text(low), text(high)));
+        add(&name, text(value), format!("{} to {}", text(low), text(high)), holds);
     }
-    failed
+    columns
 }
 
 fn names(known: &[String], mask: u128) -> Vec<&str> {

@@ -12,7 +12,7 @@ mod test;
 pub use create::{create, template};
 pub use diff::{Change, Diff, RuleChange, Witness, diff};
 pub use eval::eval_line;
-pub use explain::{BankExplanation, Explanation, NearMiss, explain};
+pub use explain::{BankExplanation, Condition, Explanation, NearMiss, conditions, explain};
 pub use format::{Formatted, format, format_source};
 pub use report::{BankUse, Report, RuleUse, check, check_schema};
 pub use test::{Expectation, Input, Judged, TestCase, TestResult, parse_tests, run_tests};

@@ -1,0 +1,88 @@
+//! Rejected mutations that wait for information: not a fourth outcome, but what the loop does with a reject whose reason the policy
+//! lists. Each resubmission is a new record.
+
+use super::Work;
+use portcullis_core::state::SemanticState;
+use std::collections::VecDeque;
+
+/// Most mutations that wait at the same time: a bound on memory. What finds no place is rejected and no more.
+const MOST: usize = 64;
+
+/// A mutation that waits.
+#[derive(Debug)]
+struct Deferred {
+    work: Work,
+    /// Sequence of its last determination.
+    seq: u32,
+    /// Steps that it may still wait.
+    steps: u16,
+    /// What was known when it was judged last.
+    known: Knowledge,
+}
+
+/// What a resubmission can be waiting for: classes, quantities, referents and claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Knowledge {
+    established: u128,
+    quantities: [Option<i32>; portcullis_core::wire::QUANTITY_SLOTS],
+    referents: usize,
+    claims: usize,
+    superseded: usize,
+}
+
+impl Knowledge {
+    pub(super) fn of(state: &SemanticState) -> Self {
+        let memory = &state.memory;
+        Self {
+            established: memory.established.0,
+            quantities: memory.quantities,
+            referents: memory.referents.len(),
+            claims: memory.claims.len(),
+            superseded: memory.superseded.len(),
+        }
+    }
+}
+
+/// Those that wait, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<Deferred>,
+}
+
+impl Queue {
+    /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its steps.
+    pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
+        let room = self.waiting.len() < MOST;
+        if room {
+            let steps = work.waited.unwrap_or(expiry);
+            self.waiting.push_back(Deferred { work, seq, steps, known });
+        }
+        room
+    }
+
+    /// One step has passed: gives those that have waited too long.
+    pub(super) fn step(&mut self) -> Vec<u32> {
+        let mut expired = Vec::new();
+        self.waiting.retain_mut(|d| {
+            let keep = d.steps > 0;
+            d.steps = d.steps.saturating_sub(1);
+            if !keep {
+                expired.push(d.seq);
+            }
+            keep
+        });
+        expired
+    }
+
+    /// The oldest that was judged when less, or something else, was known; its determination is the parent of the next.
+    pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
+        let at = self.waiting.iter().position(|d| d.known != known)?;
+        let Deferred { work, seq, steps, .. } = self.waiting.remove(at)?;
+        Some(Work { parent: Some(seq), waited: Some(steps), ..work })
+    }
+
+    /// Gives up all that wait.
+    pub(super) fn drain(&mut self) -> Vec<u32> {
+        self.waiting.drain(..).map(|d| d.seq).collect()
+    }
+}

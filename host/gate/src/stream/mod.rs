@@ -1,0 +1,615 @@
+//! One governed stream: what is submitted next, what an answer means, what is released.
+//!
+//! A stream is a state machine. It never waits for the card: [`Stream::next`] gives the next entry and [`Stream::answer`] takes what
+//! the card said of it. Work is depth-first: the parts of a decomposed span come right after it. What happens is told as events, in
+//! order, and nothing leaves but by [`What::Released`].
+
+mod deferred;
+mod feed;
+mod release;
+
+pub use release::Release;
+
+use crate::commitment::commit;
+use crate::context::{ContextDocument, Mode};
+use crate::determination::{Determination, Summary, Termination, Trigger};
+use crate::engine::{Engine, Proposal, Recorded};
+use crate::event::{Event, Judged, What};
+use crate::governor::{Governor, OnRefuse};
+use crate::rationale::{self, Rationale};
+use crate::source::{Candidate, Item};
+use crate::stage::{self, Staged};
+use deferred::{Knowledge, Queue};
+use feed::{Feed, RolledBack};
+use portcullis_card::Outcome;
+use portcullis_core::drift::Drift;
+use portcullis_core::mutation::{Mutation, Place};
+use portcullis_core::state::{SemanticState, Task};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
+use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
+use portcullis_policy::evaluate::Verdict;
+use portcullis_policy::image::hex;
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+use std::sync::Arc;
+use zerocopy::IntoBytes;
+
+/// One span to be judged.
+#[derive(Clone, Debug)]
+struct Work {
+    text: Arc<Text>,
+    logprobs: Option<Result<LogProbs, LogProbsError>>,
+    range: Range<usize>,
+    inert: bool,
+    depth: u8,
+    parent: Option<u32>,
+    /// Place of its candidate, and which candidate of the place it is; `None` in a whole text.
+    place: Option<(usize, u8)>,
+    /// Steps that it may wait again, when it comes from the queue.
+    waited: Option<u16>,
+}
+
+/// A span that the card has and has not answered.
+struct InFlight {
+    work: Work,
+    sequence: u32,
+    mutation: Mutation,
+    descriptor: Descriptor,
+    staged: Staged,
+}
+
+enum Phase {
+    Begin,
+    Body,
+    End,
+    Done,
+}
+
+/// A stream under a governor.
+pub(crate) struct Stream<'g> {
+    governor: &'g Governor<'g>,
+    id: String,
+    number: u64,
+    slot: u16,
+    sequence: u32,
+    task: Task,
+    state: SemanticState,
+    /// Where candidates come from; `None` for a whole text.
+    feed: Option<Feed>,
+    /// A whole text, kept until it was told in [`What::Begun`].
+    whole: Option<String>,
+    /// Work of the current text, the next on top.
+    work: Vec<Work>,
+    /// Inert bytes held as the prefix of the next commitment.
+    held: String,
+    queue: Queue,
+    unreleased: release::Held,
+    /// Admitted candidates, or spans of a whole text, since the last checkpoint.
+    since_checkpoint: u16,
+    /// Whether an entry is with the card.
+    awaiting: bool,
+    in_flight: Option<InFlight>,
+    phase: Phase,
+    last_refusal: String,
+    events: Vec<Event>,
+    summary: Summary,
+}
+
+impl<'g> Stream<'g> {
+    pub(crate) fn new(governor: &'g Governor<'g>, item: Item, number: u64, slot: u16) -> Self {
+        let (id, task, whole, engine) = match item {
+            Item::Text { id, text, task } => (id, task, Some(text), None),
+            Item::Candidates { id, steps, task } => {
+                let engine: Box<dyn Engine> = Box::new(Recorded::new(steps));
+                (id, task, None, Some(Ok(engine)))
+            }
+            Item::Prompt { id, task } => {
+                let engine = governor.engine(number);
+                (id, task, None, Some(engine))
+            }
+        };
+        let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
+        let mut stream = Self {
+            governor,
+            id,
+            number,
+            slot,
+            sequence: 0,
+            state: governor.initial_state(&task),
+            task,
+            feed: None,
+            whole: whole.clone(),
+            work: Vec::new(),
+            held: String::new(),
+            queue: Queue::default(),
+            unreleased: release::Held::default(),
+            since_checkpoint: 0,
+            awaiting: false,
+            in_flight: None,
+            phase: Phase::Begin,
+            last_refusal: String::new(),
+            events: Vec::new(),
+            summary: Summary::new(mode),
+        };
+        match engine {
+            None => stream.read(whole.unwrap_or_default(), None, None),
+            Some(Ok(engine)) => stream.feed = Some(Feed::new(engine)),
+            Some(Err(error)) => stream.stop(Trigger::Engine, error.to_string()),
+        }
+        stream
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done)
+    }
+
+    /// What happened since the last call, in order.
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn tell(&mut self, what: What) {
+        self.events.push(Event { stream: self.number, what });
+    }
+
+    /// Makes the pieces of `text` the work.
+    fn read(&mut self, text: String, logprobs: Option<Result<LogProbs, LogProbsError>>, place: Option<(usize, u8)>) {
+        self.summary.bytes += text.len();
+        let text = Arc::new(self.governor.read(text, place.is_some()));
+        let whole = Work {
+            text: Arc::clone(&text),
+            logprobs,
+            range: 0..0,
+            inert: false,
+            depth: 0,
+            parent: None,
+            place,
+            waited: None,
+        };
+        self.push_pieces(&whole, text.pieces());
+    }
+
+    /// Puts pieces of a span on top of the work, the first uppermost.
+    fn push_pieces(&mut self, of: &Work, pieces: &[Piece]) {
+        let work = pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, ..of.clone() });
+        self.work.extend(work);
+    }
+
+    /// The next entry for the card; `None` while one is unanswered or when the stream is done.
+    pub(crate) fn next(&mut self) -> Option<Descriptor> {
+        if self.awaiting {
+            return None;
+        }
+        let entry = self.next_entry();
+        self.awaiting = entry.is_some();
+        entry
+    }
+
+    fn next_entry(&mut self) -> Option<Descriptor> {
+        match self.phase {
+            Phase::Begin => Some(self.entry(Opcode::Begin, self.context().digest())),
+            Phase::Body => {
+                while self.summary.stopped.is_none() {
+                    if let Some(work) = self.next_work() {
+                        return Some(self.gate(work));
+                    }
+                    if !self.next_candidate() {
+                        break;
+                    }
+                }
+                for seq in self.queue.drain() {
+                    self.tell(What::Expired { seq });
+                }
+                self.phase = Phase::End;
+                self.next_entry()
+            }
+            Phase::End => {
+                let salt = self.governor.salt.salt(self.number, self.sequence);
+                Some(self.entry(Opcode::End, commit(salt, &[self.held.as_bytes()])))
+            }
+            Phase::Done => None,
+        }
+    }
+
+    fn context(&self) -> ContextDocument {
+        ContextDocument {
+            version: 1,
+            mode: self.summary.mode,
+            granularity: self.governor.granularity(self.feed.is_some()),
+            policy: self.state.policy.package.clone(),
+            package_digest: hex(&self.state.policy.package_digest),
+            profile_digest: hex(&profile_digest(&self.state)),
+            anchor_digests: Vec::new(),
+            id: self.id.clone(),
+        }
+    }
+
+    fn entry(&self, opcode: Opcode, digest: [u8; 32]) -> Descriptor {
+        Descriptor::entry(opcode, Place { slot: self.slot, sequence: self.sequence }, digest).sealed()
+    }
+
+    /// The next span that is not inert; inert ones are held on the way.
+    fn next_work(&mut self) -> Option<Work> {
+        while let Some(work) = self.work.pop() {
+            if !work.inert {
+                return Some(work);
+            }
+            self.held.push_str(work.text.slice(&work.range));
+        }
+        None
+    }
+
+    fn gate(&mut self, work: Work) -> Descriptor {
+        let (mutation, staged) = stage::judge(
+            self.governor,
+            &self.state,
+            &stage::Span {
+                text: &work.text,
+                range: &work.range,
+                driven: self.feed.is_some(),
+                inert_prefix: !self.held.is_empty(),
+                depth: work.depth,
+                alternatives: work.place.map_or(0, |(_, alternative)| alternative),
+                logprobs: work.logprobs.as_ref(),
+            },
+        );
+        let salt = self.governor.salt.salt(self.number, self.sequence);
+        let commitment = commit(salt, &[self.held.as_bytes(), work.text.slice(&work.range).as_bytes()]);
+        let place = Place { slot: self.slot, sequence: self.sequence };
+        let descriptor = mutation.descriptor(place, commitment);
+        self.in_flight = Some(InFlight { work, sequence: self.sequence, mutation, descriptor, staged });
+        descriptor
+    }
+
+    /// Takes the card's answer to the entry that [`Stream::next`] gave last.
+    pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
+        self.awaiting = false;
+        match (&self.phase, self.in_flight.take(), outcome) {
+            (Phase::Body, Some(flight), Outcome::Judged(verdict)) => {
+                self.sequence += 1;
+                self.verdict(flight, verdict, record);
+            }
+            (Phase::Body, Some(flight), Outcome::Fault(fault)) => self.faulted(&flight, fault, record),
+            (Phase::Begin, None, Outcome::Accepted) => {
+                self.sequence = 1;
+                self.phase = Phase::Body;
+                let what = What::Begun {
+                    id: self.id.clone(),
+                    context: self.context(),
+                    task: self.task.clone(),
+                    text: self.whole.take(),
+                };
+                self.tell(what);
+            }
+            (Phase::End, None, Outcome::Accepted) => {
+                // Trailing inert bytes are covered by END's commitment, so they go out with it.
+                if !self.held.is_empty() {
+                    self.unreleased.push(self.sequence, std::mem::take(&mut self.held));
+                }
+                self.release();
+                self.done();
+            }
+            // A fault of BEGIN or END, or an answer of the wrong kind: nothing further is released.
+            (_, _, outcome) => {
+                self.summary.faults += 1;
+                let name = outcome.fault().map_or("an answer of the wrong kind", Fault::name);
+                self.stop(Trigger::Fault, name.into());
+                self.unreleased.clear();
+                self.done();
+            }
+        }
+    }
+
+    fn done(&mut self) {
+        self.phase = Phase::Done;
+        self.summary.trust_slope = self.state.bounds.trust_slope;
+        let what = What::Ended { id: self.id.clone(), summary: self.summary.clone() };
+        self.tell(what);
+    }
+
+    fn verdict(&mut self, flight: InFlight, verdict: Verdict, record: Option<&Record>) {
+        self.summary.mutations += 1;
+        let why = rationale::explain(self.governor, &flight.mutation, &flight.descriptor, &flight.staged, &verdict);
+        match verdict.determination {
+            Answer::Admit => {
+                self.summary.admitted += 1;
+                self.admitted(flight, &verdict, record);
+            }
+            Answer::Decompose => {
+                self.summary.decomposed += 1;
+                self.record(&flight, Some(&verdict), why, None, record);
+                self.decompose(&flight);
+            }
+            Answer::Reject => {
+                self.summary.rejected += 1;
+                self.last_refusal = why.as_ref().map(|w| w.rule.clone()).unwrap_or_default();
+                self.record(&flight, Some(&verdict), why, None, record);
+                self.refused(flight);
+            }
+            // The driver gives no such verdict; were it to, nothing goes out and nothing follows.
+            Answer::None => {
+                self.record(&flight, Some(&verdict), why, None, record);
+                self.stop(Trigger::Fault, "no determination".into());
+            }
+        }
+    }
+
+    /// Commits the change and hands the bytes on.
+    fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
+        let before = self.state.bounds.drift;
+        let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
+        self.record(&flight, Some(verdict), None, None, record);
+        let mut bytes = std::mem::take(&mut self.held);
+        bytes.push_str(flight.work.text.slice(&flight.work.range));
+        self.summary.bytes_admitted += bytes.len();
+        if let Some(feed) = &mut self.feed {
+            match flight.work.waited {
+                Some(_) => feed.resubmitted(&bytes),
+                None => feed.admitted(flight.sequence, undo, &bytes),
+            }
+        }
+        self.unreleased.push(flight.sequence, bytes);
+        if self.governor.release() == Release::Span {
+            self.seal();
+        }
+        let bounds = self.state.bounds;
+        if bounds.drift != before {
+            self.tell(What::Drift { seq: flight.sequence, level: bounds.drift, slope: bounds.trust_slope });
+        }
+        if bounds.drift == Drift::Halt {
+            self.stop(
+                Trigger::DriftHalt,
+                format!("the trust slope is {} at sequence {}", bounds.trust_slope, flight.sequence),
+            );
+        } else if self.feed.is_none() {
+            self.step_passed(true);
+        }
+    }
+
+    /// Puts the parts of a span on top of the work. A span without smaller parts goes back at the depth limit, where the card
+    /// answers a decompose with a reject.
+    fn decompose(&mut self, flight: &InFlight) {
+        let depth = flight.work.depth.saturating_add(1);
+        let parent = Some(flight.sequence);
+        let parts = flight.work.text.split(&flight.work.range);
+        if parts.is_empty() {
+            let depth = self.governor.limits().max_depth.max(depth);
+            self.work.push(Work { depth, parent, ..flight.work.clone() });
+        } else {
+            self.push_pieces(&Work { depth, parent, ..flight.work.clone() }, &parts);
+        }
+    }
+
+    /// After a reject: the queue, the next part, the next alternative, or the end.
+    fn refused(&mut self, flight: InFlight) {
+        let limits = self.governor.limits();
+        let again = flight.work.waited.is_some();
+        let depth = flight.work.depth;
+        let mut deferred = false;
+        if limits.defer.contains(&self.last_refusal) {
+            let known = Knowledge::of(&self.state);
+            deferred = self.queue.push(flight.work, flight.sequence, limits.defer_expiry, known);
+            if deferred {
+                self.summary.deferred += 1;
+                let what = What::Deferred {
+                    seq: flight.sequence,
+                    rule: self.last_refusal.clone(),
+                    expiry: limits.defer_expiry,
+                };
+                self.tell(what);
+            }
+        }
+        if again {
+            return;
+        }
+        let Some(feed) = &mut self.feed else {
+            if self.governor.on_refuse(false) == OnRefuse::Stop && !deferred {
+                self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
+            } else {
+                self.step_passed(false);
+            }
+            return;
+        };
+        feed.refused = true;
+        feed.deferred |= deferred;
+        let partly = !feed.step.admitted.is_empty();
+        let another = feed.step.attempt < u32::from(limits.alternatives);
+        // A candidate of which nothing was admitted gives way to an alternative; one that was admitted in part keeps that part, and
+        // of a span that was split the other parts are still judged.
+        if depth == 0 || (!partly && another) {
+            self.work.clear();
+        }
+    }
+
+    /// A candidate, or a span of a whole text, has been dealt with: those that wait are looked at, checkpoints made.
+    fn step_passed(&mut self, admitted: bool) {
+        for seq in self.queue.step() {
+            self.tell(What::Expired { seq });
+        }
+        if let Some(work) = self.queue.due(Knowledge::of(&self.state)) {
+            self.work.push(work);
+        }
+        self.since_checkpoint += u16::from(admitted);
+        if self.governor.release() == Release::Checkpoint && self.since_checkpoint >= self.governor.limits().checkpoint
+        {
+            self.seal();
+        }
+    }
+
+    /// Everything admitted so far leaves, and can no longer be taken back.
+    fn seal(&mut self) {
+        self.since_checkpoint = 0;
+        if let Some(feed) = &mut self.feed {
+            feed.seal();
+        }
+        self.release();
+    }
+
+    fn release(&mut self) {
+        if let Some((seqs, text)) = self.unreleased.take() {
+            self.tell(What::Released { seqs, text });
+        }
+    }
+
+    /// The work is used up: closes the candidate and asks for the next. Says whether there may be more work.
+    fn next_candidate(&mut self) -> bool {
+        let Some(feed) = &mut self.feed else { return false };
+        if feed.open {
+            feed.open = false;
+            self.close_candidate();
+            return true;
+        }
+        !feed.ended && self.propose()
+    }
+
+    /// What becomes of the candidate whose work is used up.
+    fn close_candidate(&mut self) {
+        let Some(feed) = &mut self.feed else { return };
+        let admitted = !feed.step.admitted.is_empty();
+        if admitted || !feed.refused {
+            feed.advance(&self.held, self.governor.release() != Release::Span);
+            self.step_passed(admitted);
+            return;
+        }
+        self.held = std::mem::take(&mut feed.step.inert);
+        if feed.step.attempt < u32::from(self.governor.limits().alternatives) {
+            feed.step.attempt += 1;
+        } else {
+            self.dead_end();
+        }
+    }
+
+    /// No candidate is left at this place: on without it when it waits in the queue, back to a checkpoint, on without it when the
+    /// settings say so, or the end.
+    fn dead_end(&mut self) {
+        let Some(feed) = &mut self.feed else { return };
+        let back = if feed.deferred { Ok(None) } else { feed.roll_back(&mut self.state, self.governor.limits()) };
+        match back {
+            Ok(Some(RolledBack { transitions, inert, candidate })) => {
+                self.held = inert;
+                self.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
+                self.summary.rolled_back += transitions.len() as u64;
+                let to = self.state.lineage.last().map_or(0, |t| t.sequence);
+                self.tell(What::RolledBack { to, transitions });
+                self.take(candidate);
+            }
+            Ok(None) if feed.deferred || self.governor.on_refuse(true) == OnRefuse::Skip => {
+                feed.pass();
+                self.step_passed(false);
+            }
+            Ok(None) => self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone()),
+            Err(error) => self.stop(Trigger::Engine, error.to_string()),
+        }
+    }
+
+    /// Makes a candidate of the engine the work.
+    fn take(&mut self, candidate: Candidate) {
+        let Some(feed) = &self.feed else { return };
+        let place = (feed.place, u8::try_from(feed.step.attempt).unwrap_or(u8::MAX));
+        self.read(candidate.text, candidate.logprobs, Some(place));
+    }
+
+    /// Asks the engine. Says whether there may be more work.
+    fn propose(&mut self) -> bool {
+        let Some(feed) = &mut self.feed else { return false };
+        if feed.proposals() >= self.governor.max_proposals() {
+            let most = self.governor.max_proposals();
+            self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
+            return false;
+        }
+        match feed.propose(&self.state, &self.held) {
+            Ok(Proposal::Candidate(candidate)) => {
+                self.take(candidate);
+                true
+            }
+            Ok(Proposal::Exhausted) => {
+                if self.last_refusal.is_empty() {
+                    self.last_refusal = "the engine proposed nothing".into();
+                }
+                self.dead_end();
+                true
+            }
+            Ok(Proposal::End) => false,
+            Err(error) => {
+                self.stop(Trigger::Engine, error.to_string());
+                false
+            }
+        }
+    }
+
+    /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
+    fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
+        self.summary.faults += 1;
+        self.record(flight, None, Some(Rationale::fault(fault)), Some(fault), record);
+        self.unreleased.clear();
+        self.stop(Trigger::Fault, fault.name().into());
+    }
+
+    /// Ends the stream early: nothing that is still to come is judged, and nothing but what was admitted is released.
+    fn stop(&mut self, trigger: Trigger, detail: String) {
+        self.work.clear();
+        self.held.clear();
+        if self.summary.stopped.is_some() {
+            return;
+        }
+        self.summary.stopped = Some(format!("{}: {detail}", trigger.words()));
+        self.summary.termination = Some(Termination {
+            trigger,
+            detail,
+            seq: self.sequence.saturating_sub(1),
+            slope: self.state.bounds.trust_slope,
+            lineage: self.state.lineage.iter().map(|t| t.sequence).collect(),
+        });
+    }
+
+    fn record(
+        &mut self,
+        flight: &InFlight,
+        verdict: Option<&Verdict>,
+        why: Option<Rationale>,
+        fault: Option<Fault>,
+        record: Option<&Record>,
+    ) {
+        let work = &flight.work;
+        let (rule, reason, fields) = match why {
+            Some(why) => (Some(why.rule), Some(why.words), why.fields),
+            None => (None, None, Vec::new()),
+        };
+        let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
+        let determination = Determination {
+            id: self.id.clone(),
+            stream: self.number,
+            seq: flight.sequence,
+            parent: work.parent,
+            depth: work.depth,
+            start: work.range.start,
+            end: work.range.end,
+            step: work.place.map(|(place, _)| place),
+            alternative: work.place.map(|(_, alternative)| alternative),
+            category: flight.mutation.category,
+            determination: verdict.map(|v| v.determination),
+            stage: verdict.map(|v| v.stage),
+            rule,
+            reason,
+            fault,
+        };
+        let judged = Judged {
+            determination,
+            inert: self.held.clone(),
+            text: work.text.slice(&work.range).to_owned(),
+            descriptor: hex(flight.descriptor.as_bytes()),
+            fields,
+            distance: self.state.lineage.last().filter(|_| admit).map(|t| t.distance.get()),
+            slope: self.state.bounds.trust_slope,
+            tick: record.map(|r| r.answer.tick.get()),
+            log_index: record.map(|r| r.answer.log_index.get()),
+        };
+        self.tell(What::Determined(Box::new(judged)));
+    }
+}
+
+/// SHA-256 of what the stream starts from: intent, verified facts and conditions.
+fn profile_digest(state: &SemanticState) -> [u8; 32] {
+    // Plain strings and numbers always serialise.
+    Sha256::digest(serde_json::to_vec(&(&state.intent, &state.context)).unwrap_or_default()).into()
+}

@@ -1,0 +1,46 @@
+//! When admitted bytes leave, and how far a rollback may go: never across bytes that left.
+
+use serde::{Deserialize, Serialize};
+
+/// When admitted bytes leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// Each span as soon as its admit is recorded. Nothing can be taken back.
+    #[default]
+    Span,
+    /// At every checkpoint: after so many admitted candidates as the policy says.
+    Checkpoint,
+    /// When the stream ends.
+    End,
+}
+
+/// Admitted bytes that have not left.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    spans: Vec<(u32, String)>,
+}
+
+impl Held {
+    pub(super) fn push(&mut self, seq: u32, bytes: String) {
+        self.spans.push((seq, bytes));
+    }
+
+    /// Takes back everything from `seq` on.
+    pub(super) fn truncate(&mut self, seq: u32) {
+        self.spans.retain(|(s, _)| *s < seq);
+    }
+
+    /// Everything, in order: sequences and bytes; `None` when there is nothing.
+    pub(super) fn take(&mut self) -> Option<(Vec<u32>, String)> {
+        if self.spans.is_empty() {
+            return None;
+        }
+        let (seqs, texts): (Vec<u32>, Vec<String>) = self.spans.drain(..).unzip();
+        Some((seqs, texts.concat()))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.spans.clear();
+    }
+}

@@ -1,0 +1,159 @@
+//! The governed loop on the model card: what each event says, what leaves, and that nothing else does.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+mod support;
+
+use portcullis_core::drift::Drift;
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::{Release, Settings, Trigger, What};
+use support::*;
+
+#[test]
+fn an_admit_commits_and_releases_and_a_reject_asks_for_an_alternative() {
+    let events =
+        govern(&package(""), settings(), vec![candidates("a", &[&["bad one.", "Good one."], &[" Good two."]])]);
+    assert_eq!(outcomes(&events), [(1, Answer::Reject), (2, Answer::Admit), (3, Answer::Admit)]);
+    assert_eq!(released(&events), "Good one. Good two.");
+    let rejected = judged(&events).next().unwrap();
+    assert_eq!(rejected.determination.rule.as_deref(), Some("NO-BAD"));
+    let field = &rejected.fields[0];
+    assert_eq!(
+        (field.field.as_str(), field.value.as_str(), field.condition.as_str()),
+        ("classes", "bad", "all of bad")
+    );
+    let summary = summary(&events);
+    assert_eq!((summary.admitted, summary.rejected, summary.stopped), (2, 1, None));
+}
+
+#[test]
+fn without_an_admissible_candidate_the_stream_ends_with_what_was_admitted() {
+    let items = vec![candidates("a", &[&["Good one."], &["bad", "bad too"], &["never asked for"]])];
+    let events = govern(&package(""), settings(), items);
+    assert_eq!(released(&events), "Good one.");
+    let termination = summary(&events).termination.unwrap();
+    assert_eq!(termination.trigger, Trigger::NoAdmissibleCandidate);
+    assert_eq!((termination.detail.as_str(), termination.seq, termination.lineage), ("NO-BAD", 3, vec![1]));
+}
+
+#[test]
+fn alternatives_end_at_the_policys_limit() {
+    let package = package("[limits]\nalternatives = 1\nmax_depth = 2\n");
+    let events = govern(&package, settings(), vec![candidates("a", &[&["bad 1", "bad 2", "Good."]])]);
+    assert_eq!(outcomes(&events), [(1, Answer::Reject), (2, Answer::Reject)]);
+    assert_eq!(released(&events), "");
+}
+
+#[test]
+fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
+    let steps: &[&[&str]] = &[&["First."], &[" Left.", " Right."], &[" bad end.", " bad too."]];
+    let settings_of = |release| Settings { release, ..settings() };
+    let events = govern(&package(""), settings_of(Release::End), vec![candidates("a", steps)]);
+    let back: Vec<_> = events
+        .iter()
+        .filter_map(|e| match &e.what {
+            What::RolledBack { to, transitions } => Some((*to, transitions.clone())),
+            _ => None,
+        })
+        .collect();
+    // The step before is retried with its next alternative; when that leads to the same end, no other way is left and it stays.
+    assert_eq!(back, [(1, vec![2])]);
+    let said: Vec<&str> = judged(&events).map(|j| j.text.as_str()).collect();
+    assert_eq!(said, ["First.", "Left.", "bad end.", "bad too.", "Right.", "bad end.", "bad too."]);
+    assert_eq!(released(&events), "First. Right.");
+    let termination = summary(&events).termination.unwrap();
+    assert_eq!(termination.lineage, [1, 5]);
+
+    // What has left cannot be taken back.
+    let events = govern(&package(""), settings_of(Release::Span), vec![candidates("a", steps)]);
+    assert!(!events.iter().any(|e| matches!(e.what, What::RolledBack { .. })));
+    assert_eq!(released(&events), "First. Left.");
+}
+
+#[test]
+fn checkpoints_release_by_the_policys_count() {
+    let package = package("[limits]\ncheckpoint = 2\nmax_depth = 2\n");
+    let settings = Settings { release: Release::Checkpoint, ..settings() };
+    let items = vec![candidates("a", &[&["One."], &[" Two."], &[" Three."]])];
+    let events = govern(&package, settings, items);
+    let texts: Vec<(Vec<u32>, String)> = releases(&events);
+    assert_eq!(texts, [(vec![1, 2], "One. Two.".to_owned()), (vec![3], " Three.".to_owned())]);
+}
+
+#[test]
+fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
+    let package = package("[limits]\ndefer = [\"NEEDS-KEY\"]\ndefer_expiry = 3\nmax_depth = 2\n");
+    let events = govern(&package, settings(), vec![text("a", "Open the vault. Here is the key. Good.")]);
+    assert_eq!(outcomes(&events), [(1, Answer::Reject), (2, Answer::Admit), (3, Answer::Admit), (4, Answer::Admit)]);
+    let again = judged(&events).nth(2).unwrap();
+    assert_eq!((again.text.as_str(), again.determination.parent), ("Open the vault.", Some(1)));
+    assert!(events.iter().any(|e| e.what == What::Deferred { seq: 1, rule: "NEEDS-KEY".into(), expiry: 3 }));
+    assert!(released(&events).contains("key.") && released(&events).contains("vault."));
+    assert_eq!(summary(&events).deferred, 1);
+}
+
+#[test]
+fn a_deferred_mutation_expires() {
+    let package = package("[limits]\ndefer = [\"NEEDS-KEY\"]\ndefer_expiry = 1\nmax_depth = 2\n");
+    let events = govern(&package, settings(), vec![text("a", "Open the vault. Good. Better. Here is the key.")]);
+    assert!(events.iter().any(|e| e.what == What::Expired { seq: 1 }));
+    assert!(!released(&events).contains("vault"));
+    // What waits at the end is given up, too.
+    let events = govern(&package, settings(), vec![text("a", "Open the vault.")]);
+    assert!(events.iter().any(|e| e.what == What::Expired { seq: 1 }));
+}
+
+#[test]
+fn a_candidate_is_decomposed_to_the_depth_of_the_policy() {
+    let events = govern(&package(""), settings(), vec![text("a", "It is fine; this is mixed; it is well.")]);
+    let deepest = judged(&events).map(|j| j.determination.depth).max().unwrap();
+    assert_eq!(deepest, 2);
+    assert!(released(&events).contains("fine") && !released(&events).contains("mixed"));
+    assert!(judged(&events).any(|j| {
+        j.determination.reason.as_deref().is_some_and(|r| r.contains("DEPTH-LIMIT"))
+            && j.determination.determination == Some(Answer::Reject)
+    }));
+}
+
+#[test]
+fn drift_is_warned_of_corrected_and_halted() {
+    let slope = "[trust_slope]\nwarning = 1000\ncorrection = 4000\nhalt = 9000\ndecay = 10000\nweights = [1, 0, 0]\n";
+    let package = package(slope);
+    let mut item = text("a", "Tell of trains. Rivers flow north. Clouds gather east. Never said this.");
+    if let portcullis_gate::Item::Text { task, .. } = &mut item {
+        task.intent = "trains".into();
+    }
+    let events = govern(&package, settings(), vec![item]);
+    let levels: Vec<Drift> = events
+        .iter()
+        .filter_map(|e| match e.what {
+            What::Drift { level, .. } => Some(level),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(levels, [Drift::Correction, Drift::Halt]);
+    let termination = summary(&events).termination.unwrap();
+    assert_eq!((termination.trigger, termination.seq), (Trigger::DriftHalt, 2));
+    assert_eq!(released(&events), "Tell of trains. Rivers flow north.", "what was admitted stands");
+}
+
+#[test]
+fn the_correction_level_reaches_the_card_and_tightens() {
+    // The entropy rule STRICT refuses keys while a correction stands.
+    let slope = "[trust_slope]\nwarning = 1000\ncorrection = 2000\ndecay = 10000\nweights = [1, 0, 0]\n";
+    let package = package(slope);
+    let mut item = text("a", "Rivers flow north. Here is the key.");
+    if let portcullis_gate::Item::Text { task, .. } = &mut item {
+        task.intent = "trains".into();
+    }
+    let events = govern(&package, settings(), vec![item]);
+    let last = judged(&events).last().unwrap();
+    assert_eq!(last.determination.rule.as_deref(), Some("STRICT"));
+    assert_eq!(last.determination.stage.unwrap().name(), "entropy");
+    assert!(last.fields.iter().any(|f| f.field == "correction" && f.value == "2" && f.condition == "2 to 2"));
+}

@@ -1,0 +1,133 @@
+//! A small policy, a model card, and what a run leaves.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
+
+use portcullis_card::{CardKind, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::{Candidate, Event, Governor, Item, Judged, SaltKey, Settings, Summary, What};
+use portcullis_mapping::Mapper;
+use portcullis_policy::{Compiled, Package};
+use std::collections::BTreeMap;
+
+/// What the tests' policy says besides its limits.
+const MANIFEST: &str = r#"
+[package]
+name = "loop"
+version = "1.0.0"
+description = "For tests."
+[enumerations]
+domain = ["general"]
+audience = ["public"]
+temporal = ["present"]
+register = ["plain"]
+[[class]]
+name = "bad"
+pattern = [{ regex = '\bbad\b' }]
+[[class]]
+name = "mixed"
+pattern = [{ regex = '\bmixed\b' }]
+[[class]]
+name = "vault"
+pattern = [{ regex = '\bvault\b' }]
+[[class]]
+name = "key"
+pattern = [{ regex = '\bkey\b' }]
+"#;
+
+const RULES: &str = r#"
+@id("ALLOW") permit (principal, action, resource);
+@id("NO-BAD") @reason("Nothing bad.") forbid (principal, action, resource) when { context.classes.contains("bad") };
+@id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };
+@id("NEEDS-KEY") forbid (principal, action, resource) when { context.classes.contains("vault") && !context.established.contains("key") };
+@id("STRICT") @stage("entropy") forbid (principal, action, resource) when { context.correction == 2 && context.classes.contains("key") };
+"#;
+
+/// A policy ready to govern.
+pub struct Policy {
+    pub package: Package,
+    pub compiled: Compiled,
+    pub mapper: Mapper,
+}
+
+/// The tests' policy with further sections of its manifest.
+pub fn package(sections: &str) -> Policy {
+    policy(&format!("{MANIFEST}{sections}"), RULES)
+}
+
+pub fn policy(manifest: &str, rules: &str) -> Policy {
+    let files = BTreeMap::from([
+        ("policy.toml".to_owned(), manifest.as_bytes().to_vec()),
+        ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
+    ]);
+    let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    Policy { package, compiled, mapper }
+}
+
+pub fn settings() -> Settings {
+    Settings::new(SaltKey::from_bytes([7; 32]))
+}
+
+pub fn text(id: &str, text: &str) -> Item {
+    Item::Text { id: id.into(), text: text.into(), task: Task::default() }
+}
+
+pub fn candidates(id: &str, steps: &[&[&str]]) -> Item {
+    let candidate = |t: &&str| Candidate { text: (*t).into(), logprobs: None };
+    let steps = steps.iter().map(|s| s.iter().map(candidate).collect()).collect();
+    Item::Candidates { id: id.into(), steps, task: Task::default() }
+}
+
+pub fn governor(policy: &Policy, settings: Settings) -> Governor<'_> {
+    Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).unwrap()
+}
+
+pub fn run(governor: &Governor<'_>, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
+    let card = CardKind::Model.open().unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let mut events = Vec::new();
+    governor
+        .govern(&mut session, items, |event| -> Result<(), SessionError> {
+            events.push(event);
+            Ok(())
+        })
+        .unwrap();
+    session.close().unwrap();
+    events
+}
+
+pub fn govern(policy: &Policy, settings: Settings, items: Vec<Item>) -> Vec<Event> {
+    run(&governor(policy, settings), policy, items)
+}
+
+pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judged> {
+    events.iter().filter_map(|e| match &e.what {
+        What::Determined(judged) => Some(&**judged),
+        _ => None,
+    })
+}
+
+pub fn outcomes(events: &[Event]) -> Vec<(u32, Answer)> {
+    judged(events).map(|j| (j.determination.seq, j.determination.determination.unwrap())).collect()
+}
+
+pub fn releases(events: &[Event]) -> Vec<(Vec<u32>, String)> {
+    let release = |e: &Event| match &e.what {
+        What::Released { seqs, text } => Some((seqs.clone(), text.clone())),
+        _ => None,
+    };
+    events.iter().filter_map(release).collect()
+}
+
+pub fn released(events: &[Event]) -> String {
+    releases(events).into_iter().map(|(_, text)| text).collect()
+}
+
+pub fn summary(events: &[Event]) -> Summary {
+    match &events.last().unwrap().what {
+        What::Ended { summary, .. } => summary.clone(),
+        other => panic!("the last event is {other:?}"),
+    }
+}
