@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy.
-pub const MAPPING_VERSION: u32 = 1;
+pub const MAPPING_VERSION: u32 = 2;
 
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,13 @@ pub struct Identity {
     /// What is not among the verified facts cannot be asserted.
     #[serde(default)]
     pub closed_world: bool,
+    /// Language of the cue tables (ISO 639-1): `en` or `de`.
+    #[serde(default = "english")]
+    pub language: String,
+}
+
+fn english() -> String {
+    "en".to_owned()
 }
 
 /// Declared values, at most 32 each. The first of each list is the value of a context that says nothing.
@@ -181,8 +188,10 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Continuity {
-    /// Definite references and references back must have been introduced.
+    /// References back and nouns that are pointed at ("this trial") must have been introduced.
     pub presupposition: bool,
+    /// Nouns after a definite article must have been introduced, too.
+    pub definite: bool,
     /// Established claims must not be contradicted; superseded values must not come back.
     pub contradiction: bool,
     /// A continuation must continue something, an enumeration must go on from where it is.
@@ -198,7 +207,15 @@ pub struct Continuity {
 
 impl Default for Continuity {
     fn default() -> Self {
-        Self { presupposition: true, contradiction: true, discontinuity: true, topic: 0, recent: 16, repetitions: 3 }
+        Self {
+            presupposition: true,
+            definite: false,
+            contradiction: true,
+            discontinuity: true,
+            topic: 0,
+            recent: 16,
+            repetitions: 3,
+        }
     }
 }
 

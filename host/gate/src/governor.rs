@@ -165,8 +165,8 @@ impl<'g> Governor<'g> {
         }
     }
 
-    pub(crate) fn read(&self, text: String, driven: bool) -> Text {
-        self.mapper.read(text, self.granularity(driven))
+    pub(crate) fn read(&self, before: &str, text: String, driven: bool) -> Text {
+        self.mapper.read_after(before, text, self.granularity(driven))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {

@@ -13,6 +13,14 @@ pub enum MappingError {
         /// How many there can be.
         most: usize,
     },
+    /// A language without cue tables.
+    #[error("there are no cue tables for the language `{code}`; there are for {known}")]
+    Language {
+        /// Its code.
+        code: String,
+        /// What there is.
+        known: String,
+    },
     /// A vocabulary file that the package does not hold.
     #[error("class `{class}` names vocabulary file `{file}`, which the package does not hold")]
     MissingVocabulary {

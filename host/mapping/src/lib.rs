@@ -18,12 +18,15 @@
 //! # }
 //! ```
 
-mod cues;
+mod claims;
 mod error;
 mod hits;
+mod language;
 mod logprobs;
 mod mapper;
+mod number;
 mod quantity;
+mod reading;
 mod segment;
 mod segmenter;
 mod text;
@@ -33,6 +36,7 @@ mod words;
 pub use error::{LogProbsError, MappingError};
 pub use logprobs::LogProbs;
 pub use mapper::{Candidate, Mapped, Mapper};
+pub use reading::Reading;
 pub use segment::Piece;
 pub use segmenter::Segmenter;
 pub use text::Text;

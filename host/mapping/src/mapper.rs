@@ -1,15 +1,15 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
-use crate::cues::Reading;
 use crate::error::MappingError;
 use crate::hits::Scanner;
+use crate::language::Language;
 use crate::logprobs::LogProbs;
 use crate::quantity::Quantities;
+use crate::reading::Reading;
 use crate::text::Text;
-use crate::words::{lower, words};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::{Finding, Mutation, Proposed};
+use portcullis_core::mutation::{Finding, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
@@ -20,6 +20,7 @@ use std::ops::Range;
 pub struct Mapper {
     scanner: Scanner,
     quantities: Quantities,
+    language: &'static Language,
     /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
     registers: Vec<Option<BasisPoints>>,
     span_bytes: u16,
@@ -49,6 +50,8 @@ pub struct Candidate<'a> {
 pub struct Mapped {
     /// The mutation.
     pub mutation: Mutation,
+    /// The cues that the host's stages look at; what an admit adds has moved to the mutation.
+    pub reading: Reading,
 }
 
 impl Mapper {
@@ -57,9 +60,15 @@ impl Mapper {
     /// # Errors
     /// [`MappingError`] names the class, pattern or quantity that cannot be used.
     pub fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
+        let code = &manifest.package.language;
+        let language = Language::of(code).ok_or_else(|| MappingError::Language {
+            code: code.clone(),
+            known: Language::codes().collect::<Vec<_>>().join(", "),
+        })?;
         Ok(Self {
             scanner: Scanner::new(manifest, files)?,
-            quantities: Quantities::new(manifest)?,
+            quantities: Quantities::new(manifest, language)?,
+            language,
             registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
             span_bytes: manifest.limits.span_bytes,
         })
@@ -68,8 +77,16 @@ impl Mapper {
     /// Reads a text: scans it and cuts it into pieces.
     #[must_use]
     pub fn read(&self, text: String, granularity: Granularity) -> Text {
-        let hits = self.scanner.scan(&text);
-        Text::new(text, hits, granularity)
+        self.read_after("", text, granularity)
+    }
+
+    /// Reads a text that follows another: hits and quantities that began before it are found, and only what follows is cut into
+    /// pieces. Ranges count from the start of `before`.
+    #[must_use]
+    pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
+        let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
+        let (hits, quantities) = (self.scanner.scan(&text), self.quantities.scan(&text));
+        Text::new(text, from, hits, quantities, self.language, granularity)
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
@@ -78,40 +95,29 @@ impl Mapper {
         self.scanner.scan(text).len()
     }
 
-    /// Content words of a text, in lower case, in order.
+    /// Content words of a text, in lower case, sorted, each once.
     #[must_use]
     pub fn content_words(&self, text: &str) -> Vec<String> {
-        let mut reading = Reading::default();
-        let lowered = words(text).map(|w| lower(text.get(w).unwrap_or_default()));
-        lowered.filter(|w| reading.word(w)).map(std::borrow::Cow::into_owned).collect()
+        Reading::of(text, self.language).proposed.words
     }
 
     /// The mutation that a span proposes against a state.
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: Candidate<'_>) -> Mapped {
         let span = candidate.text.slice(candidate.span);
-        let mut reading = Reading::default();
-        let mut content: Vec<String> = Vec::new();
-        let (mut total, mut new, mut strange) = (0, 0, 0);
-        for word in words(span) {
-            let word = lower(span.get(word).unwrap_or_default());
-            if reading.word(&word) {
-                total += 1;
-                new += usize::from(!state.memory.words.contains_key(&*word));
-                strange += usize::from(!state.knows(&word));
-                content.push(word.into_owned());
-            }
-        }
-        content.sort_unstable();
-        content.dedup();
+        let mut reading = Reading::of(span, self.language);
+        let words = &reading.proposed.words;
+        let total = words.len();
+        let new = words.iter().filter(|w| !state.memory.words.contains_key(*w)).count();
+        let strange = words.iter().filter(|w| !state.knows(w)).count();
         // With nothing said and nothing intended there is nothing to deviate from.
         let anything = !state.memory.words.is_empty() || !state.intent.words.is_empty();
         let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
-        let category = reading.category(span);
+        let category = reading.category();
         let certainty = BasisPoints::try_from(reading.certainty()).unwrap_or(BasisPoints::ONE);
-        let (casual, all) = reading.casual();
+        let (casual, all) = (reading.casual, reading.total);
         let expected = self.registers.get(usize::from(state.context.register)).copied().flatten();
-        let quantities = self.quantities.read(span);
+        let quantities = candidate.text.quantities(candidate.span);
         let classes = candidate.text.classes(candidate.span);
         let length = u16::try_from(span.len()).ok().filter(|l| *l <= self.span_bytes);
 
@@ -156,9 +162,9 @@ impl Mapper {
                 Finding::Reject(ValidationReason::SpanTooLong)
             },
             lineage: Finding::Pass,
-            proposed: Proposed { words: content, negated: category == Category::Negation, ..Proposed::default() },
+            proposed: std::mem::take(&mut reading.proposed),
         };
-        Mapped { mutation }
+        Mapped { mutation, reading }
     }
 }
 

@@ -1,7 +1,13 @@
 //! Quantities: a number before a unit word, exact in the slot's unit or refused.
+//!
+//! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends of a range, and
+//! the words that must stand near are looked for in the sentence, whatever part of it is judged.
 
 use crate::error::MappingError;
-use crate::words::{is_boundary, lower, words};
+use crate::language::Language;
+use crate::number::{Decimal, Number, numbers};
+use crate::segment::sentence_ends;
+use crate::words::{is_boundary, lower};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::Finding;
 use portcullis_core::reason::ValidationReason;
@@ -18,7 +24,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case of which one must stand in the span; none is no condition.
+    /// Phrases in lower case of which one must stand in the sentence; none is no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -26,6 +32,16 @@ struct Slot {
 /// The declared slots.
 pub(crate) struct Quantities {
     slots: Vec<Slot>,
+    language: &'static Language,
+}
+
+/// A quantity in a text: one number or the ends of a range, with their unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Measured {
+    pub(crate) range: Range<usize>,
+    slot: usize,
+    /// Each number in the slot's unit, or why it cannot be.
+    values: Vec<Result<i32, ValidationReason>>,
 }
 
 /// The quantities of one span and what stage 2 says of them.
@@ -35,11 +51,11 @@ pub(crate) struct Found {
     pub(crate) finding: Finding<ValidationReason>,
 }
 
-/// Most digits that are read of a number: beyond it the value is out of every slot's range anyway.
-const DIGITS_MAX: usize = 30;
+/// Most characters between a number and its unit: marks and white space, also `**500** mg`.
+const GAP_MAX: usize = 6;
 
 impl Quantities {
-    pub(crate) fn new(manifest: &Manifest) -> Result<Self, MappingError> {
+    pub(crate) fn new(manifest: &Manifest, language: &'static Language) -> Result<Self, MappingError> {
         if manifest.quantities.len() > QUANTITY_SLOTS {
             let count = manifest.quantities.len();
             return Err(MappingError::TooMany { what: "quantity slots", count, most: QUANTITY_SLOTS });
@@ -57,39 +73,61 @@ impl Quantities {
             units.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
             Ok(Slot { units, near: q.near.iter().map(|n| n.to_lowercase()).collect(), range: q.min..=q.max })
         };
-        Ok(Self { slots: manifest.quantities.iter().map(slot).collect::<Result<_, _>>()? })
+        Ok(Self { slots: manifest.quantities.iter().map(slot).collect::<Result<_, _>>()?, language })
     }
 
-    /// Reads every quantity of `text`. The most severe finding stands: what cannot be held exactly or is out of range rejects,
-    /// two values for one slot decompose.
-    pub(crate) fn read(&self, text: &str) -> Found {
-        let mut found = Found::default();
-        if self.slots.is_empty() || !text.bytes().any(|b| b.is_ascii_digit()) {
-            return found;
+    /// Every quantity of a text, in order.
+    pub(crate) fn scan(&self, text: &str) -> Vec<Measured> {
+        if self.slots.is_empty() {
+            return Vec::new();
         }
-        let folded = lower(text);
-        for (slot, value) in self.slots.iter().zip(&mut found.values) {
-            if !slot.near.is_empty() && !slot.near.iter().any(|n| holds(&folded, n)) {
-                continue;
+        let numbers = numbers(text, self.language);
+        let mut sentences: Option<Vec<usize>> = None;
+        let mut found = Vec::new();
+        for at in 0..numbers.len() {
+            let Some((last, before)) = numbers.get(..=at).and_then(<[Number]>::split_last) else { continue };
+            for (number, slot) in self.slots.iter().enumerate() {
+                let Some((size, end, certain)) = slot.unit_after(text, last.range.end) else { continue };
+                if !slot.near.is_empty() {
+                    let ends = sentences.get_or_insert_with(|| sentence_ends(text));
+                    if !slot.is_near(text, ends, last.range.start) {
+                        continue;
+                    }
+                }
+                // The numbers that are joined to this one share its unit.
+                let joined = before.iter().rev().zip(before.iter().chain([last]).rev());
+                let others = joined.take_while(|(_, next)| next.joined).map(|(n, _)| n);
+                let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
+                let start = group.last().map_or(last.range.start, |n| n.range.start);
+                let values = group.iter().rev().map(|n| slot.value(n.value.filter(|_| certain), size)).collect();
+                found.push(Measured { range: start..end, slot: number, values });
             }
-            for number in numbers(text) {
-                let Some(size) = slot.unit_at(text, number.end) else { continue };
-                let reason = match text.get(number).and_then(decimal).and_then(|n| exact(n, size)) {
-                    None => Some(Finding::Reject(ValidationReason::QuantityInexact)),
-                    Some(n) => match i32::try_from(n).ok().filter(|n| slot.range.contains(n)) {
-                        None => Some(Finding::Reject(ValidationReason::QuantityRange)),
-                        Some(n) if value.is_some_and(|v| v != n) => {
-                            Some(Finding::Decompose(ValidationReason::QuantityMultiple))
-                        }
-                        Some(n) => {
-                            *value = Some(n);
-                            None
-                        }
-                    },
+        }
+        found
+    }
+
+    /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is out of range
+    /// rejects, two values for one slot decompose.
+    pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a Measured>) -> Found {
+        let mut found = Found::default();
+        for quantity in measured {
+            let Some(held) = found.values.get_mut(quantity.slot) else { continue };
+            for value in &quantity.values {
+                let reason = match value {
+                    Err(reason) => Finding::Reject(*reason),
+                    Ok(value) if held.is_some_and(|h| h != *value) => {
+                        Finding::Decompose(ValidationReason::QuantityMultiple)
+                    }
+                    Ok(value) => {
+                        *held = Some(*value);
+                        Finding::Pass
+                    }
                 };
                 match (reason, found.finding) {
-                    (Some(r @ Finding::Reject(_)), Finding::Pass | Finding::Decompose(_)) => found.finding = r,
-                    (Some(r), Finding::Pass) => found.finding = r,
+                    (Finding::Reject(_), Finding::Pass | Finding::Decompose(_))
+                    | (Finding::Decompose(_), Finding::Pass) => {
+                        found.finding = reason;
+                    }
                     _ => {}
                 }
             }
@@ -99,15 +137,43 @@ impl Quantities {
 }
 
 impl Slot {
-    /// The unit right after a number, at most one space or hyphen between.
-    fn unit_at(&self, text: &str, at: usize) -> Option<Size> {
+    /// The unit after a number, with where it ends and whether nothing but marks stands between ("5k mg" is not certain).
+    fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
-        let rest = rest.strip_prefix([' ', '-', '\u{a0}']).unwrap_or(rest);
-        let from = text.len() - rest.len();
-        let unit = self.units.iter().find(|(unit, _)| {
-            rest.get(..unit.len()).is_some_and(|r| r.to_lowercase() == *unit) && is_boundary(text, from + unit.len())
+        let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
+        glued.or_else(|| {
+            let after = rest.get(letters..)?;
+            let gap = after.char_indices().take_while(|(_, c)| !c.is_alphanumeric()).last();
+            let (last, c) = gap?;
+            let end = at + letters + last + c.len_utf8();
+            if after.get(..last).unwrap_or_default().chars().count() >= GAP_MAX {
+                return None;
+            }
+            self.unit_at(text, end).map(|(size, end)| (size, end, letters == 0))
+        })
+    }
+
+    fn unit_at(&self, text: &str, at: usize) -> Option<(Size, usize)> {
+        let rest = text.get(at..)?;
+        let (unit, size) = self.units.iter().find(|(unit, _)| {
+            rest.get(..unit.len()).is_some_and(|r| lower(r) == unit.as_str()) && is_boundary(text, at + unit.len())
         })?;
-        Some(unit.1)
+        Some((*size, at + unit.len()))
+    }
+
+    fn is_near(&self, text: &str, ends: &[usize], at: usize) -> bool {
+        let next = ends.partition_point(|end| *end <= at);
+        let start = next.checked_sub(1).and_then(|i| ends.get(i)).copied().unwrap_or(0);
+        let end = ends.get(next).copied().unwrap_or(text.len());
+        let sentence = lower(text.get(start..end).unwrap_or_default());
+        self.near.iter().any(|n| holds(&sentence, n))
+    }
+
+    fn value(&self, number: Option<Decimal>, size: Size) -> Result<i32, ValidationReason> {
+        let exact = number.and_then(|n| exact(n, size)).ok_or(ValidationReason::QuantityInexact)?;
+        let value = i32::try_from(exact).map_err(|_| ValidationReason::QuantityRange)?;
+        if self.range.contains(&value) { Ok(value) } else { Err(ValidationReason::QuantityRange) }
     }
 }
 
@@ -116,50 +182,10 @@ fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }
 
-/// Byte ranges of decimal numbers: digits with thousands commas and one decimal point, and a minus sign after no letter or digit.
-fn numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < bytes.len() && !bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        if at >= bytes.len() {
-            return None;
-        }
-        let minus = at > 0
-            && bytes.get(at - 1) == Some(&b'-')
-            && !(at > 1 && bytes.get(at - 2).is_some_and(u8::is_ascii_alphanumeric));
-        let start = if minus { at - 1 } else { at };
-        while at < bytes.len() {
-            let inner = matches!(bytes.get(at), Some(b'.' | b',')) && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-            if !inner && !bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                break;
-            }
-            at += 1;
-        }
-        Some(start..at)
-    })
-}
-
-/// A decimal number as digits over a power of ten; `None` when it is no number or too long.
-fn decimal(text: &str) -> Option<(i128, u32)> {
-    let (sign, body) = text.strip_prefix('-').map_or((1, text), |b| (-1, b));
-    let (whole, fraction) = body.split_once('.').unwrap_or((body, ""));
-    let groups: Vec<&str> = whole.split(',').collect();
-    let grouped = groups.len() == 1 || (groups.iter().skip(1).all(|g| g.len() == 3) && groups.first()?.len() <= 3);
-    if !grouped || fraction.contains(['.', ',']) || body.len() > DIGITS_MAX {
-        return None;
-    }
-    let digits: String = groups.concat() + fraction;
-    let value: i128 = digits.parse().ok()?;
-    Some((sign * value, u32::try_from(fraction.len()).ok()?))
-}
-
 /// The number in the slot's unit, when it is a whole number of it.
-fn exact((digits, scale): (i128, u32), size: Size) -> Option<i128> {
-    let over = digits.checked_mul(size.over)?;
-    let under = size.under.checked_mul(10i128.checked_pow(scale)?)?;
+fn exact(number: Decimal, size: Size) -> Option<i128> {
+    let over = number.digits.checked_mul(size.over)?;
+    let under = size.under.checked_mul(10i128.checked_pow(number.scale)?)?;
     (over % under == 0).then(|| over / under)
 }
 
@@ -169,49 +195,81 @@ fn size(text: &str) -> Option<Size> {
     (0 < size.over && 0 < size.under && size.over < 1 << 40 && size.under < 1 << 40).then_some(size)
 }
 
-/// Places between two quantities of one text where a split can part them: before each number but the first.
-pub(crate) fn number_starts(text: &str) -> Vec<usize> {
-    let mut last_word_end = 0;
-    let mut starts = Vec::new();
-    for word in words(text) {
-        if text.get(word.clone()).is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit())) && last_word_end > 0 {
-            starts.push(word.start);
-        }
-        last_word_end = word.end;
-    }
-    starts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use portcullis_core::mutation::Finding::{Decompose, Pass, Reject};
     use portcullis_core::reason::ValidationReason::{QuantityInexact, QuantityMultiple, QuantityRange};
 
-    fn slots() -> Quantities {
-        let units = [("mg", "1"), ("g", "1000"), ("mcg", "1/1000"), ("milligrams", "1")];
+    fn slots(near: &[&str]) -> Quantities {
+        let units = [("milligrams", "1"), ("mcg", "1/1000"), ("mg", "1"), ("g", "1000")];
         let units = units.iter().map(|(u, s)| (u.to_lowercase(), size(s).unwrap())).collect();
-        Quantities { slots: vec![Slot { units, near: Vec::new(), range: 0..=10_000 }] }
+        let near = near.iter().map(|n| (*n).to_owned()).collect();
+        Quantities { slots: vec![Slot { units, near, range: 0..=10_000 }], language: Language::of("en").unwrap() }
+    }
+
+    fn read(text: &str) -> Found {
+        Quantities::read(slots(&[]).scan(text).iter())
     }
 
     #[test]
     fn numbers_and_units() {
         for (text, value, finding) in [
             ("take 500 mg daily", Some(500), Pass),
+            ("take 500mg daily", Some(500), Pass),
+            ("take **500** mg daily", Some(500), Pass),
+            ("take (500) mg daily", Some(500), Pass),
             ("take 0.5g daily", Some(500), Pass),
             ("take 1,500 milligrams", Some(1500), Pass),
+            ("take five hundred mg", Some(500), Pass),
             ("500 mg is 0.5 g", Some(500), Pass),
             ("500 mg or 600 mg", Some(500), Decompose(QuantityMultiple)),
             ("take 0.5 mg", None, Reject(QuantityInexact)),
             ("take 1,50 mg", None, Reject(QuantityInexact)),
             ("take 90 g", None, Reject(QuantityRange)),
+            ("take ninety grams or 90 g", None, Reject(QuantityRange)),
             ("take -5 mg", None, Reject(QuantityRange)),
             ("take 99999999999999999999999999999999 mg", None, Reject(QuantityInexact)),
             ("500 mgs of it", None, Pass),
             ("no number mg", None, Pass),
         ] {
-            let found = slots().read(text);
+            let found = read(text);
             assert_eq!((found.values[0], found.finding), (value, finding), "{text}");
         }
+    }
+
+    #[test]
+    fn what_may_be_more_than_it_seems_is_refused() {
+        for text in ["10 000 mg", "5k mg", "2 x 500 mg", "2x500 mg", "５０００ mg", "٥٠٠٠ mg", "B12 mg", "1½ g"]
+        {
+            assert_eq!(read(text).finding, Reject(QuantityInexact), "{text}");
+        }
+        for text in
+            ["10\u{a0}001 mg", "10\u{202f}001 mg", "10\u{2009}001 mg", "10'001 mg", "ten thousand and one mg 10,001 mg"]
+        {
+            assert_eq!(read(text).finding, Reject(QuantityRange), "{text}");
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_range_count() {
+        for text in [
+            "9000-200 mg",
+            "200–9000 mg",
+            "200 to 9000 mg",
+            "9000 or 200 mg",
+            "between 200 and 9000 mg",
+            "9000, 200 mg",
+        ] {
+            assert_eq!(read(text).finding, Decompose(QuantityMultiple), "{text}");
+        }
+        assert_eq!(read("200-20000 mg").finding, Reject(QuantityRange));
+    }
+
+    #[test]
+    fn near_is_looked_for_in_the_sentence() {
+        let near = |text: &str| slots(&["dose"]).scan(text).len();
+        assert_eq!(near("The dose, as he said, is 500 mg."), 1);
+        assert_eq!(near("The dose is known. It has 500 mg."), 0);
     }
 }

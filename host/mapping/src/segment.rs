@@ -5,7 +5,7 @@
 //! comma before a clause word. No cut falls inside a class hit. White space and marks at the ends of a piece are pieces of
 //! their own, and inert.
 
-use crate::hits::Hits;
+use crate::language::{Language, kind};
 use crate::words::{lower, words};
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,19 +19,9 @@ pub struct Piece {
     pub inert: bool,
 }
 
-/// Words that carry nothing on their own. A piece made of these alone, and of marks, is inert.
-pub(crate) const CONNECTIVES: &[&str] =
-    &["also", "and", "but", "hence", "however", "moreover", "nor", "or", "so", "then", "therefore", "thus", "yet"];
-
-/// Words that begin a clause after a comma.
-const CLAUSE_WORDS: &[&str] = &[
-    "although", "and", "because", "but", "if", "or", "since", "so", "though", "unless", "whereas", "which", "while",
-    "who",
-];
-
 /// Whether a piece is formatting or bare connectives.
-pub(crate) fn is_inert(text: &str) -> bool {
-    words(text).all(|w| text.get(w).is_some_and(|w| CONNECTIVES.contains(&&*lower(w))))
+pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
+    words(text).all(|w| text.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::CONNECTIVE != 0))
 }
 
 /// Ends of the sentences of `text`, the last one included.
@@ -114,7 +104,7 @@ fn ascii_sentence_ends(line: &[u8], mut push: impl FnMut(usize)) {
 }
 
 /// Places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
-pub(crate) fn clause_cuts(text: &str, range: &Range<usize>) -> Vec<usize> {
+pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut cuts = Vec::new();
     for (at, mark) in part.match_indices([';', ':', ',']) {
@@ -124,34 +114,58 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>) -> Vec<usize> {
         }
         let clause_word = || {
             let first = words(rest).next().and_then(|w| rest.get(w)).unwrap_or_default();
-            CLAUSE_WORDS.contains(&&*lower(first))
+            language.kinds(&lower(first)) & kind::CLAUSE != 0
         };
-        if mark != "," || clause_word() {
+        // A label such as "Step 2:" or "Corrected:" stays with what it labels.
+        let label = || {
+            let from = cuts.last().map_or(0, |cut| cut - range.start);
+            words(part.get(from..at).unwrap_or_default()).nth(2).is_none()
+        };
+        let cuts_here = match mark {
+            ":" => !label(),
+            "," => clause_word(),
+            _ => true,
+        };
+        if cuts_here {
             cuts.push(range.start + at + 1);
         }
     }
     cuts
 }
 
-/// Cuts `range` at `cuts` (in order, those that split a hit left out) and sets the inert ends of each part apart.
-pub(crate) fn cut(text: &str, range: &Range<usize>, cuts: impl IntoIterator<Item = usize>, hits: &Hits) -> Vec<Piece> {
+/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart. A part that
+/// `whole` says holds a hit is never inert.
+pub(crate) fn cut(
+    text: &str,
+    range: &Range<usize>,
+    cuts: impl IntoIterator<Item = usize>,
+    whole: &impl Whole,
+    language: &Language,
+) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut start = range.start;
     for end in cuts.into_iter().chain([range.end]) {
-        if end <= start || end > range.end || (end < range.end && hits.split_by(end)) {
+        if end <= start || end > range.end || (end < range.end && whole.split_by(end)) {
             continue;
         }
-        trimmed(text, start..end, hits, &mut pieces);
+        trimmed(text, start..end, whole.holds_hit(&(start..end)), language, &mut pieces);
         start = end;
     }
     pieces
 }
 
+/// What a cut may not part.
+pub(crate) trait Whole {
+    /// Whether a cut at `at` would part something.
+    fn split_by(&self, at: usize) -> bool;
+    /// Whether a range shares a byte with a class hit.
+    fn holds_hit(&self, range: &Range<usize>) -> bool;
+}
+
 /// One part as up to three pieces: white space before it, the part, white space after it.
-fn trimmed(text: &str, range: Range<usize>, hits: &Hits, pieces: &mut Vec<Piece>) {
+fn trimmed(text: &str, range: Range<usize>, holds_hit: bool, language: &Language, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
-    let holds_hit = hits.touching(&range).next().is_some();
-    if !holds_hit && is_inert(part) {
+    if !holds_hit && is_inert(part, language) {
         pieces.push(Piece { range, inert: true });
         return;
     }
@@ -193,7 +207,7 @@ mod tests {
     #[test]
     fn clauses() {
         let text = "It rains; we stay, because it is cold, wet and dark.";
-        let cuts = clause_cuts(text, &(0..text.len()));
+        let cuts = clause_cuts(text, &(0..text.len()), Language::of("en").unwrap());
         assert_eq!(cuts.iter().map(|c| &text[..*c]).collect::<Vec<_>>(), ["It rains;", "It rains; we stay,"]);
     }
 }

@@ -1,6 +1,9 @@
 //! The stages that run on the host. What they find is bound into the descriptor, and the card answers in the fixed order: policy,
 //! validation, lineage, entropy.
 
+mod lineage;
+mod validation;
+
 use crate::event::Deciding;
 use crate::governor::Governor;
 use portcullis_core::mutation::{Finding, Mutation};
@@ -42,7 +45,7 @@ pub(crate) fn judge(governor: &Governor<'_>, state: &SemanticState, span: &Span<
         alternatives: span.alternatives,
         logprobs: span.logprobs.and_then(|l| l.as_ref().ok()).copied(),
     };
-    let mut mutation = governor.mapper.map(state, candidate).mutation;
+    let portcullis_mapping::Mapped { mut mutation, reading } = governor.mapper.map(state, candidate);
     let mut staged = Staged::default();
     if let Some(Err(error)) = span.logprobs {
         mutation.validation = Finding::Reject(ValidationReason::LogprobsInvalid);
@@ -51,6 +54,16 @@ pub(crate) fn judge(governor: &Governor<'_>, state: &SemanticState, span: &Span<
             value: error.to_string(),
             condition: "natural logarithms of probabilities".into(),
         }];
+    }
+    if mutation.validation == Finding::Pass
+        && let Some((reason, deciding)) = validation::check(state, &mutation, &reading)
+    {
+        mutation.validation = Finding::Reject(reason);
+        staged.validation = vec![deciding];
+    }
+    if let Some((reason, deciding)) = lineage::check(state, &mutation, &reading) {
+        mutation.lineage = Finding::Reject(reason);
+        staged.lineage = vec![deciding];
     }
     (mutation, staged)
 }

@@ -72,6 +72,14 @@ impl Feed {
         Ok(proposal)
     }
 
+    /// The end of what stands before the next candidate: admitted text, then held inert bytes. As long as a pattern can reach.
+    pub(super) fn tail(&self, held: &str) -> String {
+        const REACH: usize = 1024;
+        let start = self.text.len().saturating_sub(REACH);
+        let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len());
+        [self.text.get(start..).unwrap_or_default(), held].concat()
+    }
+
     pub(super) const fn proposals(&self) -> u32 {
         self.proposals
     }

@@ -155,7 +155,9 @@ impl<'g> Stream<'g> {
     /// Makes the pieces of `text` the work.
     fn read(&mut self, text: String, logprobs: Option<Result<LogProbs, LogProbsError>>, place: Option<(usize, u8)>) {
         self.summary.bytes += text.len();
-        let text = Arc::new(self.governor.read(text, place.is_some()));
+        // What began in admitted text ends here: hits and quantities are looked for across the boundary.
+        let before = self.feed.as_ref().map_or_else(String::new, |feed| feed.tail(&self.held));
+        let text = Arc::new(self.governor.read(&before, text, place.is_some()));
         let whole = Work {
             text: Arc::clone(&text),
             logprobs,
@@ -582,8 +584,8 @@ impl<'g> Stream<'g> {
             seq: flight.sequence,
             parent: work.parent,
             depth: work.depth,
-            start: work.range.start,
-            end: work.range.end,
+            start: work.range.start - work.text.origin(),
+            end: work.range.end - work.text.origin(),
             step: work.place.map(|(place, _)| place),
             alternative: work.place.map(|(_, alternative)| alternative),
             category: flight.mutation.category,

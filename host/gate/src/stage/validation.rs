@@ -1,0 +1,135 @@
+//! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose what is not established, and must not
+//! contradict what is. The first rule that fails is reported, in this order:
+//!
+//! 1. what cannot be mapped, and quantities (found by the mapping),
+//! 2. two claims of the span that cannot both hold,
+//! 3. another value, or the negation, of what is established, unless the span says that it revises,
+//! 4. references to what was not introduced.
+
+use crate::event::Deciding;
+use portcullis_core::mutation::{Claim, Mutation};
+use portcullis_core::reason::ValidationReason;
+use portcullis_core::state::{Held, Relation, SemanticState};
+use portcullis_mapping::Reading;
+
+/// What a rule of this stage found.
+pub(super) type Failure = (ValidationReason, Deciding);
+
+/// The first rule that the mutation fails, apart from the mapping's.
+pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+    let rules = &state.policy.continuity;
+    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation)).flatten();
+    let presupposition = || rules.presupposition.then(|| presupposition(state, mutation, reading)).flatten();
+    inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
+}
+
+fn failed(reason: ValidationReason, field: String, value: &str, condition: String) -> Failure {
+    (reason, Deciding { field, value: value.to_owned(), condition })
+}
+
+fn named(key: &Relation) -> String {
+    format!("{}: {}", if key.subject.is_empty() { "the subject" } else { &key.subject }, key.relation)
+}
+
+/// Two values for one relation of one subject, or an end before its beginning.
+fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+    let claims: Vec<(Relation, &Claim)> =
+        mutation.proposed.claims.iter().filter(|c| !c.negated).map(|c| (state.memory.relation(c), c)).collect();
+    for (at, (key, claim)) in claims.iter().enumerate() {
+        let earlier = claims.iter().take(at).find(|(k, c)| k == key && c.value != claim.value);
+        if let Some((_, other)) = earlier {
+            let condition = format!("one value, and {} stands before it", other.value);
+            return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
+        }
+    }
+    // A span or a memory in which somebody ends before they begin.
+    for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
+        for (key, claim) in &claims {
+            let other = if key.relation == first {
+                last
+            } else if key.relation == last {
+                first
+            } else {
+                continue;
+            };
+            let other = Relation { subject: key.subject.clone(), relation: other.to_owned() };
+            let in_span = claims.iter().find(|(k, _)| *k == other).map(|(_, c)| c.value.clone());
+            let held = || state.memory.claims.get(&other).filter(|h| !h.negated).map(|h| h.value.clone());
+            let Some(value) = in_span.or_else(held) else { continue };
+            let (Ok(this), Ok(that)) = (claim.value.parse::<u32>(), value.parse::<u32>()) else { continue };
+            if if key.relation == first { this > that } else { this < that } {
+                let condition = format!("in order with {} {value}", other.relation);
+                return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
+            }
+        }
+    }
+    None
+}
+
+fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+    let proposed = &mutation.proposed;
+    if proposed.revises {
+        return None;
+    }
+    for claim in &proposed.claims {
+        let key = state.memory.relation(claim);
+        let Some(Held { value, negated }) = state.memory.claims.get(&key) else { continue };
+        // A value that was replaced is a regression, and stage 3's.
+        if state.memory.superseded.contains(&(key.clone(), claim.value.clone())) {
+            continue;
+        }
+        let reason = match (negated, claim.negated, *value == claim.value) {
+            (false, false, false) => ValidationReason::ContradictValue,
+            (false, true, true) | (true, false, true) => ValidationReason::ContradictNegation,
+            _ => continue,
+        };
+        let not = if *negated { "not " } else { "" };
+        return Some(failed(reason, named(&key), &claim.value, format!("{not}{value}, as established")));
+    }
+    if let Some(negated) = state.memory.statements.get(&proposed.fingerprint)
+        && *negated != proposed.negated
+    {
+        let (value, condition) = if proposed.negated { ("denied", "affirmed") } else { ("affirmed", "denied") };
+        let condition = format!("{condition}, as established");
+        return Some(failed(ValidationReason::ContradictNegation, proposed.words.join(" "), value, condition));
+    }
+    let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
+    for (slot, ((new, old), tolerance)) in slots {
+        let (Some(new), Some(old), Some(tolerance)) = (new, old, tolerance) else { continue };
+        let distance = (i64::from(*new) - i64::from(*old)).abs();
+        if distance * 10_000 > i64::from(*tolerance) * i64::from(*old).abs() {
+            let condition = format!("within {tolerance} basis points of {old}");
+            let field = format!("quantity slot {slot}");
+            return Some(failed(ValidationReason::ContradictQuantity, field, &new.to_string(), condition));
+        }
+    }
+    None
+}
+
+fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+    let introduced = |word: &str| {
+        let memory = &state.memory.words;
+        let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
+        // Singular and plural of one noun.
+        let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
+        known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"))
+    };
+    let nothing_said = state.lineage.is_empty();
+    if reading.backward && nothing_said {
+        let condition = "something above it".to_owned();
+        return Some(failed(ValidationReason::PresupposeAbove, "reference back".into(), "nothing above", condition));
+    }
+    if reading.quantity_reference {
+        let numeric = |w: &String| w.starts_with(|c: char| c.is_numeric());
+        let given = mutation.quantities.iter().chain(&state.memory.quantities).any(Option::is_some)
+            || state.memory.words.keys().chain(&state.intent.words).chain(&mutation.proposed.words).any(numeric);
+        if !given {
+            let condition = "a quantity that was given".to_owned();
+            return Some(failed(ValidationReason::PresupposeQuantity, "quantity".into(), "none", condition));
+        }
+    }
+    let definite = reading.definite.iter().filter(|_| state.policy.continuity.definite);
+    let missing = reading.pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
+    let condition = "a noun that was introduced".to_owned();
+    Some(failed(ValidationReason::PresupposeReferent, "referent".into(), &missing.join(" "), condition))
+}

@@ -1,0 +1,260 @@
+//! Languages: the cue tables, which are data (`languages/*.toml`), and the look-up of a word in them.
+
+use aho_corasick::AhoCorasick;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What a word is, one bit a list.
+pub(crate) mod kind {
+    pub(crate) const STOP: u32 = 1 << 0;
+    pub(crate) const NEGATION: u32 = 1 << 1;
+    pub(crate) const QUALIFICATION: u32 = 1 << 2;
+    pub(crate) const ELABORATION: u32 = 1 << 3;
+    pub(crate) const TRANSITION: u32 = 1 << 4;
+    pub(crate) const HEDGE: u32 = 1 << 5;
+    pub(crate) const BOOSTER: u32 = 1 << 6;
+    pub(crate) const CASUAL: u32 = 1 << 7;
+    pub(crate) const CONNECTIVE: u32 = 1 << 8;
+    pub(crate) const CLAUSE: u32 = 1 << 9;
+    pub(crate) const REVISION: u32 = 1 << 10;
+    pub(crate) const CONTINUATION: u32 = 1 << 11;
+    pub(crate) const DEFINITE: u32 = 1 << 12;
+    pub(crate) const POINTING: u32 = 1 << 13;
+    pub(crate) const INDEFINITE: u32 = 1 << 14;
+    pub(crate) const PRONOUN: u32 = 1 << 15;
+    pub(crate) const PREPOSITION: u32 = 1 << 16;
+    pub(crate) const COPULA: u32 = 1 << 17;
+    pub(crate) const KNOWN: u32 = 1 << 18;
+    pub(crate) const STEP: u32 = 1 << 19;
+    pub(crate) const RELATION: u32 = 1 << 20;
+    pub(crate) const NUMBER: u32 = 1 << 21;
+    pub(crate) const MULTIPLIER: u32 = 1 << 22;
+    pub(crate) const ORDINAL: u32 = 1 << 23;
+    pub(crate) const MONTH: u32 = 1 << 24;
+    pub(crate) const RANGE: u32 = 1 << 25;
+}
+
+/// A language file as it stands.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lists {
+    #[allow(dead_code, reason = "the name is for those who read the file")]
+    name: String,
+    decimal_comma: bool,
+    stop: Vec<String>,
+    negation: Vec<String>,
+    qualification: Vec<String>,
+    elaboration: Vec<String>,
+    transition: Vec<String>,
+    transition_phrases: Vec<String>,
+    hedges: Vec<String>,
+    boosters: Vec<String>,
+    casual: Vec<String>,
+    connectives: Vec<String>,
+    clause: Vec<String>,
+    revision: Vec<String>,
+    backward: Vec<String>,
+    quantity_reference: Vec<String>,
+    continuation: Vec<String>,
+    definite: Vec<String>,
+    pointing: Vec<String>,
+    indefinite: Vec<String>,
+    masculine: Vec<String>,
+    feminine: Vec<String>,
+    neuter: Vec<String>,
+    plural: Vec<String>,
+    prepositions: Vec<String>,
+    copulas: Vec<String>,
+    known_by_all: Vec<String>,
+    steps: Vec<String>,
+    range_words: Vec<String>,
+    relations: BTreeMap<String, String>,
+    numbers: BTreeMap<String, u32>,
+    multipliers: BTreeMap<String, u32>,
+    ordinals: BTreeMap<String, u32>,
+    months: BTreeMap<String, u32>,
+}
+
+/// What phrases of several words say of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phrase {
+    /// Points back at text above.
+    Backward,
+    /// Points back at a quantity.
+    Quantity,
+    /// Moves to another topic.
+    Transition,
+    /// Points at a source outside.
+    Citation,
+}
+
+/// Marks of a source outside, in any language.
+const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "pmid ", "arxiv:", " et al.", " et al,"];
+
+/// The tables of one language.
+pub(crate) struct Language {
+    /// Words that begin with each byte, sorted, with the lists that each stands on.
+    words: Vec<Vec<(String, u32)>>,
+    phrases: Option<AhoCorasick>,
+    phrase_kinds: Vec<Phrase>,
+    values: BTreeMap<String, u32>,
+    relations: BTreeMap<String, String>,
+    pub(crate) decimal_comma: bool,
+}
+
+impl PartialEq for Language {
+    /// There is one table a language.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Language {}
+
+impl std::fmt::Debug for Language {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Language").finish_non_exhaustive()
+    }
+}
+
+/// The languages by code (ISO 639-1).
+static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| {
+    [("en", include_str!("../languages/en.toml")), ("de", include_str!("../languages/de.toml"))]
+        .into_iter()
+        .filter_map(|(code, text)| Some((code, Language::new(toml::from_str(text).ok()?))))
+        .collect()
+});
+
+impl Language {
+    /// The language with this code; `None` when there is no table for it.
+    pub(crate) fn of(code: &str) -> Option<&'static Self> {
+        LANGUAGES.get(code)
+    }
+
+    /// Codes of all languages.
+    pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+        LANGUAGES.keys().copied()
+    }
+
+    fn new(lists: Lists) -> Self {
+        let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
+        let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
+        let relations = lists.relations.keys().cloned().collect();
+        let of_kinds: [(u32, Vec<String>); 26] = [
+            (kind::STOP, lists.stop),
+            (kind::NEGATION, lists.negation),
+            (kind::QUALIFICATION, lists.qualification),
+            (kind::ELABORATION, lists.elaboration),
+            (kind::TRANSITION, lists.transition),
+            (kind::HEDGE, lists.hedges),
+            (kind::BOOSTER, lists.boosters),
+            (kind::CASUAL, lists.casual),
+            (kind::CONNECTIVE, lists.connectives),
+            (kind::CLAUSE, lists.clause),
+            (kind::REVISION, lists.revision),
+            (kind::CONTINUATION, lists.continuation),
+            (kind::DEFINITE, lists.definite),
+            (kind::POINTING, lists.pointing),
+            (kind::INDEFINITE, lists.indefinite),
+            (kind::PRONOUN, pronouns),
+            (kind::PREPOSITION, lists.prepositions),
+            (kind::COPULA, lists.copulas),
+            (kind::KNOWN, lists.known_by_all),
+            (kind::STEP, lists.steps),
+            (kind::RELATION, relations),
+            (kind::NUMBER, keys(&lists.numbers)),
+            (kind::MULTIPLIER, keys(&lists.multipliers)),
+            (kind::ORDINAL, keys(&lists.ordinals)),
+            (kind::MONTH, keys(&lists.months)),
+            (kind::RANGE, lists.range_words),
+        ];
+        let mut joined: BTreeMap<String, u32> = BTreeMap::new();
+        for (kind, list) in of_kinds {
+            for word in list {
+                *joined.entry(word).or_default() |= kind;
+            }
+        }
+        let mut words: Vec<Vec<(String, u32)>> = (0..256).map(|_| Vec::new()).collect();
+        for (word, kinds) in joined {
+            let bucket = word.bytes().next().and_then(|b| words.get_mut(usize::from(b)));
+            if let Some(bucket) = bucket {
+                bucket.push((word, kinds));
+            }
+        }
+        let citations = CITATIONS.iter().map(|c| (*c).to_owned()).collect();
+        let (mut phrases, mut phrase_kinds) = (Vec::new(), Vec::new());
+        for (kind, list) in [
+            (Phrase::Backward, lists.backward),
+            (Phrase::Quantity, lists.quantity_reference),
+            (Phrase::Transition, lists.transition_phrases),
+            (Phrase::Citation, citations),
+        ] {
+            phrase_kinds.extend(list.iter().map(|_| kind));
+            phrases.extend(list);
+        }
+        Self {
+            words,
+            phrases: AhoCorasick::builder().ascii_case_insensitive(true).build(phrases).ok(),
+            phrase_kinds,
+            values: [lists.numbers, lists.multipliers, lists.ordinals, lists.months].into_iter().flatten().collect(),
+            relations: lists.relations,
+            decimal_comma: lists.decimal_comma,
+        }
+    }
+
+    /// The lists that a word in lower case stands on, as bits of [`kind`].
+    pub(crate) fn kinds(&self, word: &str) -> u32 {
+        let Some(bucket) = word.bytes().next().and_then(|b| self.words.get(usize::from(b))) else { return 0 };
+        let at = bucket.binary_search_by(|(w, _)| w.as_str().cmp(word));
+        at.ok().and_then(|at| bucket.get(at)).map_or(0, |(_, kinds)| *kinds)
+    }
+
+    /// The number that a number word, multiplier, ordinal or month stands for.
+    pub(crate) fn value(&self, word: &str) -> Option<u32> {
+        self.values.get(word).copied()
+    }
+
+    /// The relation that a word names.
+    pub(crate) fn relation(&self, word: &str) -> Option<&str> {
+        self.relations.get(word).map(String::as_str)
+    }
+
+    /// Phrases that stand in a text at word boundaries, with where each begins.
+    pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Phrase)> + 'a {
+        let found = self.phrases.iter().flat_map(move |automaton| automaton.find_iter(text));
+        found.filter_map(move |m| {
+            let kind = self.phrase_kinds.get(m.pattern().as_usize()).copied()?;
+            let whole = crate::words::is_boundary(text, m.start()) && crate::words::is_boundary(text, m.end());
+            (whole || kind == Phrase::Citation).then_some((m.start(), kind))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_file_is_read_and_its_lists_are_lower_case() {
+        assert_eq!(Language::codes().collect::<Vec<_>>(), ["de", "en"]);
+        for code in Language::codes() {
+            let language = Language::of(code).unwrap();
+            let words: Vec<&str> = language.words.iter().flatten().map(|(w, _)| w.as_str()).collect();
+            assert!(words.len() > 150, "{code}");
+            assert!(words.iter().all(|w| *w == w.to_lowercase() && !w.contains(' ')), "{code}");
+        }
+    }
+
+    #[test]
+    fn words_phrases_and_values() {
+        let en = Language::of("en").unwrap();
+        assert_eq!(en.kinds("however"), kind::QUALIFICATION | kind::CONNECTIVE);
+        assert_eq!((en.value("twenty"), en.value("may"), en.relation("weighs")), (Some(20), Some(5), Some("weight")));
+        let found: Vec<_> = en.phrases("As stated above, that dose holds (doi:10.1/x).").collect();
+        assert_eq!(found, [(0, Phrase::Backward), (17, Phrase::Quantity), (34, Phrase::Citation)]);
+        let de = Language::of("de").unwrap();
+        assert_eq!(de.kinds("nicht"), kind::NEGATION | kind::STOP);
+        assert_eq!(de.phrases("Wie oben erwähnt").count(), 1);
+    }
+}

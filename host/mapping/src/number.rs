@@ -1,0 +1,230 @@
+//! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without a value.
+
+use crate::language::{Language, kind};
+use crate::words::{lower, words};
+use std::ops::Range;
+
+/// A decimal number: digits over a power of ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    pub(crate) digits: i128,
+    pub(crate) scale: u32,
+}
+
+/// A number in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub(crate) range: Range<usize>,
+    /// Its value; `None` when it cannot be read for certain.
+    pub(crate) value: Option<Decimal>,
+    /// Whether a mark or word of a range joins it to the number before it, so that they share a unit.
+    pub(crate) joined: bool,
+}
+
+/// Most digits that are read of a number: beyond it the value is out of every slot's range anyway.
+const DIGITS_MAX: usize = 30;
+/// Marks that part thousands and nothing else: apostrophes, no-break, narrow no-break, thin and figure space.
+const GROUPING: &[char] = &['\'', '\u{2019}', '\u{a0}', '\u{202f}', '\u{2009}', '\u{2007}'];
+/// Marks between the ends of a range, and of a list.
+const JOINING: &[char] = &[
+    '-', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2212}', '~', '/', ',', '+', '\u{b1}',
+    '\u{2026}', '&',
+];
+/// Marks of a product: what it comes to is not worked out, so it has no value.
+const TIMES: &[&str] = &["x", "×", "*", "·"];
+/// What makes a number an ordinal or a decade: it counts nothing then.
+const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
+
+/// The numbers of a text, in order.
+pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
+    let mut found = in_digits(text, language);
+    let words = in_words(text, language, &mut found);
+    if !words.is_empty() {
+        found.extend(words);
+        found.sort_by_key(|n| n.range.start);
+    }
+    join(text, language, &mut found);
+    found
+}
+
+fn in_digits(text: &str, language: &Language) -> Vec<Number> {
+    let mut found = Vec::new();
+    let mut characters = text.char_indices().peekable();
+    let mut before = [' ', ' '];
+    while let Some((start, c)) = characters.next() {
+        if !c.is_numeric() {
+            before = [before[1], c];
+            continue;
+        }
+        let mut end = start + c.len_utf8();
+        let mut last = c;
+        while let Some(&(at, c)) = characters.peek() {
+            let inner = || {
+                let next = text.get(at + c.len_utf8()..).and_then(|t| t.chars().next());
+                (matches!(c, '.' | ',') || GROUPING.contains(&c)) && next.is_some_and(char::is_numeric)
+            };
+            if !c.is_numeric() && !inner() {
+                break;
+            }
+            characters.next();
+            end = at + c.len_utf8();
+            last = c;
+        }
+        let rest = text.get(end..).unwrap_or_default();
+        let suffix = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        if !ORDINAL_ENDINGS.contains(&&*lower(suffix)) {
+            let shown = text.get(start..end).unwrap_or_default();
+            let minus = matches!(before[1], '-' | '\u{2212}') && !before[0].is_alphanumeric();
+            // "B12" is no number of anything, but before a unit it is not passed over either.
+            let value = if before[1].is_alphabetic() { None } else { value(shown, language) };
+            let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
+            found.push(Number { range: start..end, value, joined: false });
+        }
+        before = [before[1], last];
+    }
+    found
+}
+
+/// A decimal number; `None` when it is none, or could be two.
+fn value(shown: &str, language: &Language) -> Option<Decimal> {
+    let (point, comma) = if language.decimal_comma { (',', '.') } else { ('.', ',') };
+    let (whole, fraction) = shown.split_once(point).unwrap_or((shown, ""));
+    let marks: Vec<char> = whole.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let one_kind = marks.windows(2).all(|pair| pair.first() == pair.last());
+    let known = marks.iter().all(|m| *m == comma || GROUPING.contains(m));
+    let groups: Vec<&str> = whole.split(|c: char| !c.is_ascii_digit()).collect();
+    let grouped =
+        groups.len() == 1 || (groups.iter().skip(1).all(|g| g.len() == 3) && (1..=3).contains(&groups.first()?.len()));
+    let plain = fraction.bytes().all(|b| b.is_ascii_digit());
+    if !one_kind || !known || !grouped || !plain || shown.len() > DIGITS_MAX {
+        return None;
+    }
+    let digits = (groups.concat() + fraction).parse().ok()?;
+    Some(Decimal { digits, scale: u32::try_from(fraction.len()).ok()? })
+}
+
+/// Number words, and words that multiply the number before them, which grows by them.
+fn in_words(text: &str, language: &Language, digits: &mut [Number]) -> Vec<Number> {
+    let mut found: Vec<Number> = Vec::new();
+    for range in words(text) {
+        let word = lower(text.get(range.clone()).unwrap_or_default());
+        if word.starts_with(|c: char| c.is_numeric()) {
+            continue;
+        }
+        for part in word.split('-') {
+            let kinds = language.kinds(part);
+            let Some(amount) = language.value(part).filter(|_| kinds & (kind::NUMBER | kind::MULTIPLIER) != 0) else {
+                break;
+            };
+            let amount = i128::from(amount);
+            let times = kinds & kind::MULTIPLIER != 0;
+            let near = |n: &&mut Number| {
+                n.range.end <= range.end
+                    && (n.range.end > range.start
+                        || text.get(n.range.end..range.start).is_some_and(|gap| gap.chars().all(char::is_whitespace)))
+            };
+            let before = found.last_mut().filter(near);
+            let before = if before.is_none() && times { digits.iter_mut().rfind(near) } else { before };
+            match before {
+                Some(number) => {
+                    let of = |v: Decimal| {
+                        let sum = if times { v.digits.checked_mul(amount) } else { v.digits.checked_add(amount) };
+                        Some(Decimal { digits: sum?, ..v })
+                    };
+                    number.value = number.value.and_then(of);
+                    number.range.end = range.end;
+                }
+                None => {
+                    let value = Some(Decimal { digits: amount, scale: 0 });
+                    found.push(Number { range: range.clone(), value, joined: false });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Finds which numbers are ends of one range or members of one list, and those that may be one number.
+fn join(text: &str, language: &Language, found: &mut [Number]) {
+    let mut before: Option<Range<usize>> = None;
+    for number in found {
+        if let Some(before) = before.replace(number.range.clone()) {
+            let Some(gap) = text.get(before.end..number.range.start) else { continue };
+            let marks = gap.trim();
+            let first = text.get(before).unwrap_or_default();
+            let shown = text.get(number.range.clone()).unwrap_or_default();
+            let leading = shown.find(|c: char| !c.is_ascii_digit()).unwrap_or(shown.len());
+            if gap == " " && leading == 3 && first.ends_with(|c: char| c.is_ascii_digit()) && first.len() <= 7 {
+                // "10 000" may be one number or two.
+                number.value = None;
+                number.joined = true;
+            } else if TIMES.contains(&marks) {
+                number.value = None;
+                number.joined = true;
+            } else if !marks.is_empty() && marks.len() <= 6 {
+                let dots = marks.len() > 1 && marks.bytes().all(|b| b == b'.');
+                let mut parts = words(marks).peekable();
+                let worded = parts.peek().is_some()
+                    && parts.all(|w| marks.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
+                number.joined = worded || dots || marks.chars().all(|c| JOINING.contains(&c) || c.is_whitespace());
+            } else {
+                let worded = gap.len() <= 24
+                    && words(gap).count() > 0
+                    && words(gap).all(|w| gap.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
+                number.joined = worded;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(code: &str, text: &str) -> Vec<(Option<(i128, u32)>, bool)> {
+        let found = numbers(text, Language::of(code).unwrap());
+        found.into_iter().map(|n| (n.value.map(|v| (v.digits, v.scale)), n.joined)).collect()
+    }
+
+    #[test]
+    fn digits_marks_and_words() {
+        for (text, digits, scale) in [
+            ("take 1,500.25 now", 150_025, 2),
+            ("-5", -5, 0),
+            ("10\u{202f}000", 10_000, 0),
+            ("10\u{a0}000", 10_000, 0),
+            ("10'000", 10_000, 0),
+            ("twenty-five", 25, 0),
+            ("two thousand", 2000, 0),
+            ("2.5 million", 25_000_000, 1),
+        ] {
+            assert_eq!(read("en", text), [(Some((digits, scale)), false)], "{text}");
+        }
+        assert_eq!(read("de", "1.500,5"), [(Some((15_005, 1)), false)]);
+        for text in ["1,50", "5.000.000", "٥٠٠", "５００", "½", "B12", "1,000'000", "99999999999999999999999999999999"]
+        {
+            assert_eq!(read("en", text), [(None, false)], "{text}");
+        }
+        assert_eq!(read("en", "the 5th of the 1990s"), []);
+    }
+
+    #[test]
+    fn ranges_lists_and_what_may_be_one_number() {
+        for text in [
+            "200-9000",
+            "200–9000",
+            "200 to 9000",
+            "200 or 9000",
+            "200 / 9000",
+            "200, 9000",
+            "200..9000",
+            "200 and 9000",
+        ] {
+            assert_eq!(read("en", text), [(Some((200, 0)), false), (Some((9000, 0)), true)], "{text}");
+        }
+        for text in ["10 000", "2 x 500", "2 × 500"] {
+            assert_eq!(read("en", text)[1], (None, true), "{text}");
+        }
+        assert_eq!(read("en", "in 2024 there were 500")[1], (Some((500, 0)), false));
+    }
+}

@@ -1,0 +1,319 @@
+//! What a span says, read word by word: the cues that the host's stages look at, and what an admit would add to memory.
+
+use crate::claims::claims;
+use crate::language::{Language, Phrase, kind};
+use crate::number::{Number, numbers};
+use crate::words::{lower, words};
+use portcullis_core::mutation::Proposed;
+use portcullis_core::wire::Category;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What a span says, besides what its descriptor holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Nouns after a determiner that points ("this trial"), each as the content words of its phrase.
+    pub pointing: Vec<Vec<String>>,
+    /// The same after a definite article, where nothing in the phrase itself says which one is meant.
+    pub definite: Vec<Vec<String>>,
+    /// Whether it points back at text above ("as stated above").
+    pub backward: bool,
+    /// Whether it points back at a quantity ("that dose").
+    pub quantity_reference: bool,
+    /// Whether it begins with a move to another topic.
+    pub transition: bool,
+    /// Whether it begins with a word that needs something before it ("therefore").
+    pub continuation: bool,
+    /// Whether a pronoun stands at its subject.
+    pub pronoun: bool,
+    /// Whether it points at a source outside.
+    pub cites: bool,
+    /// Capitalised names.
+    pub names: Vec<Range<usize>>,
+    /// What an admit adds to memory.
+    pub proposed: Proposed,
+    pub(crate) total: usize,
+    pub(crate) casual: usize,
+    hedges: i32,
+    boosters: i32,
+    qualified: bool,
+    elaborated: bool,
+}
+
+/// A word with what is known of it.
+pub(crate) struct Token<'a> {
+    pub(crate) range: Range<usize>,
+    pub(crate) word: Cow<'a, str>,
+    pub(crate) kinds: u32,
+    pub(crate) capital: bool,
+    /// Whether a mark stands between it and the word before.
+    pub(crate) breaks: bool,
+    /// The number that begins here.
+    pub(crate) number: Option<usize>,
+}
+
+impl Token<'_> {
+    pub(crate) const fn is(&self, kinds: u32) -> bool {
+        self.kinds & kinds != 0
+    }
+
+    /// Whether it carries content.
+    pub(crate) fn is_content(&self) -> bool {
+        (self.word.len() > 2 || self.word.starts_with(|c: char| c.is_numeric()))
+            && !self.is(kind::STOP | kind::NEGATION)
+    }
+}
+
+/// Certainty of a plain statement, in basis points, and what a hedge takes and a booster adds.
+const PLAIN: i32 = 7000;
+const HEDGE: i32 = 2000;
+const BOOST: i32 = 1500;
+/// Words of a noun phrase that are looked at after its determiner.
+const PHRASE: usize = 3;
+
+impl Reading {
+    pub(crate) fn of(span: &str, language: &Language) -> Self {
+        let numbers = if span.contains(char::is_numeric) { numbers(span, language) } else { Vec::new() };
+        let tokens = tokens(span, language, &numbers);
+        let mut reading = Self { total: tokens.len(), ..Self::default() };
+        for token in &tokens {
+            reading.proposed.negated |= token.is(kind::NEGATION);
+            reading.qualified |= token.is(kind::QUALIFICATION);
+            reading.elaborated |= token.is(kind::ELABORATION);
+            reading.proposed.revises |= token.is(kind::REVISION);
+            reading.hedges += i32::from(token.is(kind::HEDGE));
+            reading.boosters += i32::from(token.is(kind::BOOSTER));
+            let contraction = token.word.contains('\'') && !token.word.ends_with("'s");
+            reading.casual += usize::from(token.is(kind::CASUAL) || contraction);
+        }
+        if let Some(first) = tokens.first() {
+            reading.transition = first.is(kind::TRANSITION);
+            reading.continuation = first.is(kind::CONTINUATION);
+        }
+        reading.pronoun =
+            tokens.iter().take_while(|t| t.is(kind::STOP | kind::CONNECTIVE)).any(|t| t.is(kind::PRONOUN));
+        for (at, phrase) in language.phrases(span) {
+            match phrase {
+                Phrase::Backward => reading.backward = true,
+                Phrase::Quantity => reading.quantity_reference = true,
+                Phrase::Transition => reading.transition |= tokens.first().is_some_and(|t| at <= t.range.start),
+                Phrase::Citation => reading.cites = true,
+            }
+        }
+        reading.noun_phrases(&tokens);
+        reading.names = names(&tokens);
+        reading.propose(span, &tokens, &numbers, language);
+        reading
+    }
+
+    /// The category: the first of reference, transition, negation, qualification, elaboration that has a cue, else assertion.
+    pub(crate) const fn category(&self) -> Category {
+        if self.cites {
+            Category::Reference
+        } else if self.transition {
+            Category::Transition
+        } else if self.proposed.negated {
+            Category::Negation
+        } else if self.qualified {
+            Category::Qualification
+        } else if self.elaborated {
+            Category::Elaboration
+        } else {
+            Category::Assertion
+        }
+    }
+
+    /// Claimed certainty in basis points.
+    pub(crate) fn certainty(&self) -> u16 {
+        let value =
+            PLAIN.saturating_sub(HEDGE.saturating_mul(self.hedges)).saturating_add(BOOST.saturating_mul(self.boosters));
+        u16::try_from(value.clamp(0, 10_000)).unwrap_or(0)
+    }
+
+    fn noun_phrases(&mut self, tokens: &[Token<'_>]) {
+        for (at, token) in tokens.iter().enumerate() {
+            let list = if token.is(kind::POINTING) {
+                &mut self.pointing
+            } else if token.is(kind::DEFINITE) {
+                &mut self.definite
+            } else {
+                continue;
+            };
+            let rest = tokens.get(at + 1..).unwrap_or_default();
+            let inside = |t: &&Token<'_>| !t.breaks && t.is_content() && !t.is(kind::PREPOSITION | kind::COPULA);
+            let phrase: Vec<&Token<'_>> = rest.iter().take_while(inside).take(PHRASE).collect();
+            let after = rest.get(phrase.len());
+            // "The capital of France", "the man who": the phrase says itself which one.
+            let said = after.is_some_and(|t| !t.breaks && t.is(kind::PREPOSITION | kind::CLAUSE));
+            let known = phrase.iter().any(|t| t.is(kind::KNOWN | kind::ORDINAL | kind::NUMBER) || t.capital);
+            if !phrase.is_empty() && !said && !known {
+                list.push(phrase.iter().map(|t| t.word.to_string()).collect());
+            }
+        }
+    }
+
+    fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
+        let proposed = &mut self.proposed;
+        proposed.words = tokens.iter().filter(|t| t.is_content()).map(|t| t.word.to_string()).collect();
+        proposed.words.sort_unstable();
+        proposed.words.dedup();
+        if !proposed.words.is_empty() {
+            let mut hash = Sha256::new();
+            for word in &proposed.words {
+                hash.update(word);
+                hash.update(b"\n");
+            }
+            let digest: [u8; 32] = hash.finalize().into();
+            proposed.fingerprint = digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1);
+        }
+        let name = |r: &Range<usize>| span.get(r.clone()).map(str::to_lowercase);
+        proposed.referents = self.names.iter().filter_map(name).collect();
+        proposed.ordinal = ordinal(span, tokens, numbers, language);
+        proposed.claims = claims(span, tokens, numbers, language, proposed.negated, &self.names);
+    }
+}
+
+fn tokens<'a>(span: &'a str, language: &Language, numbers: &[Number]) -> Vec<Token<'a>> {
+    let mut end = 0;
+    let mut next_number = numbers.iter().enumerate().peekable();
+    words(span)
+        .map(|range| {
+            let text = span.get(range.clone()).unwrap_or_default();
+            let word = lower(text);
+            let gap = span.get(end..range.start).unwrap_or_default();
+            let breaks = end > 0 && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'');
+            end = range.end;
+            let number = next_number.next_if(|(_, n)| n.range.start <= range.start).map(|(at, _)| at);
+            let kinds = language.kinds(&word);
+            let capital = text.starts_with(char::is_uppercase);
+            Token { range, word, kinds, capital, breaks, number }
+        })
+        .collect()
+}
+
+/// Runs of capitalised words. One at the start of the span counts when another follows it.
+fn names(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut run: Option<(usize, Range<usize>, bool)> = None;
+    let mut close = |run: &mut Option<(usize, Range<usize>, bool)>| {
+        if let Some((length, range, first)) = run.take()
+            && (length > 1 || !first)
+        {
+            found.push(range);
+        }
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        let part = token.capital && token.word != "i" && !token.is(kind::MONTH) && !(at == 0 && token.is(kind::STOP));
+        if !part || token.breaks {
+            close(&mut run);
+        }
+        if part {
+            match &mut run {
+                Some((length, range, _)) => {
+                    *length += 1;
+                    range.end = token.range.end;
+                }
+                None => run = Some((1, token.range.clone(), at == 0)),
+            }
+        }
+    }
+    close(&mut run);
+    found
+}
+
+/// The place in an enumeration that a span begins with: `First,`, `2.`, `3)`, `Step 4`.
+fn ordinal(span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) -> Option<u32> {
+    let first = tokens.first()?;
+    let next = tokens.get(1);
+    let small = |t: &Token<'_>| {
+        let number = numbers.get(t.number?)?.value.filter(|v| v.scale == 0)?;
+        u32::try_from(number.digits).ok().filter(|n| (1..=99).contains(n))
+    };
+    if first.is(kind::ORDINAL) && next.is_some_and(|t| t.breaks) {
+        return language.value(&first.word);
+    }
+    if first.is(kind::STEP) {
+        return next.and_then(small);
+    }
+    let mark = span.get(first.range.end..)?.chars().next()?;
+    small(first).filter(|_| matches!(mark, '.' | ')'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(span: &str) -> Reading {
+        Reading::of(span, Language::of("en").unwrap())
+    }
+
+    #[test]
+    fn categories_have_cues() {
+        for (span, category) in [
+            ("It is cold.", Category::Assertion),
+            ("It is not cold.", Category::Negation),
+            ("It may be cold.", Category::Qualification),
+            ("It is also cold.", Category::Elaboration),
+            ("Meanwhile it rained.", Category::Transition),
+            ("By the way, it rained.", Category::Transition),
+            ("It rained (doi:10.1/x).", Category::Reference),
+        ] {
+            assert_eq!(read(span).category(), category, "{span}");
+        }
+    }
+
+    #[test]
+    fn certainty_follows_hedges_and_boosters() {
+        let of = |span: &str| read(span).certainty();
+        assert_eq!((of("It rains."), of("It may rain."), of("It must rain.")), (7000, 5000, 8500));
+    }
+
+    #[test]
+    fn what_is_pointed_at() {
+        let phrases = |span: &str| {
+            let r = read(span);
+            (r.pointing.concat().join(" "), r.definite.concat().join(" "))
+        };
+        assert_eq!(phrases("This trial was small."), ("trial".into(), String::new()));
+        assert_eq!(phrases("The trial was small."), (String::new(), "trial".into()));
+        assert_eq!(phrases("The capital of France is Paris."), Default::default());
+        assert_eq!(phrases("The weather was bad this year."), Default::default());
+        assert!(read("As stated above, it rains.").backward);
+        assert!(read("Double that dose.").quantity_reference);
+        assert!(read("Therefore it rains.").continuation && !read("It rains, therefore.").continuation);
+        assert!(read("But he was late.").pronoun && !read("Ana met him.").pronoun);
+    }
+
+    #[test]
+    fn names_and_places_in_an_enumeration() {
+        let names = |span: &str| read(span).names.into_iter().map(|r| span[r].to_owned()).collect::<Vec<_>>();
+        assert_eq!(names("Ana Silva met Bo in May."), ["Ana Silva", "Bo"]);
+        assert_eq!(names("Today Ana left."), ["Today Ana"]);
+        assert_eq!(names("Rivers flow."), Vec::<String>::new());
+        let ordinal = |span: &str| read(span).proposed.ordinal;
+        assert_eq!(
+            [ordinal("First, wash."), ordinal("2. Dry."), ordinal("Step 3: iron.")],
+            [Some(1), Some(2), Some(3)]
+        );
+        assert_eq!([ordinal("First it rained."), ordinal("2 birds.")], [None, None]);
+    }
+
+    #[test]
+    fn one_statement_has_one_fingerprint_whatever_its_polarity() {
+        let of = |span: &str| (read(span).proposed.fingerprint, read(span).proposed.negated);
+        assert_eq!(of("The drug is safe.").0, of("The drug is not safe.").0);
+        assert_ne!(of("The drug is safe.").0, of("The drug is cheap.").0);
+        assert_eq!(of("It is.").0, 0);
+        assert!(of("The drug is not safe.").1);
+    }
+
+    #[test]
+    fn german_is_data() {
+        let de = Language::of("de").unwrap();
+        let r = Reading::of("Jedoch ist es vielleicht nicht sicher.", de);
+        assert_eq!((r.category(), r.certainty()), (Category::Negation, 6500));
+        assert!(Reading::of("Deshalb regnet es.", de).continuation);
+        assert_eq!(Reading::of("Erstens, waschen.", de).proposed.ordinal, Some(1));
+    }
+}
