@@ -7,6 +7,7 @@ macro_rules! outln {
     };
 }
 
+mod anchors;
 mod card;
 mod explain;
 mod failure;
@@ -37,6 +38,9 @@ enum Command {
     /// Write, check, test and compare policies.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Build and look at anchor stores.
+    #[command(subcommand)]
+    Anchors(anchors::Command),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Policy(command) => policy::run(&command),
+        Command::Anchors(command) => anchors::run(&command),
         Command::Card(command) => card::run(&command),
         Command::Completions { shell } => completions(shell),
     };

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use anyhow::Context;
 use portcullis_card::{Card, CardKind};
 use portcullis_core::state::Profile;
+use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use std::path::Path;
@@ -91,4 +92,10 @@ pub(crate) fn profile(file: Option<&Path>) -> Result<Profile, Failure> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read the profile `{}`", file.display()))?;
     Ok(toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))?)
+}
+
+/// Opens anchor stores.
+pub(crate) fn anchors(files: &[std::path::PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {
+    let stores = files.iter().map(|f| Store::open(f)).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
+    Ok(Anchors::new(stores, mapper))
 }

@@ -187,8 +187,8 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     let governor =
         Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
-    let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text| {
-        judge_text(&governor, &mut session, &test.name, text).map_err(|e| format!("{e:#}"))
+    let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
+        judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{e:#}"))
     })?;
     session.close()?;
     let mut failed = 0;
@@ -208,9 +208,10 @@ fn judge_text<C: Card>(
     session: &mut Session<C>,
     name: &str,
     text: &str,
+    task: &Task,
 ) -> anyhow::Result<Judged> {
     let (mut refused, mut ended) = (None, None);
-    let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: Task::default() };
+    let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: task.clone() };
     governor.govern(session, [item], |event| -> Result<(), portcullis_card::SessionError> {
         match event.what {
             What::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {

@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// The agent's governed profile (`agent.toml`): intent, domain, audience, temporal, epistemic, register, facts.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
+    /// Anchor store, JSON Lines or SQLite: what references are looked up in. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    anchors: Vec<PathBuf>,
     /// Input: JSON Lines (`{"id","text"}` or `{"id","candidates":[["…",…],…]}`) when its name ends in .jsonl, else one text.
     /// Without it, or with `-`, one text from stdin.
     #[arg(long, value_name = "FILE")]
@@ -138,8 +141,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         profile: open::profile(args.profile.as_deref())?,
         ..Settings::new(salt)
     };
-    let governor =
-        Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
+    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings)
+        .map_err(anyhow::Error::from)?
+        .with_anchors(open::anchors(&args.anchors, &policy.mapper)?);
 
     let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
     let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());

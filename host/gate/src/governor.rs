@@ -1,5 +1,6 @@
 //! The governor: one policy, one card session, many streams.
 
+use crate::anchor::Anchors;
 use crate::commitment::SaltKey;
 use crate::engine::{Engine, EngineError};
 use crate::event::Event;
@@ -71,6 +72,7 @@ pub struct Governor<'g> {
     context: Context,
     settings: Settings,
     engines: Option<Engines<'g>>,
+    anchors: Anchors,
 }
 
 impl<'g> Governor<'g> {
@@ -94,6 +96,7 @@ impl<'g> Governor<'g> {
             context: settings.profile.context(package.manifest())?,
             settings,
             engines: None,
+            anchors: Anchors::none(mapper),
         })
     }
 
@@ -101,6 +104,13 @@ impl<'g> Governor<'g> {
     #[must_use]
     pub fn with_engines(mut self, engines: Engines<'g>) -> Self {
         self.engines = Some(engines);
+        self
+    }
+
+    /// The same governor with anchor stores.
+    #[must_use]
+    pub fn with_anchors(mut self, anchors: Anchors) -> Self {
+        self.anchors = anchors;
         self
     }
 
@@ -155,7 +165,15 @@ impl<'g> Governor<'g> {
 
     pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
         let intent = self.settings.profile.intent(task, |text| self.mapper.content_words(text));
-        SemanticState::new(self.package.manifest(), self.package_digest, self.image_digest, intent, self.context)
+        let subject = self.anchors.subject_of(&intent.text);
+        let manifest = self.package.manifest();
+        let mut state = SemanticState::new(manifest, self.package_digest, self.image_digest, intent, self.context);
+        state.memory.subject = subject;
+        state
+    }
+
+    pub(crate) const fn anchors(&self) -> &Anchors {
+        &self.anchors
     }
 
     pub(crate) fn engine(&self, stream: u64) -> Result<Box<dyn Engine>, EngineError> {

@@ -3,6 +3,7 @@
 //! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. Text leaves a stream only after the card
 //! answered admit for it; everything else, faults and lost cards included, releases nothing.
 
+pub mod anchor;
 mod commitment;
 mod context;
 mod determination;

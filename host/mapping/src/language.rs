@@ -33,6 +33,7 @@ pub(crate) mod kind {
     pub(crate) const ORDINAL: u32 = 1 << 23;
     pub(crate) const MONTH: u32 = 1 << 24;
     pub(crate) const RANGE: u32 = 1 << 25;
+    pub(crate) const LIGHT: u32 = 1 << 26;
 }
 
 /// A language file as it stands.
@@ -66,7 +67,9 @@ struct Lists {
     plural: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
+    light: Vec<String>,
     known_by_all: Vec<String>,
+    suffixes: Vec<String>,
     steps: Vec<String>,
     range_words: Vec<String>,
     relations: BTreeMap<String, String>,
@@ -100,6 +103,7 @@ pub(crate) struct Language {
     phrase_kinds: Vec<Phrase>,
     values: BTreeMap<String, u32>,
     relations: BTreeMap<String, String>,
+    suffixes: Vec<String>,
     pub(crate) decimal_comma: bool,
 }
 
@@ -141,7 +145,7 @@ impl Language {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();
-        let of_kinds: [(u32, Vec<String>); 26] = [
+        let of_kinds: [(u32, Vec<String>); 27] = [
             (kind::STOP, lists.stop),
             (kind::NEGATION, lists.negation),
             (kind::QUALIFICATION, lists.qualification),
@@ -161,6 +165,7 @@ impl Language {
             (kind::PREPOSITION, lists.prepositions),
             (kind::COPULA, lists.copulas),
             (kind::KNOWN, lists.known_by_all),
+            (kind::LIGHT, lists.light),
             (kind::STEP, lists.steps),
             (kind::RELATION, relations),
             (kind::NUMBER, keys(&lists.numbers)),
@@ -199,6 +204,7 @@ impl Language {
             phrase_kinds,
             values: [lists.numbers, lists.multipliers, lists.ordinals, lists.months].into_iter().flatten().collect(),
             relations: lists.relations,
+            suffixes: lists.suffixes,
             decimal_comma: lists.decimal_comma,
         }
     }
@@ -218,6 +224,22 @@ impl Language {
     /// The relation that a word names.
     pub(crate) fn relation(&self, word: &str) -> Option<&str> {
         self.relations.get(word).map(String::as_str)
+    }
+
+    /// A word in lower case without its ending: two forms of one word mostly have one stem.
+    pub(crate) fn stem<'a>(&self, word: &'a str) -> &'a str {
+        let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("\u{2019}s")).unwrap_or(word);
+        let long = |stem: &&str| stem.chars().nth(2).is_some();
+        let mut stem = self.suffixes.iter().find_map(|s| word.strip_suffix(s.as_str()).filter(long)).unwrap_or(word);
+        // "stopped", "stop"; "copies", "copy".
+        let mut last = stem.chars().rev();
+        if let (Some(a), Some(b)) = (last.next(), last.next())
+            && a == b
+            && stem.chars().nth(4).is_some()
+        {
+            stem = stem.strip_suffix(a).unwrap_or(stem);
+        }
+        stem.strip_suffix(['i', 'y']).unwrap_or(stem)
     }
 
     /// Phrases that stand in a text at word boundaries, with where each begins.
@@ -249,7 +271,7 @@ mod tests {
     #[test]
     fn words_phrases_and_values() {
         let en = Language::of("en").unwrap();
-        assert_eq!(en.kinds("however"), kind::QUALIFICATION | kind::CONNECTIVE);
+        assert_eq!(en.kinds("however") & !kind::LIGHT, kind::QUALIFICATION | kind::CONNECTIVE);
         assert_eq!((en.value("twenty"), en.value("may"), en.relation("weighs")), (Some(20), Some(5), Some("weight")));
         let found: Vec<_> = en.phrases("As stated above, that dose holds (doi:10.1/x).").collect();
         assert_eq!(found, [(0, Phrase::Backward), (17, Phrase::Quantity), (34, Phrase::Citation)]);

@@ -1,5 +1,6 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
+use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
 use crate::hits::Scanner;
 use crate::language::Language;
@@ -99,6 +100,12 @@ impl Mapper {
     #[must_use]
     pub fn content_words(&self, text: &str) -> Vec<String> {
         Reading::of(text, self.language).proposed.words
+    }
+
+    /// Words of a text that a fact can support, in order.
+    #[must_use]
+    pub fn checkable(&self, text: &str) -> Vec<Checkable> {
+        checkable(text, self.language)
     }
 
     /// The mutation that a span proposes against a state.

@@ -1,10 +1,10 @@
 //! A text that was read once: its class hits, and the pieces that it is judged in.
 
 use crate::hits::Hits;
-use crate::language::Language;
+use crate::language::{Language, kind};
 use crate::quantity::{Found, Measured, Quantities};
 use crate::segment::{Piece, Whole, clause_cuts, cut, sentence_ends};
-use crate::words::words;
+use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
@@ -17,6 +17,8 @@ pub struct Text {
     hits: Hits,
     quantities: Vec<Measured>,
     pieces: Vec<Piece>,
+    /// Ends of the sentences.
+    sentences: Vec<usize>,
     language: &'static Language,
 }
 
@@ -30,15 +32,16 @@ impl Text {
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let mut read = Self { text, origin: from, hits, quantities, pieces: Vec::new(), language };
+        let mut read =
+            Self { text, origin: from, hits, quantities, pieces: Vec::new(), sentences: Vec::new(), language };
         let whole = from..read.text.len();
+        read.sentences = sentence_ends(read.slice(&whole)).into_iter().map(|end| from + end).collect();
         read.pieces = match granularity {
             Granularity::Step => read.cut(&whole, Vec::new()),
             Granularity::Span => {
                 let mut pieces = Vec::new();
                 let mut start = from;
-                let part = read.slice(&whole).to_owned();
-                for end in sentence_ends(&part).into_iter().map(|end| from + end) {
+                for end in read.sentences.clone() {
                     // A sentence that ends inside a hit goes on.
                     if read.split_by(end) && end < whole.end {
                         continue;
@@ -84,10 +87,10 @@ impl Text {
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
     ///
-    /// Hits are set apart first, so that what offends is judged alone; without a hit to set apart the span is cut at clauses, then
-    /// before numbers, then at the word boundary nearest its middle.
+    /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`; without
+    /// either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle.
     #[must_use]
-    pub fn split(&self, span: &Range<usize>) -> Vec<Piece> {
+    pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
         let part = self.slice(span);
@@ -96,6 +99,7 @@ impl Text {
         let nearest = words(part).map(|w| span.start + w.start).filter(inside).min_by_key(|at| at.abs_diff(middle));
         let ways = [
             edges,
+            self.phrase_cuts(span, apart),
             clause_cuts(&self.text, span, self.language),
             numbers.filter(inside).collect(),
             nearest.into_iter().collect(),
@@ -113,6 +117,48 @@ impl Text {
     /// Classes of the hits that touch a span.
     pub(crate) fn classes(&self, span: &Range<usize>) -> ClassSet {
         self.hits.touching(span).map(|h| h.class).collect()
+    }
+
+    /// The sentence that a span begins in, as far as it belongs to this text.
+    #[must_use]
+    pub fn sentence(&self, span: &Range<usize>) -> Range<usize> {
+        let whole = self.origin..self.text.len();
+        let ends = self.sentences.partition_point(|end| *end <= span.start);
+        let start = ends.checked_sub(1).and_then(|i| self.sentences.get(i)).copied().unwrap_or(whole.start);
+        start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
+    }
+
+    /// Where phrases that hold something of `apart` meet phrases that do not. A phrase begins after a mark, or with a preposition, a
+    /// connective or a clause word.
+    fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
+        if apart.is_empty() {
+            return Vec::new();
+        }
+        let part = self.slice(span);
+        let mut starts = Vec::new();
+        let mut end = 0;
+        for word in words(part) {
+            let gap = part.get(end..word.start).unwrap_or_default();
+            let opens = kind::PREPOSITION | kind::CONNECTIVE | kind::CLAUSE;
+            let lowered = lower(part.get(word.clone()).unwrap_or_default());
+            if end > 0 && (gap.contains([',', ';', ':']) || self.language.kinds(&lowered) & opens != 0) {
+                starts.push(span.start + word.start);
+            }
+            end = word.end;
+        }
+        let bounds: Vec<usize> = std::iter::once(span.start).chain(starts).chain([span.end]).collect();
+        let holds = |range: &Range<usize>| apart.iter().any(|a| a.start < range.end && range.start < a.end);
+        let mut cuts = Vec::new();
+        let mut before = None;
+        for pair in bounds.windows(2) {
+            let [start, end] = *pair else { continue };
+            let now = holds(&(start..end));
+            if before.is_some_and(|b| b != now) {
+                cuts.push(start);
+            }
+            before = Some(now);
+        }
+        cuts
     }
 
     /// Quantities of a span.
@@ -151,5 +197,22 @@ impl Whole for Text {
 
     fn holds_hit(&self, range: &Range<usize>) -> bool {
         self.hits.touching(range).next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_apart_takes_its_phrase_with_it() {
+        let said = "Ana is an actor born in 1949, in Porto, and a writer.";
+        let language = Language::of("en").unwrap();
+        let text = Text::new(said.into(), 0, Hits::default(), Vec::new(), language, Granularity::Span);
+        let at = said.find("1949").unwrap();
+        let apart = vec![at..at + 4, at..at + 4];
+        let parts = text.split(&(0..said.len()), &apart);
+        let shown: Vec<&str> = parts.iter().filter(|p| !p.inert).map(|p| text.slice(&p.range)).collect();
+        assert_eq!(shown, ["Ana is an actor born", "in 1949,", "in Porto, and a writer."]);
     }
 }

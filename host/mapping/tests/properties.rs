@@ -95,7 +95,7 @@ fn hits_are_never_cut() {
             assert!(text.pieces().iter().any(|p| holds(&p.range) && !p.inert), "{hit} is cut: {:?}", text.pieces());
         }
         let text = mapper.read(format!("before {hit} after"), Granularity::Step);
-        let parts = text.split(&(0..text.as_str().len()));
+        let parts = text.split(&(0..text.as_str().len()), &[]);
         assert!(parts.iter().any(|p| text.slice(&p.range) == hit), "{hit} is not set apart: {parts:?}");
     }
 }
@@ -137,7 +137,7 @@ proptest! {
                     text: &read, span: &span, granularity, inert_prefix: false, depth: 0, alternatives: 0, logprobs: None,
                 };
                 prop_assert_eq!(mapper.map(&state, candidate), mapper.map(&state, candidate));
-                let parts = read.split(&span);
+                let parts = read.split(&span, &[]);
                 if parts.is_empty() { continue; }
                 assert_covers(&read, &span, &parts);
                 for part in parts.iter().filter(|p| !p.inert) {

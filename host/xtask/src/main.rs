@@ -67,14 +67,9 @@ enum Task {
     Area,
     /// Check docs/claims.toml against the code and the tests.
     Claims,
-    /// Judge labelled text and say how much of each type of label stays out of the output.
-    Measure {
-        /// JSON Lines: `{"id", "text", "label", "spans": [{"type", "start", "end"}]}`, offsets in characters.
-        data: std::path::PathBuf,
-        /// Folder of the policy package.
-        #[arg(long, default_value = "policies/pii")]
-        policy: std::path::PathBuf,
-    },
+    /// Measure a policy on labelled data, with the program itself on the simulated card.
+    #[command(subcommand)]
+    Measure(measure::Measure),
     /// Judge a few real sentences on the simulated card.
     Demo,
     /// What CI runs.
@@ -96,7 +91,7 @@ fn main() -> Result<()> {
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
         Task::Claims => claims::run(&mut tally)?,
-        Task::Measure { data, policy } => return measure::run(&data, &policy),
+        Task::Measure(what) => return measure::run(&what),
         Task::Demo => return demo::run(),
         Task::Ci => ci::run(&mut tally)?,
     }

@@ -13,6 +13,7 @@ fn manifest() -> Manifest {
             version: "1.0.0".into(),
             description: String::new(),
             closed_world: false,
+            language: "en".into(),
         },
         enumerations: Enumerations { domain: one(), audience: one(), temporal: one(), register: one() },
         classes: Vec::new(),

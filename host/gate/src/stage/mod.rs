@@ -4,6 +4,7 @@
 mod lineage;
 mod validation;
 
+use crate::anchor::{Query, Resolver};
 use crate::event::Deciding;
 use crate::governor::Governor;
 use portcullis_core::mutation::{Finding, Mutation};
@@ -34,8 +35,80 @@ pub(crate) struct Staged {
     pub(crate) apart: Vec<Range<usize>>,
 }
 
+/// What the operator vouches for, as the anchors look it up.
+pub(crate) struct Vouched {
+    /// Entity that the intent names.
+    intent: Option<String>,
+    /// Stems of intent and verified facts.
+    stems: Vec<String>,
+}
+
+impl Vouched {
+    pub(crate) fn of(governor: &Governor<'_>, state: &SemanticState) -> Self {
+        let texts = std::iter::once(&state.intent.text).chain(&state.intent.facts);
+        let mut stems: Vec<String> = texts.flat_map(|t| governor.mapper.checkable(t)).map(|c| c.stem).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        Self { intent: state.memory.subject.clone(), stems }
+    }
+}
+
+/// Routes a span past the anchors, and takes what they say into the mutation.
+fn anchor(
+    governor: &Governor<'_>,
+    state: &SemanticState,
+    vouched: &Vouched,
+    span: &Span<'_>,
+    mutation: &mut Mutation,
+    staged: &mut Staged,
+) {
+    let anchors = governor.anchors();
+    if anchors.is_empty() && !state.policy.closed_world {
+        return;
+    }
+    let sentence = span.text.sentence(span.range);
+    let shown = span.text.slice(&sentence);
+    let within = span.range.start - sentence.start..span.range.end - sentence.start;
+    let words = governor.mapper.checkable(shown);
+    let grounding = anchors.resolve(&Query {
+        sentence: shown,
+        span: &within,
+        words: &words,
+        subject: state.memory.subject.as_deref(),
+        intent: vouched.intent.as_deref(),
+        vouched: &vouched.stems,
+        closed_world: state.policy.closed_world,
+        part: span.depth > 0,
+    });
+    mutation.anchor = grounding.anchor;
+    if let Some(deviation) = grounding.deviation {
+        mutation.content_deviation = deviation;
+    }
+    if mutation.validation == Finding::Pass {
+        mutation.validation = grounding.validation;
+    }
+    for claim in &mut mutation.proposed.claims {
+        if let Some(id) = anchors.entity_called(&claim.subject) {
+            claim.subject = id.to_owned();
+        }
+    }
+    mutation.proposed.subject = grounding.subject;
+    staged.validation.extend(grounding.evidence.into_iter().map(|e| Deciding {
+        field: e.field.into(),
+        value: e.value,
+        condition: e.condition.into(),
+    }));
+    let start = sentence.start;
+    staged.apart = grounding.unsupported.into_iter().map(|r| start + r.start..start + r.end).collect();
+}
+
 /// Maps a span and takes it through the host's stages.
-pub(crate) fn judge(governor: &Governor<'_>, state: &SemanticState, span: &Span<'_>) -> (Mutation, Staged) {
+pub(crate) fn judge(
+    governor: &Governor<'_>,
+    state: &SemanticState,
+    vouched: &Vouched,
+    span: &Span<'_>,
+) -> (Mutation, Staged) {
     let candidate = Candidate {
         text: span.text,
         span: span.range,
@@ -55,6 +128,7 @@ pub(crate) fn judge(governor: &Governor<'_>, state: &SemanticState, span: &Span<
             condition: "natural logarithms of probabilities".into(),
         }];
     }
+    anchor(governor, state, vouched, span, &mut mutation, &mut staged);
     if mutation.validation == Finding::Pass
         && let Some((reason, deciding)) = validation::check(state, &mutation, &reading)
     {

@@ -74,6 +74,8 @@ pub(crate) struct Stream<'g> {
     sequence: u32,
     task: Task,
     state: SemanticState,
+    /// What the anchors are asked with, besides the span.
+    vouched: stage::Vouched,
     /// Where candidates come from; `None` for a whole text.
     feed: Option<Feed>,
     /// A whole text, kept until it was told in [`What::Begun`].
@@ -109,13 +111,15 @@ impl<'g> Stream<'g> {
             }
         };
         let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
+        let state = governor.initial_state(&task);
         let mut stream = Self {
+            vouched: stage::Vouched::of(governor, &state),
             governor,
             id,
             number,
             slot,
             sequence: 0,
-            state: governor.initial_state(&task),
+            state,
             task,
             feed: None,
             whole: whole.clone(),
@@ -135,6 +139,10 @@ impl<'g> Stream<'g> {
             None => stream.read(whole.unwrap_or_default(), None, None),
             Some(Ok(engine)) => stream.feed = Some(Feed::new(engine)),
             Some(Err(error)) => stream.stop(Trigger::Engine, error.to_string()),
+        }
+        if let Some(store) = governor.anchors().changed() {
+            let what = format!("`{}` is not what it was when it was opened", store.path().display());
+            stream.stop(Trigger::AnchorsChanged, what);
         }
         stream
     }
@@ -221,7 +229,7 @@ impl<'g> Stream<'g> {
             policy: self.state.policy.package.clone(),
             package_digest: hex(&self.state.policy.package_digest),
             profile_digest: hex(&profile_digest(&self.state)),
-            anchor_digests: Vec::new(),
+            anchor_digests: self.governor.anchors().digests().iter().map(|d| hex(d)).collect(),
             id: self.id.clone(),
         }
     }
@@ -245,6 +253,7 @@ impl<'g> Stream<'g> {
         let (mutation, staged) = stage::judge(
             self.governor,
             &self.state,
+            &self.vouched,
             &stage::Span {
                 text: &work.text,
                 range: &work.range,
@@ -373,7 +382,7 @@ impl<'g> Stream<'g> {
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
-        let parts = flight.work.text.split(&flight.work.range);
+        let parts = flight.work.text.split(&flight.work.range, &flight.staged.apart);
         if parts.is_empty() {
             let depth = self.governor.limits().max_depth.max(depth);
             self.work.push(Work { depth, parent, ..flight.work.clone() });

@@ -11,7 +11,7 @@ use portcullis_policy::{Compiled, Package};
 use std::collections::BTreeMap;
 
 /// What the tests' policy says besides its limits.
-const MANIFEST: &str = r#"
+pub const MANIFEST: &str = r#"
 [package]
 name = "loop"
 version = "1.0.0"
@@ -35,7 +35,7 @@ name = "key"
 pattern = [{ regex = '\bkey\b' }]
 "#;
 
-const RULES: &str = r#"
+pub const RULES: &str = r#"
 @id("ALLOW") permit (principal, action, resource);
 @id("NO-BAD") @reason("Nothing bad.") forbid (principal, action, resource) when { context.classes.contains("bad") };
 @id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };

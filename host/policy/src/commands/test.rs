@@ -1,8 +1,8 @@
 //! `policy test`: the tests that ship with a package, judged by the evaluator and by `cedar-policy`.
 //!
 //! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context leaves
-//! out have their neutral values, or `{"name", "text", "expect": {…}}`, which needs the mapping and is judged by a
-//! callback. `expect` holds `determination`, and where they matter `stage` and `rule`.
+//! out have their neutral values, or `{"name", "text", "intent", "facts", "expect": {…}}`, which needs the mapping and is
+//! judged by a callback; intent and facts may be left out. `expect` holds `determination`, and where they matter `stage` and `rule`.
 
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
@@ -11,6 +11,7 @@ use crate::error::{Kind, Place, PolicyError, Problem};
 use crate::evaluate::Evaluator;
 use crate::oracle::Oracle;
 use crate::package::{Package, TESTS_FILE};
+use portcullis_core::state::Task;
 use portcullis_core::wire::{Determination, Stage};
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,8 +40,13 @@ pub enum Input {
         /// Fields of the context.
         context: Value,
     },
-    /// A text, which the mapping turns into a descriptor.
-    Text(String),
+    /// A text, which the mapping turns into descriptors, and what it was written for.
+    Text {
+        /// The text.
+        text: String,
+        /// Intent and verified facts.
+        task: Task,
+    },
 }
 
 /// What a test expects.
@@ -92,6 +98,10 @@ struct Line {
     category: Option<String>,
     context: Option<Value>,
     text: Option<String>,
+    #[serde(default)]
+    intent: String,
+    #[serde(default)]
+    facts: Vec<String>,
     expect: Expectation,
 }
 
@@ -133,7 +143,7 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
     let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let input = match (line.category, line.context, line.text) {
         (Some(category), Some(context), None) => Input::Context { category, context },
-        (None, None, Some(text)) => Input::Text(text),
+        (None, None, Some(text)) => Input::Text { text, task: Task { intent: line.intent, facts: line.facts } },
         (None, Some(_), None) => return Err("a context without `category`".into()),
         (Some(_), None, None) => return Err("a `category` without `context`".into()),
         (None, None, None) => return Err("neither `context` nor `text`".into()),
@@ -153,13 +163,13 @@ pub fn run_tests(
     package: &Package,
     compiled: &Compiled,
     tests: &[TestCase],
-    mut judge_text: impl FnMut(&TestCase, &str) -> Result<Judged, String>,
+    mut judge_text: impl FnMut(&TestCase, &str, &Task) -> Result<Judged, String>,
 ) -> Result<Vec<TestResult>, PolicyError> {
     let oracle = Oracle::new(package, compiled)?;
     let evaluator = Evaluator::new(&compiled.image);
     let contexts = Contexts::new(package.vocabulary());
     let mut judge = |test: &TestCase| match &test.input {
-        Input::Text(text) => judge_text(test, text),
+        Input::Text { text, task } => judge_text(test, text, task),
         Input::Context { category, context } => {
             let d = contexts.descriptor(category, context, Missing::Neutral).map_err(|error| error.to_string())?;
             let banks = evaluator.evaluate(&d);

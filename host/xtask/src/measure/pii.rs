@@ -2,6 +2,7 @@
 //!
 //! Recall of a type: labelled spans of which no byte is in the output. Precision: refused leaf spans that overlap some label.
 
+use super::{number, text_of};
 use crate::demo;
 use crate::tool::{capture, say};
 use anyhow::{Context, Result};
@@ -11,8 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
-pub(crate) fn run(data: &Path, policy: &Path) -> Result<()> {
-    demo::build()?;
+pub(super) fn run(data: &Path, policy: &Path) -> Result<()> {
     say(&format!("judging {} on the simulated card", data.display()));
     let lines = capture(
         Command::new(demo::binary()?)
@@ -25,7 +25,7 @@ pub(crate) fn run(data: &Path, policy: &Path) -> Result<()> {
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line)?;
         if line["determination"] == "reject" {
-            refused.entry(text(&line["id"])).or_default().push(number(&line["start"])..number(&line["end"]));
+            refused.entry(text_of(&line["id"])).or_default().push(number(&line["start"])..number(&line["end"]));
         }
     }
     let mut types: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -33,13 +33,13 @@ pub(crate) fn run(data: &Path, policy: &Path) -> Result<()> {
     for line in std::fs::read_to_string(data)?.lines() {
         let line: Value = serde_json::from_str(line)?;
         let body = line["text"].as_str().context("a line has a text")?;
-        let refused = refused.get(&text(&line["id"])).map(Vec::as_slice).unwrap_or_default();
+        let refused = refused.get(&text_of(&line["id"])).map(Vec::as_slice).unwrap_or_default();
         let byte = |character: usize| body.char_indices().nth(character).map_or(body.len(), |(at, _)| at);
         let mut labels = Vec::new();
         for span in line["spans"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let range = byte(number(&span["start"]))..byte(number(&span["end"]));
             let gone = range.clone().all(|at| refused.iter().any(|r| r.contains(&at)));
-            let of = types.entry(text(&span["type"])).or_default();
+            let of = types.entry(text_of(&span["type"])).or_default();
             of.0 += usize::from(gone);
             of.1 += 1;
             labels.push(range);
@@ -60,12 +60,4 @@ pub(crate) fn run(data: &Path, policy: &Path) -> Result<()> {
         "\n{texts} texts; {right} of {leaves} refused leaf spans overlap a label; {touched} of {clean} clean texts touched"
     );
     Ok(())
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn number(value: &Value) -> usize {
-    value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
 }

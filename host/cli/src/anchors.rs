@@ -1,0 +1,75 @@
+//! `portcullis anchors`: stores of entities, facts and citations.
+
+use crate::failure::{Failure, SUCCESS};
+use crate::output::digest;
+use anyhow::{Context, anyhow};
+use portcullis_gate::anchor::{Contents, Store, write_sqlite};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Build a SQLite store from JSON Lines: `{"entity": {"id", "name", "aliases", "kind"}}`, `{"fact": {"entity", "text",
+    /// "source"}}`, `{"citation": {"id", "source"}}`.
+    Build {
+        /// The store; it must not be there yet.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// JSON Lines files, or other stores; what they say of one entity is joined.
+        #[arg(required = true, value_name = "FILE")]
+        inputs: Vec<PathBuf>,
+    },
+    /// Say what a store holds, and its digest.
+    Info {
+        /// The store.
+        store: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Build { output, inputs } => build(output, inputs),
+        Command::Info { store, json } => info(store, *json),
+    }
+}
+
+fn build(output: &PathBuf, inputs: &[PathBuf]) -> Result<u8, Failure> {
+    if output.exists() {
+        return Err(anyhow!("`{}` is there already; remove it, or build into another file", output.display()).into());
+    }
+    let mut joined = Contents::default();
+    let mut entities = BTreeMap::new();
+    for input in inputs {
+        let store = Store::open(input).map_err(anyhow::Error::from)?;
+        for entity in &store.contents().entities {
+            let known = entities.entry(entity.id.clone()).or_insert_with(|| entity.clone());
+            if known.name != entity.name {
+                known.aliases.push(entity.name.clone());
+            }
+            known.aliases.extend(entity.aliases.iter().cloned());
+        }
+        joined.facts.extend(store.contents().facts.iter().cloned());
+        joined.citations.extend(store.contents().citations.iter().cloned());
+    }
+    joined.entities = entities.into_values().collect();
+    let contents = joined.canonical().map_err(|problem| anyhow!("{problem}"))?;
+    write_sqlite(output, &contents).with_context(|| format!("cannot write `{}`", output.display()))?;
+    info(output, false)
+}
+
+fn info(path: &PathBuf, json: bool) -> Result<u8, Failure> {
+    let store = Store::open(path).map_err(anyhow::Error::from)?;
+    let contents = store.contents();
+    let (entities, facts, citations) = (contents.entities.len(), contents.facts.len(), contents.citations.len());
+    let digest = digest(&store.digest());
+    if json {
+        let line = serde_json::json!({"entities": entities, "facts": facts, "citations": citations, "digest": digest});
+        outln!("{line}");
+    } else {
+        outln!("{}: {entities} entities, {facts} facts, {citations} citations; digest {digest}", path.display());
+    }
+    Ok(SUCCESS)
+}

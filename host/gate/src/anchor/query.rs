@@ -1,0 +1,63 @@
+//! What the loop asks of the anchors, and what it is told.
+
+use portcullis_core::fixed::BasisPoints;
+use portcullis_core::mutation::Finding;
+use portcullis_core::reason::ValidationReason;
+use portcullis_core::wire::Anchor;
+use portcullis_mapping::Checkable;
+use std::ops::Range;
+
+/// A span that may refer to something outside the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// The sentence that the span stands in.
+    pub sentence: &'a str,
+    /// The span's bytes in the sentence.
+    pub span: &'a Range<usize>,
+    /// Checkable words of the sentence.
+    pub words: &'a [Checkable],
+    /// Entity that the stream speaks of now, by its id.
+    pub subject: Option<&'a str>,
+    /// Entity that the intent names, by its id.
+    pub intent: Option<&'a str>,
+    /// Stems of intent and verified facts: the operator vouches for them.
+    pub vouched: &'a [String],
+    /// Whether what is not supported cannot be asserted.
+    pub closed_world: bool,
+    /// Whether the span is a part of one that was split.
+    pub part: bool,
+}
+
+/// What the anchors say of a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grounding {
+    /// What became of its references.
+    pub anchor: Anchor,
+    /// What a closed world makes of it.
+    pub validation: Finding<ValidationReason>,
+    /// Bytes of the sentence that no fact supports.
+    pub unsupported: Vec<Range<usize>>,
+    /// Entity that the stream speaks of from here on, when the span changes it.
+    pub subject: Option<String>,
+    /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names none.
+    pub deviation: Option<BasisPoints>,
+    /// What this rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A reference, or a word that was looked up in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What kind: `citation`, `entity`, `word`.
+    pub field: &'static str,
+    /// As it stands in the text.
+    pub value: String,
+    /// What was wanted of it.
+    pub condition: &'static str,
+}
+
+/// Something that resolves references.
+pub trait Resolver {
+    /// Looks a span up. A pure function of query and stores.
+    fn resolve(&self, query: &Query<'_>) -> Grounding;
+}

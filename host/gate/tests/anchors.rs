@@ -1,0 +1,162 @@
+//! Anchors on the model card: references resolve or do not, whatever the category, and a closed world asserts nothing unsupported.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+mod support;
+
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
+use portcullis_gate::{Event, Item, Trigger, What};
+use std::path::PathBuf;
+use support::*;
+
+const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silva"],"kind":"person"}}
+{"entity":{"id":"bo","name":"Bo Silva","aliases":["Silva"],"kind":"person"}}
+{"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}
+{"fact":{"entity":"ana","text":"Ana Silva died in 1990.","source":"register"}}
+{"fact":{"entity":"ana","text":"Ana Silva painted ships.","source":"catalogue"}}
+{"fact":{"entity":"bo","text":"Bo Silva was born in Lund in 1961.","source":"register"}}
+{"citation":{"id":"10.1000/xyz","source":"editor"}}
+{"citation":{"id":"https://example.org/*","source":"editor"}}
+"#;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn closed() -> Policy {
+    let manifest =
+        MANIFEST.replace("description = \"For tests.\"", "description = \"For tests.\"\nclosed_world = true");
+    policy(&format!("{manifest}\n[continuity]\npresupposition = false\n"), RULES)
+}
+
+fn judge(policy: &Policy, anchors: Anchors, intent: &str, said: &str) -> Vec<Event> {
+    let mut item = text("a", said);
+    if let Item::Text { task, .. } = &mut item {
+        task.intent = intent.into();
+    }
+    run(&governor(policy, settings()).with_anchors(anchors), policy, vec![item])
+}
+
+fn with_store(policy: &Policy, intent: &str, said: &str) -> Vec<Event> {
+    let folder = Folder::new();
+    let store = Store::open(&folder.file("store.jsonl", STORE)).unwrap();
+    judge(policy, Anchors::new(vec![store], &policy.mapper), intent, said)
+}
+
+fn rules(events: &[Event]) -> Vec<String> {
+    judged(events).filter_map(|j| j.determination.rule.clone()).collect()
+}
+
+#[test]
+fn citations_resolve_by_the_allow_list_whatever_the_category() {
+    let policy = package("");
+    for said in ["It is not so, see doi:10.1000/xyz.", "Perhaps see https://example.org/a.", "See doi:10.1000/xyz."] {
+        assert_eq!(rules(&with_store(&policy, "", said)), Vec::<String>::new(), "{said}");
+    }
+    for said in
+        ["It is not so, see doi:10.1000/other.", "Perhaps see https://example.com/a.", "Under § 823 BGB it may be."]
+    {
+        let events = with_store(&policy, "", said);
+        assert_eq!(rules(&events), ["ANCHOR-UNRESOLVABLE"], "{said}");
+        assert_eq!(judged(&events).next().unwrap().determination.determination, Some(Answer::Reject));
+    }
+}
+
+#[test]
+fn a_name_of_two_is_ambiguous_and_splits_unless_the_stream_speaks_of_one() {
+    let policy = package("");
+    let events = with_store(&policy, "", "Silva painted ships; the sea was rough.");
+    let first = judged(&events).next().unwrap();
+    assert_eq!(first.determination.determination, Some(Answer::Decompose));
+    assert_eq!(first.determination.rule.as_deref(), Some("ANCHOR-AMBIGUOUS"));
+    assert!(!released(&events).contains("Silva") && released(&events).contains("the sea was rough"));
+    assert_eq!(rules(&with_store(&policy, "Tell of Ana Silva", "Silva painted ships.")), Vec::<String>::new());
+}
+
+#[test]
+fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
+    let policy = closed();
+    let intent = "Tell of Ana Silva";
+    let said = "Ana Silva was born in Porto in 1950. She painted ships.";
+    assert_eq!(released(&with_store(&policy, intent, said)), said);
+    for said in ["She sang operas.", "Rivers flow north.", "It is."] {
+        assert_eq!(rules(&with_store(&policy, intent, said)), ["CLOSED-WORLD-UNSUPPORTED"], "{said}");
+    }
+    let events = with_store(&policy, intent, "Ana Silva was born in Porto in 1961.");
+    assert_eq!(rules(&events)[0], "CLOSED-WORLD-PARTIAL");
+    assert_eq!(released(&events).trim_end(), "Ana Silva was born in Porto");
+    let field = &judged(&events).next().unwrap().fields[0];
+    assert_eq!((field.field.as_str(), field.value.as_str()), ("word", "1961"));
+    let events = with_store(&policy, intent, "She was born in 1990.");
+    assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
+}
+
+#[test]
+fn without_a_store_only_the_operators_facts_support() {
+    let policy = closed();
+    let mut item = text("a", "Rivers carry silt. Rivers carry gold.");
+    if let Item::Text { task, .. } = &mut item {
+        task.facts = vec!["Rivers carry silt.".into()];
+    }
+    let events = govern(&policy, settings(), vec![item]);
+    assert_eq!(outcomes(&events)[0].1, Answer::Admit);
+    assert!(!released(&events).contains("gold"));
+}
+
+#[test]
+fn one_content_has_one_digest_and_begin_carries_it() {
+    let folder = Folder::new();
+    let lines = Store::open(&folder.file("a.jsonl", STORE)).unwrap();
+    let reversed: String = STORE.lines().rev().map(|l| format!("{l}\n")).collect();
+    assert_eq!(Store::open(&folder.file("b.jsonl", &reversed)).unwrap().digest(), lines.digest());
+    let sqlite = folder.0.path().join("c.sqlite");
+    write_sqlite(&sqlite, lines.contents()).unwrap();
+    let database = Store::open(&sqlite).unwrap();
+    assert_eq!((database.digest(), database.contents()), (lines.digest(), lines.contents()));
+
+    let policy = package("");
+    let events = judge(&policy, Anchors::new(vec![database], &policy.mapper), "", "Fine.");
+    let What::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
+    let hex: String = lines.digest().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(context.anchor_digests, [hex]);
+}
+
+#[test]
+fn a_store_that_changes_ends_the_streams_that_begin_after_it() {
+    let folder = Folder::new();
+    let path = folder.file("store.jsonl", STORE);
+    let policy = package("");
+    let anchors = Anchors::new(vec![Store::open(&path).unwrap()], &policy.mapper);
+    std::fs::write(&path, STORE.replace("1950", "1951")).unwrap();
+    let events = judge(&policy, anchors, "", "Fine.");
+    assert_eq!(summary(&events).termination.unwrap().trigger, Trigger::AnchorsChanged);
+    assert_eq!(released(&events), "");
+}
+
+#[test]
+fn a_store_that_cannot_be_used_says_where_and_what() {
+    let folder = Folder::new();
+    let error = |name: &str, text: &str| Store::open(&folder.file(name, text)).unwrap_err().to_string();
+    assert!(error("a", "{\"entity\":{\"id\":\"x\",\"name\":\"X\"}}\nnonsense\n").contains("line 2"));
+    assert!(error("b", "{\"fact\":{\"entity\":\"x\",\"text\":\"t\",\"source\":\"s\"}}").contains("no entity"));
+    assert!(error("c", &STORE.lines().next().unwrap().repeat(2).replace("}}{", "}}\n{")).contains("twice"));
+    assert!(error("d", "SQLite format 3\0garbage").contains("SQLite"));
+    let missing = Store::open(&folder.0.path().join("nowhere")).unwrap_err().to_string();
+    assert!(missing.contains("anchors build"), "{missing}");
+}
