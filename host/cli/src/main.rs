@@ -12,9 +12,11 @@ mod card;
 mod explain;
 mod failure;
 mod input;
+mod lineage;
 mod open;
 mod output;
 mod policy;
+mod report;
 mod run;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -41,6 +43,11 @@ enum Command {
     /// Build and look at anchor stores.
     #[command(subcommand)]
     Anchors(anchors::Command),
+    /// Look into a ledger.
+    #[command(subcommand)]
+    Lineage(lineage::Command),
+    /// Write a ledger as one self-contained HTML page.
+    Report(report::Args),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -58,6 +65,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Policy(command) => policy::run(&command),
         Command::Anchors(command) => anchors::run(&command),
+        Command::Lineage(command) => lineage::run(&command),
+        Command::Report(args) => report::run(&args),
         Command::Card(command) => card::run(&command),
         Command::Completions { shell } => completions(shell),
     };

@@ -3,11 +3,12 @@
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
 use crate::open::{self, CardArgs};
-use crate::output::{Output, Shape};
+use crate::output::{Output, Shape, digest};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionConfig};
 use portcullis_core::wire::Granularity;
+use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
 use std::cell::RefCell;
 use std::fs::File;
@@ -63,6 +64,12 @@ pub(crate) struct Args {
     /// Candidates that an engine is asked for in one stream, at most.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_proposals: u32,
+    /// Keep a ledger of everything that happens; a ledger that is there already is gone on with.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// When the ledger is forced to the disk.
+    #[arg(long, default_value = "released", requires = "ledger")]
+    fsync: FsyncArg,
     /// Key of the commitments' salts, 64 hexadecimal digits; for tests that compare whole runs.
     #[arg(long, value_name = "HEX")]
     salt_key: Option<String>,
@@ -114,6 +121,26 @@ impl From<ReleaseArg> for Release {
     }
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum FsyncArg {
+    /// Never: entries survive the process, not the machine.
+    Never,
+    /// Before bytes are released.
+    Released,
+    /// After each entry.
+    Always,
+}
+
+impl From<FsyncArg> for Fsync {
+    fn from(arg: FsyncArg) -> Self {
+        match arg {
+            FsyncArg::Never => Self::Never,
+            FsyncArg::Released => Self::Released,
+            FsyncArg::Always => Self::Always,
+        }
+    }
+}
+
 impl From<GranularityArg> for Granularity {
     fn from(arg: GranularityArg) -> Self {
         match arg {
@@ -161,9 +188,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
 
     let mut session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let mut ledger = args.ledger.as_ref().map(|path| open_ledger(path, args, &policy)).transpose()?;
     let progress = progress();
     let (mut refused, mut faults, mut count) = (false, false, 0u64);
     let governed = governor.govern(&mut session, kept, |event| -> Result<(), Failure> {
+        // What is not in the ledger is not released: the entry comes first.
+        if let Some(ledger) = &mut ledger {
+            ledger.append(&event).map_err(anyhow::Error::from)?;
+        }
         if let What::Ended { summary, .. } = &event.what {
             count += 1;
             refused |= summary.rejected > 0;
@@ -193,6 +225,19 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     } else {
         SUCCESS
     })
+}
+
+fn open_ledger(path: &std::path::Path, args: &Args, policy: &open::Policy) -> Result<Ledger, Failure> {
+    let identity = &policy.package.manifest().package;
+    let slope = &policy.package.manifest().trust_slope;
+    let header = Header::now(
+        format!("{} {}", identity.name, identity.version),
+        digest(&policy.package.digest()),
+        digest(&policy.compiled.image.digest()),
+        [slope.warning, slope.correction, slope.halt],
+        args.card.name().to_owned(),
+    );
+    Ok(Ledger::append_to(path, &header, args.fsync.into()).map_err(anyhow::Error::from)?)
 }
 
 /// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.

@@ -10,6 +10,7 @@ mod determination;
 pub mod engine;
 mod event;
 mod governor;
+pub mod ledger;
 mod rationale;
 mod source;
 mod stage;

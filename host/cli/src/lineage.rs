@@ -1,0 +1,171 @@
+//! `portcullis lineage`: what a ledger says.
+
+use crate::failure::{Failure, SUCCESS};
+use anyhow::{Context, anyhow};
+use portcullis_gate::What;
+use portcullis_gate::ledger::{Reader, Tail, recover};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Show each stream: what was judged, deferred, taken back and released, and how it ended.
+    Show {
+        /// The ledger.
+        ledger: PathBuf,
+        /// Only the stream with this identity.
+        #[arg(long)]
+        id: Option<String>,
+    },
+    /// Write every entry as JSON Lines, or every determination as CSV (RFC 4180).
+    Export {
+        /// The ledger.
+        ledger: PathBuf,
+        /// The form.
+        #[arg(long, default_value = "jsonl")]
+        format: Format,
+    },
+    /// Cut off what a write that was cut short left at the end.
+    Recover {
+        /// The ledger.
+        ledger: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// One entry a line.
+    Jsonl,
+    /// One determination a line.
+    Csv,
+}
+
+pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Show { ledger, id } => show(ledger, id.as_deref()),
+        Command::Export { ledger, format: Format::Jsonl } => jsonl(ledger),
+        Command::Export { ledger, format: Format::Csv } => csv(ledger),
+        Command::Recover { ledger } => {
+            let cut = recover(ledger).map_err(anyhow::Error::from)?;
+            outln!("{}: {cut} bytes of an entry that was cut short were removed", ledger.display());
+            Ok(SUCCESS)
+        }
+    }
+}
+
+/// Reads a ledger; says on stderr when its end is torn.
+pub(crate) fn read(path: &Path) -> Result<Reader, Failure> {
+    Ok(Reader::open(path).map_err(anyhow::Error::from)?)
+}
+
+/// Says how a ledger that was read ends.
+pub(crate) fn tail(reader: &Reader, path: &Path) {
+    if let Tail::Torn(bytes) = reader.tail() {
+        let path = path.display();
+        eprintln!(
+            "note: the last write was cut short, {bytes} bytes are passed over; `portcullis lineage recover {path}`"
+        );
+    }
+}
+
+fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
+    let mut reader = read(path)?;
+    let header = reader.header();
+    outln!("policy {} ({}), card {}", header.policy, header.package_digest, header.card);
+    let mut ids: std::collections::BTreeMap<u64, String> = std::collections::BTreeMap::new();
+    let mut found = false;
+    for entry in reader.by_ref() {
+        let event = entry.map_err(anyhow::Error::from)?.event;
+        if let What::Begun { id, .. } = &event.what {
+            ids.insert(event.stream, id.clone());
+        }
+        let id = ids.get(&event.stream).map_or("?", String::as_str);
+        if only.is_some_and(|o| o != id) {
+            continue;
+        }
+        found = true;
+        outln!("{id}: {}", line(&event.what));
+    }
+    tail(&reader, path);
+    if let Some(id) = only.filter(|_| !found) {
+        return Err(anyhow!("no stream of the ledger is called `{id}`").into());
+    }
+    Ok(SUCCESS)
+}
+
+fn line(what: &What) -> String {
+    match what {
+        What::Begun { context, task, .. } => format!("begun, {}: {:?}", context.mode.name(), task.intent),
+        What::Determined(judged) => {
+            let d = &judged.determination;
+            let outcome = d.determination.map_or("fault", |d| d.name());
+            let parent = d.parent.map_or_else(String::new, |p| format!(" (part of {p})"));
+            let why = match (&d.rule, &d.reason) {
+                (Some(rule), Some(reason)) => format!("  [{rule}: {reason}]"),
+                _ => String::new(),
+            };
+            let fields: Vec<String> =
+                judged.fields.iter().map(|f| format!("{} is {}, wanted {}", f.field, f.value, f.condition)).collect();
+            let fields = if fields.is_empty() { String::new() } else { format!(" {}", fields.join("; ")) };
+            format!("{:>4} {outcome:<9}{parent} {:?}{why}{fields} slope {}", d.seq, judged.text, judged.slope)
+        }
+        What::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
+        What::Expired { seq } => format!("{seq:>4} expired"),
+        What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
+        What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
+        What::Released { seqs, text } => format!("released {seqs:?}: {text:?}"),
+        What::Ended { summary, .. } => match &summary.stopped {
+            Some(why) => format!("ended early: {why}"),
+            None => "ended".to_owned(),
+        },
+    }
+}
+
+fn jsonl(path: &Path) -> Result<u8, Failure> {
+    let mut reader = read(path)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout());
+    for entry in reader.by_ref() {
+        serde_json::to_writer(&mut out, &entry.map_err(anyhow::Error::from)?)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    tail(&reader, path);
+    Ok(SUCCESS)
+}
+
+fn csv(path: &Path) -> Result<u8, Failure> {
+    let mut reader = read(path)?;
+    let mut out = csv::Writer::from_writer(std::io::stdout());
+    let head = "id,stream,seq,parent,depth,start,end,category,determination,stage,rule,reason,slope,tick,log_index,\
+                host_time_unverified,text";
+    out.write_record(head.split(',')).context("stdout")?;
+    for entry in reader.by_ref() {
+        let entry = entry.map_err(anyhow::Error::from)?;
+        let What::Determined(judged) = entry.event.what else { continue };
+        let d = &judged.determination;
+        let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
+        out.write_record([
+            d.id.clone(),
+            d.stream.to_string(),
+            d.seq.to_string(),
+            number(d.parent.map(u64::from)),
+            d.depth.to_string(),
+            d.start.to_string(),
+            d.end.to_string(),
+            d.category.name().to_owned(),
+            d.determination.map_or("fault", |d| d.name()).to_owned(),
+            d.stage.map_or("", |s| s.name()).to_owned(),
+            d.rule.clone().unwrap_or_default(),
+            d.reason.clone().unwrap_or_default(),
+            judged.slope.to_string(),
+            number(judged.tick),
+            number(judged.log_index),
+            entry.host_time_unverified.to_string(),
+            judged.text.clone(),
+        ])
+        .context("stdout")?;
+    }
+    out.flush()?;
+    tail(&reader, path);
+    Ok(SUCCESS)
+}

@@ -1,0 +1,160 @@
+//! The ledger from outside: the process is killed while it governs, and what left is accounted for; the page says what the ledger says.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const KILLS: u32 = 200;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}
+
+fn portcullis(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_portcullis")).args(args).current_dir(root()).stdin(Stdio::null()).output().unwrap()
+}
+
+fn entries(ledger: &str) -> Vec<serde_json::Value> {
+    let out = portcullis(&["lineage", "export", ledger]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+/// xorshift64* (Marsaglia): the seed is printed, so that a failure can be run again.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
+    }
+}
+
+#[test]
+fn killed_at_any_point_nothing_left_without_its_record() {
+    let seed = std::env::var("PORTCULLIS_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0x5eed_0bad_cafe);
+    println!("PORTCULLIS_SEED={seed}");
+    let mut random = Random(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (input, ledger, output) = (path("input.txt"), path("ledger"), path("output.txt"));
+    let text: String =
+        (0..400).map(|n| format!("Sentence {n} is fine. Write to person{n}@example.org now.\n")).collect();
+    std::fs::write(&input, text).unwrap();
+    let run = |stop: Option<Duration>| {
+        for file in [&ledger, &output] {
+            let _ = std::fs::remove_file(file);
+        }
+        let mut child = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+            .args(["run", "--policy", "policies/pii", "--card", "model", "--fsync", "never", "--json"])
+            .args(["--input", &input, "--ledger", &ledger, "--output", &output])
+            .current_dir(root())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        match stop {
+            Some(after) => {
+                std::thread::sleep(after);
+                child.kill().unwrap();
+                child.wait().unwrap()
+            }
+            None => child.wait().unwrap(),
+        }
+    };
+    let start = Instant::now();
+    assert_eq!(run(None).code(), Some(3));
+    let whole = u64::try_from(start.elapsed().as_micros()).unwrap();
+    let (mut inside, mut torn) = (0, 0);
+    for _ in 0..KILLS {
+        run(Some(Duration::from_micros(random.below(whole))));
+        let recovered = portcullis(&["lineage", "recover", &ledger]);
+        if !recovered.status.success() {
+            // Killed before the header was whole: then nothing was judged, and nothing left.
+            assert_eq!(std::fs::read(&output).unwrap_or_default(), b"");
+            continue;
+        }
+        torn += u32::from(!String::from_utf8_lossy(&recovered.stdout).contains(": 0 bytes"));
+        let entries = entries(&ledger);
+        let admitted: Vec<u64> = entries
+            .iter()
+            .filter(|e| e["event"] == "determined" && e["determination"]["determination"] == "admit")
+            .map(|e| e["determination"]["seq"].as_u64().unwrap())
+            .collect();
+        let mut recorded = String::new();
+        for released in entries.iter().filter(|e| e["event"] == "released") {
+            for seq in released["seqs"].as_array().unwrap() {
+                let end = !entries.iter().any(|e| e["event"] == "ended");
+                assert!(admitted.contains(&seq.as_u64().unwrap()) || !end || seq == &serde_json::json!(admitted.len()));
+            }
+            recorded.push_str(released["text"].as_str().unwrap());
+        }
+        let left = std::fs::read_to_string(&output).unwrap_or_default();
+        assert!(recorded.starts_with(&left), "what left is not what the ledger says: {left:?}");
+        assert!(!left.contains('@'));
+        inside += u32::from(!left.is_empty() && !entries.iter().any(|e| e["event"] == "ended"));
+    }
+    println!("{KILLS} kills, {inside} while bytes were leaving, {torn} with a torn tail");
+    assert!(inside > KILLS / 20, "only {inside} kills hit while bytes were leaving");
+}
+
+#[test]
+fn the_page_holds_every_determination_and_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (input, ledger, page) = (path("input.jsonl"), path("ledger"), path("page.html"));
+    let lines = [
+        r#"{"id":"<img src=x>","text":"Write to ana@example.org today. It is </script> fine & well."}"#,
+        r#"{"id":"driven","candidates":[["Good"],["192.0.2.1","Call the desk"],["x@example.org"]],"intent":"Greet"}"#,
+    ];
+    std::fs::write(&input, lines.join("\n")).unwrap();
+    let args = ["run", "--policy", "policies/pii", "--card", "model", "--input", &input, "--ledger", &ledger];
+    assert_eq!(portcullis(&args).status.code(), Some(0));
+    assert!(portcullis(&["report", &ledger, "--output", &page]).status.success());
+    let html = std::fs::read_to_string(&page).unwrap();
+    for outside in ["http://", "https://", "<script", "@import", "url(", "<img"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    assert!(html.contains("&lt;img src=x&gt;") && html.contains("nothing was prevented"));
+    for entry in entries(&ledger).iter().filter(|e| e["event"] == "determined") {
+        let determination = &entry["determination"];
+        if let Some(rule) = determination["rule"].as_str() {
+            assert!(html.contains(rule), "{rule}");
+        }
+        assert!(html.contains(&format!("<td>{}</td>", determination["seq"])));
+    }
+    // Tags are balanced.
+    for tag in ["section", "div", "table", "tr", "td", "span", "details", "main", "p", "i", "ul", "ol", "li"] {
+        let (open, close) = (
+            html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count(),
+            html.matches(&format!("</{tag}>")).count(),
+        );
+        assert_eq!(open, close, "{tag}");
+    }
+}
+
+#[test]
+fn a_ledger_that_cannot_be_written_stops_the_run_before_anything_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("output.txt");
+    let args = ["run", "--policy", "policies/pii", "--card", "model", "--ledger", "/nowhere/ledger", "--output"];
+    let out = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+        .args(args)
+        .arg(&output)
+        .args(["--input", "README.md"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("cannot be written"));
+    assert_eq!(std::fs::read(&output).unwrap_or_default(), b"");
+}

@@ -1,0 +1,111 @@
+//! The ledger: an append-only file of everything that happened in governed streams, enough to look into a run without the model.
+//!
+//! A file is the magic `PTCLEDG1` and frames: length of the payload (u32), CRC-32 (IEEE 802.3) over length and payload (u32), payload,
+//! integers little-endian. The first payload is a [`Header`], every other an [`Entry`], both JSON.
+
+mod read;
+mod write;
+
+pub use read::{Reader, Tail, recover};
+pub use write::{Fsync, Ledger, Sink};
+
+use crate::event::Event;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// First bytes of a ledger.
+pub const MAGIC: &[u8; 8] = b"PTCLEDG1";
+/// Longest payload, in bytes.
+pub const FRAME_MAX: u32 = 256 << 20;
+
+/// What a ledger begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Layout of the payloads.
+    pub version: u32,
+    /// Name and version of the policy package.
+    pub policy: String,
+    /// SHA-256 of the package, hexadecimal.
+    pub package_digest: String,
+    /// SHA-256 of its table image, hexadecimal.
+    pub image_digest: String,
+    /// Thresholds of the trust slope (warning, correction, halt), in basis points; 65535 is never reached.
+    pub thresholds: [u16; 3],
+    /// Kind of card.
+    pub card: String,
+    /// Time of the host in milliseconds since 1970, unverified.
+    pub host_time_unverified: u64,
+}
+
+/// One event with the host's time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Time of the host in milliseconds since 1970, unverified.
+    pub host_time_unverified: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// A ledger that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file cannot be written; nothing more is released.
+    #[error("the ledger `{}` cannot be written: {error}; nothing further is released", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// An earlier write failed.
+    #[error("the ledger `{}` failed before; nothing further is released", path.display())]
+    Poisoned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("the ledger `{}` cannot be read: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The file is no ledger.
+    #[error("`{}` is no ledger: {what}", path.display())]
+    NoLedger {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A frame in the middle is damaged: that is no torn tail, and is not mended.
+    #[error("the ledger `{}` is damaged at byte {offset}: {what}; what stands before it can be read", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the frame begins.
+        offset: u64,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Length, checksum and payload as one run of bytes.
+fn frame(payload: &[u8]) -> Option<Vec<u8>> {
+    let length = u32::try_from(payload.len()).ok().filter(|l| *l <= FRAME_MAX)?.to_le_bytes();
+    Some([&length, &checksum(length, payload).to_le_bytes(), payload].concat())
+}
+
+fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(&length);
+    hash.update(payload);
+    hash.finalize()
+}
+
+fn host_time() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,158 @@
+//! Reading a ledger, and mending one whose last write was cut short.
+
+use super::{Entry, FRAME_MAX, Header, LedgerError, MAGIC, checksum};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// How a ledger ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With a whole frame.
+    Whole,
+    /// With so many bytes of a frame that was cut short.
+    Torn(u64),
+}
+
+/// Reads the entries of a ledger in order.
+pub struct Reader {
+    path: PathBuf,
+    file: BufReader<File>,
+    header: Header,
+    /// Where the next frame begins.
+    offset: u64,
+    length: u64,
+    tail: Tail,
+    done: bool,
+}
+
+enum Frame {
+    Payload(Vec<u8>),
+    End,
+    Torn,
+}
+
+impl Reader {
+    /// Opens a ledger and reads its header.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no ledger.
+    pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        let unreadable = |error| LedgerError::Read { path: path.to_owned(), error };
+        let no_ledger = |what: &str| LedgerError::NoLedger { path: path.to_owned(), what: what.to_owned() };
+        let file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let mut file = BufReader::new(file);
+        let mut magic = [0; MAGIC.len()];
+        if file.read_exact(&mut magic).is_err() || magic != *MAGIC {
+            return Err(no_ledger("it does not begin with PTCLEDG1"));
+        }
+        let header = Header {
+            version: 0,
+            policy: String::new(),
+            package_digest: String::new(),
+            image_digest: String::new(),
+            thresholds: [0; 3],
+            card: String::new(),
+            host_time_unverified: 0,
+        };
+        let offset = MAGIC.len() as u64;
+        let mut reader = Self { path: path.to_owned(), file, header, offset, length, tail: Tail::Whole, done: false };
+        reader.header = match reader.frame()? {
+            Frame::Payload(payload) => serde_json::from_slice(&payload).map_err(|e| no_ledger(&e.to_string()))?,
+            Frame::End | Frame::Torn => return Err(no_ledger("its header was cut short")),
+        };
+        if reader.header.version != 1 {
+            return Err(no_ledger(&format!("its layout is version {}, this program reads 1", reader.header.version)));
+        }
+        Ok(reader)
+    }
+
+    /// What the ledger begins with.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How the ledger ends; meaningful after the last entry.
+    #[must_use]
+    pub const fn tail(&self) -> Tail {
+        self.tail
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> LedgerError {
+        LedgerError::Damaged { path: self.path.clone(), offset: self.offset, what: what.into() }
+    }
+
+    fn frame(&mut self) -> Result<Frame, LedgerError> {
+        let left = self.length.saturating_sub(self.offset);
+        if left == 0 {
+            return Ok(Frame::End);
+        }
+        let unreadable = |error| LedgerError::Read { path: self.path.clone(), error };
+        let mut head = [0; 8];
+        if left < 8 {
+            return Ok(Frame::Torn);
+        }
+        self.file.read_exact(&mut head).map_err(unreadable)?;
+        let [a, b, c, d, e, f, g, h] = head;
+        let (length, sum) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        if u64::from(length) > left - 8 {
+            return Ok(Frame::Torn);
+        }
+        if length > FRAME_MAX {
+            return Err(self.damaged("a frame is over 256 MiB"));
+        }
+        let mut payload = vec![0; length as usize];
+        self.file.read_exact(&mut payload).map_err(unreadable)?;
+        let whole = left == 8 + u64::from(length);
+        if checksum(length.to_le_bytes(), &payload) != sum {
+            // The last frame may have been written in part, with its length first.
+            return if whole { Ok(Frame::Torn) } else { Err(self.damaged("the checksum of a frame is wrong")) };
+        }
+        self.offset += 8 + u64::from(length);
+        Ok(Frame::Payload(payload))
+    }
+
+    fn entry(&mut self) -> Result<Option<Entry>, LedgerError> {
+        match self.frame()? {
+            Frame::End => Ok(None),
+            Frame::Torn => {
+                self.tail = Tail::Torn(self.length - self.offset);
+                Ok(None)
+            }
+            Frame::Payload(payload) => {
+                serde_json::from_slice(&payload).map(Some).map_err(|e| self.damaged(e.to_string()))
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Entry, LedgerError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let entry = self.entry().transpose();
+        self.done = !matches!(entry, Some(Ok(_)));
+        entry
+    }
+}
+
+/// Cuts off a torn tail; says how many bytes it had.
+///
+/// # Errors
+/// The file is no ledger, cannot be read or written, or is damaged before its end: that is not mended.
+pub fn recover(path: &Path) -> Result<u64, LedgerError> {
+    let mut reader = Reader::open(path)?;
+    for entry in reader.by_ref() {
+        entry?;
+    }
+    let Tail::Torn(bytes) = reader.tail() else { return Ok(0) };
+    let write = |error| LedgerError::Write { path: path.to_owned(), error };
+    let file = OpenOptions::new().write(true).open(path).map_err(write)?;
+    file.set_len(reader.offset).and_then(|()| file.sync_all()).map_err(write)?;
+    Ok(bytes)
+}

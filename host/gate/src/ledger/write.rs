@@ -1,0 +1,151 @@
+//! Appending to a ledger.
+
+use super::{Entry, Header, LedgerError, MAGIC, Reader, frame, host_time, recover};
+use crate::event::{Event, What};
+use serde::Serialize;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// When written entries are forced to the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fsync {
+    /// Never: they survive the process, not the machine.
+    Never,
+    /// Before bytes are released.
+    #[default]
+    Released,
+    /// After each entry.
+    Always,
+}
+
+/// Where a ledger's bytes go.
+pub trait Sink: Write + Send {
+    /// Forces what was written to the disk.
+    ///
+    /// # Errors
+    /// The system's.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Sink for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// A ledger that is being written.
+pub struct Ledger {
+    path: PathBuf,
+    sink: Box<dyn Sink>,
+    fsync: Fsync,
+    poisoned: bool,
+}
+
+impl Ledger {
+    /// Starts a ledger in a new file.
+    ///
+    /// # Errors
+    /// The file is there already, or cannot be written.
+    pub fn create(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+        let open = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = open.map_err(|error| LedgerError::Write { path: path.to_owned(), error })?;
+        Self::start(path, Box::new(file), header, fsync)
+    }
+
+    /// Goes on with a ledger, after its torn tail, if any, was cut off; starts one when there is none.
+    ///
+    /// # Errors
+    /// The file is no ledger, is damaged, is of another policy, or cannot be written.
+    pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+        if !path.exists() {
+            return Self::create(path, header, fsync);
+        }
+        recover(path)?;
+        let held = Reader::open(path)?.header().clone();
+        if (&held.package_digest, &held.image_digest) != (&header.package_digest, &header.image_digest) {
+            let what = format!("it is of the policy {} ({})", held.policy, held.package_digest);
+            return Err(LedgerError::NoLedger { path: path.to_owned(), what });
+        }
+        let open = OpenOptions::new().append(true).open(path);
+        let file = open.map_err(|error| LedgerError::Write { path: path.to_owned(), error })?;
+        Ok(Self { path: path.to_owned(), sink: Box::new(file), fsync, poisoned: false })
+    }
+
+    /// Starts a ledger in any sink; `path` is its name in errors.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn start(path: &Path, sink: Box<dyn Sink>, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+        let mut ledger = Self { path: path.to_owned(), sink, fsync, poisoned: false };
+        let written = ledger.sink.write_all(MAGIC);
+        ledger.wrote(written)?;
+        ledger.put(header)?;
+        ledger.sync()?;
+        Ok(ledger)
+    }
+
+    /// Appends an event. Only when this returns may the bytes of a [`What::Released`] leave.
+    ///
+    /// # Errors
+    /// The sink's; the ledger is poisoned then, and every further append fails.
+    pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
+        #[derive(Serialize)]
+        struct Borrowed<'a> {
+            host_time_unverified: u64,
+            #[serde(flatten)]
+            event: &'a Event,
+        }
+        self.put(&Borrowed { host_time_unverified: host_time(), event })?;
+        let force = match self.fsync {
+            Fsync::Never => false,
+            Fsync::Released => matches!(event.what, What::Released { .. }),
+            Fsync::Always => true,
+        };
+        if force { self.sync() } else { Ok(()) }
+    }
+
+    fn put(&mut self, payload: &impl Serialize) -> Result<(), LedgerError> {
+        if self.poisoned {
+            return Err(LedgerError::Poisoned { path: self.path.clone() });
+        }
+        let bytes = serde_json::to_vec(payload).map_err(io::Error::from);
+        let framed = bytes.and_then(|b| frame(&b).ok_or_else(|| io::Error::other("an entry is over 256 MiB")));
+        let written = framed.and_then(|f| self.sink.write_all(&f));
+        self.wrote(written)
+    }
+
+    fn sync(&mut self) -> Result<(), LedgerError> {
+        let synced = self.sink.sync();
+        self.wrote(synced)
+    }
+
+    fn wrote(&mut self, result: io::Result<()>) -> Result<(), LedgerError> {
+        result.map_err(|error| {
+            self.poisoned = true;
+            LedgerError::Write { path: self.path.clone(), error }
+        })
+    }
+}
+
+impl Header {
+    /// The header of a ledger that starts now.
+    #[must_use]
+    pub fn now(
+        policy: String,
+        package_digest: String,
+        image_digest: String,
+        thresholds: [u16; 3],
+        card: String,
+    ) -> Self {
+        Self { version: 1, policy, package_digest, image_digest, thresholds, card, host_time_unverified: host_time() }
+    }
+}
+
+impl Entry {
+    /// An event of now.
+    #[must_use]
+    pub fn now(event: Event) -> Self {
+        Self { host_time_unverified: host_time(), event }
+    }
+}

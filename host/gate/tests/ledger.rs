@@ -1,0 +1,157 @@
+//! The ledger: what was written is read back, a torn tail is cut off and nothing else, a failed write ends the run.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+mod support;
+
+use portcullis_gate::Event;
+use portcullis_gate::ledger::{Fsync, Header, Ledger, LedgerError, Reader, Sink, Tail, recover};
+use proptest::prelude::*;
+use std::io;
+use std::path::Path;
+use support::*;
+
+fn header() -> Header {
+    Header::now("p 1.0.0".into(), "aa".into(), "bb".into(), [1, 2, 3], "model".into())
+}
+
+fn events() -> Vec<Event> {
+    govern(&package(""), settings(), vec![text("a", "Good. It is bad. Fine."), candidates("b", &[&["bad", "Well."]])])
+}
+
+fn written(path: &Path) -> Vec<Event> {
+    let events = events();
+    let mut ledger = Ledger::create(path, &header(), Fsync::Released).unwrap();
+    events.iter().for_each(|e| ledger.append(e).unwrap());
+    events
+}
+
+fn read(path: &Path) -> Result<(Vec<Event>, Tail), LedgerError> {
+    let mut reader = Reader::open(path)?;
+    let events = reader.by_ref().map(|e| e.map(|e| e.event)).collect::<Result<_, _>>()?;
+    Ok((events, reader.tail()))
+}
+
+#[test]
+fn what_was_written_is_read_back_and_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let events = written(&path);
+    assert_eq!(read(&path).unwrap(), (events.clone(), Tail::Whole));
+    assert!(matches!(Ledger::create(&path, &header(), Fsync::Never), Err(LedgerError::Write { .. })));
+    let mut ledger = Ledger::append_to(&path, &header(), Fsync::Always).unwrap();
+    ledger.append(&events[0]).unwrap();
+    assert_eq!(read(&path).unwrap().0.len(), events.len() + 1);
+    let other = Header { package_digest: "cc".into(), ..header() };
+    assert!(matches!(Ledger::append_to(&path, &other, Fsync::Never), Err(LedgerError::NoLedger { .. })));
+}
+
+#[test]
+fn every_torn_tail_is_cut_off_and_every_whole_entry_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let events = written(&path);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut before = usize::MAX;
+    for length in (0..bytes.len()).rev() {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        match recover(&path) {
+            Err(LedgerError::NoLedger { .. }) => assert!(before == usize::MAX || before == 0, "{length}"),
+            Err(other) => panic!("{length}: {other}"),
+            Ok(_) => {
+                let (kept, tail) = read(&path).unwrap();
+                assert_eq!((&kept[..], tail), (&events[..kept.len()], Tail::Whole), "{length}");
+                assert!(kept.len() <= before);
+                before = kept.len();
+            }
+        }
+    }
+    assert_eq!(before, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn a_flipped_bit_is_seen_or_cuts_the_tail(at in any::<prop::sample::Index>(), bit in 0u8..8) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger");
+        let events = written(&path);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok((kept, tail)) = read(&path) {
+            // Only what a torn write can look like passes as one, and nothing is read that was not written.
+            prop_assert!(matches!(tail, Tail::Torn(_)));
+            prop_assert_eq!(&kept[..], &events[..kept.len()]);
+        }
+    }
+}
+
+/// A disk that is full after so many bytes.
+struct Full(usize);
+
+impl io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Full {
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_nothing_is_released_after_it() {
+    let policy = package("");
+    let total: usize = 6000;
+    for room in (0..total).step_by(97) {
+        let Ok(mut ledger) = Ledger::start(Path::new("full"), Box::new(Full(room)), &header(), Fsync::Always) else {
+            continue;
+        };
+        let card = portcullis_card::CardKind::Model.open().unwrap();
+        let config = portcullis_card::SessionConfig::default();
+        let mut session = portcullis_card::Session::open(card, &policy.compiled.image, config).unwrap();
+        let mut kept: Vec<Event> = Vec::new();
+        let items = vec![text("a", "Good. Fine. Well. Better. Best.")];
+        let result = governor(&policy, settings()).govern(&mut session, items, |event| -> Result<(), Failure> {
+            ledger.append(&event).map_err(Failure::Ledger)?;
+            kept.push(event);
+            Ok(())
+        });
+        if let Err(Failure::Ledger(error)) = result {
+            assert!(error.to_string().contains("nothing further is released"), "{error}");
+            assert!(matches!(ledger.append(&events()[0]), Err(LedgerError::Poisoned { .. })), "{room}");
+        }
+    }
+    let device = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let full = Ledger::start(Path::new("/dev/full"), Box::new(device), &header(), Fsync::Never);
+    assert!(matches!(full, Err(LedgerError::Write { .. })));
+}
+
+enum Failure {
+    Ledger(LedgerError),
+    Session,
+}
+
+impl From<portcullis_card::SessionError> for Failure {
+    fn from(_: portcullis_card::SessionError) -> Self {
+        Self::Session
+    }
+}
