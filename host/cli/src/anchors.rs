@@ -5,7 +5,7 @@ use crate::output::digest;
 use anyhow::{Context, anyhow};
 use portcullis_gate::anchor::{Contents, Store, write_sqlite};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -36,7 +36,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-fn build(output: &PathBuf, inputs: &[PathBuf]) -> Result<u8, Failure> {
+fn build(output: &Path, inputs: &[PathBuf]) -> Result<u8, Failure> {
     if output.exists() {
         return Err(anyhow!("`{}` is there already; remove it, or build into another file", output.display()).into());
     }
@@ -60,7 +60,7 @@ fn build(output: &PathBuf, inputs: &[PathBuf]) -> Result<u8, Failure> {
     info(output, false)
 }
 
-fn info(path: &PathBuf, json: bool) -> Result<u8, Failure> {
+fn info(path: &Path, json: bool) -> Result<u8, Failure> {
     let store = Store::open(path).map_err(anyhow::Error::from)?;
     let contents = store.contents();
     let (entities, facts, citations) = (contents.entities.len(), contents.facts.len(), contents.citations.len());

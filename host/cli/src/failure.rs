@@ -73,3 +73,9 @@ impl From<serde_json::Error> for Failure {
         Self::Other(error.into())
     }
 }
+
+impl From<portcullis_gate::remote::RemoteError> for Failure {
+    fn from(error: portcullis_gate::remote::RemoteError) -> Self {
+        Self::Other(error.into())
+    }
+}

@@ -9,8 +9,10 @@ macro_rules! outln {
 
 mod anchors;
 mod card;
+mod engine;
 mod explain;
 mod failure;
+mod gated;
 mod input;
 mod lineage;
 mod open;
@@ -40,6 +42,11 @@ enum Command {
     /// Write, check, test and compare policies.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Serve the gate to other processes.
+    Gated(gated::Args),
+    /// A server for trying out engines.
+    #[command(subcommand)]
+    Engine(engine::Command),
     /// Build and look at anchor stores.
     #[command(subcommand)]
     Anchors(anchors::Command),
@@ -64,6 +71,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Policy(command) => policy::run(&command),
+        Command::Gated(args) => gated::run(&args),
+        Command::Engine(command) => engine::run(&command),
         Command::Anchors(command) => anchors::run(&command),
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),

@@ -1,5 +1,6 @@
 //! `portcullis run`.
 
+use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
 use crate::open::{self, CardArgs};
@@ -9,12 +10,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionConfig};
 use portcullis_core::wire::Granularity;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
+use portcullis_gate::remote::{Client, ToClient};
+use portcullis_gate::{Event, Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// Longest wait for a gate in another process.
+const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Determinations go to stdout, progress and errors to stderr.
 ///
@@ -23,8 +28,13 @@ use std::rc::Rc;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the policy package.
-    #[arg(long, value_name = "DIR")]
-    policy: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
+    policy: Option<PathBuf>,
+    /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
+    gate: Option<String>,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten)]
     card: CardArgs,
     /// The agent's governed profile (`agent.toml`): intent, domain, audience, temporal, epistemic, register, facts.
@@ -152,7 +162,93 @@ impl From<GranularityArg> for Granularity {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let policy = open::policy(&args.policy)?;
+    let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
+    let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
+    let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));
+    let lines = args.format.map_or(by_name, |f| f == Format::Jsonl);
+    let reader: Box<dyn BufRead> = match path {
+        Some(path) => Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open `{name}`"))?)),
+        None => Box::new(BufReader::new(std::io::stdin())),
+    };
+    let problems = Rc::new(RefCell::new(Vec::new()));
+    let items = items(lines, &name, reader);
+    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
+    let shape = if lines { Shape::JsonLines } else { Shape::Plain };
+    let maker = args.engine.maker()?;
+
+    let mut taken = match (&args.gate, &args.policy) {
+        (Some(gate), _) => remote(args, gate, kept, maker.as_ref(), shape)?,
+        (None, Some(policy)) => local(args, policy, kept, maker.as_ref(), shape)?,
+        (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
+    };
+    taken.output.finish()?;
+    if let Some(failure) = taken.failure.take() {
+        return Err(failure);
+    }
+    let problems = problems.take();
+    for problem in &problems {
+        eprintln!("error: {problem}");
+    }
+    Ok(if taken.faults {
+        FAULT
+    } else if !problems.is_empty() {
+        ERROR
+    } else if taken.refused && (args.fail_on_refuse || !lines) {
+        REFUSED
+    } else {
+        SUCCESS
+    })
+}
+
+/// Where events go: the ledger first, then the output.
+struct Taken {
+    output: Output,
+    ledger: Option<Ledger>,
+    progress: ProgressBar,
+    count: u64,
+    refused: bool,
+    faults: bool,
+    failure: Option<Failure>,
+}
+
+impl Taken {
+    fn new(args: &Args, shape: Shape, header: &Header) -> Result<Self, Failure> {
+        let open = |path: &PathBuf| Ledger::append_to(path, header, args.fsync.into());
+        let ledger = args.ledger.as_ref().map(open).transpose().map_err(anyhow::Error::from)?;
+        let output = Output::new(args.json, args.output.as_deref(), shape)?;
+        Ok(Self { output, ledger, progress: progress(), count: 0, refused: false, faults: false, failure: None })
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), Failure> {
+        // What is not in the ledger is not released: the entry comes first.
+        if let Some(ledger) = &mut self.ledger {
+            ledger.append(&event).map_err(anyhow::Error::from)?;
+        }
+        if let What::Ended { summary, .. } = &event.what {
+            self.count += 1;
+            self.refused |= summary.rejected > 0;
+            self.faults |= summary.faults > 0;
+            self.progress.set_position(self.count);
+        }
+        self.output.event(event)
+    }
+
+    /// What was printed stays printed, whatever came after.
+    fn end(mut self, result: Result<(), Failure>) -> Self {
+        self.progress.finish_and_clear();
+        self.failure = result.err();
+        self
+    }
+}
+
+fn local(
+    args: &Args,
+    policy: &std::path::Path,
+    items: impl Iterator<Item = Item>,
+    maker: Option<&Maker>,
+    shape: Shape,
+) -> Result<Taken, Failure> {
+    let policy = open::policy(policy)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,
@@ -168,76 +264,60 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         profile: open::profile(args.profile.as_deref())?,
         ..Settings::new(salt)
     };
-    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings)
+    let mut governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings)
         .map_err(anyhow::Error::from)?
         .with_anchors(open::anchors(&args.anchors, &policy.mapper)?);
-
-    let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
-    let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
-    let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));
-    let lines = args.format.map_or(by_name, |f| f == Format::Jsonl);
-    let reader: Box<dyn BufRead> = match path {
-        Some(path) => Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open `{name}`"))?)),
-        None => Box::new(BufReader::new(std::io::stdin())),
-    };
-    let shape = if lines { Shape::JsonLines } else { Shape::Plain };
-    let mut output = Output::new(args.json, args.output.as_deref(), shape)?;
-
-    let problems = Rc::new(RefCell::new(Vec::new()));
-    let items = items(lines, &name, reader);
-    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
-
+    if let Some(maker) = maker {
+        governor = governor.with_engines(Box::new(|_| maker.make()));
+    }
+    let mut taken = Taken::new(args, shape, &header(&policy, args))?;
     let mut session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
-    let mut ledger = args.ledger.as_ref().map(|path| open_ledger(path, args, &policy)).transpose()?;
-    let progress = progress();
-    let (mut refused, mut faults, mut count) = (false, false, 0u64);
-    let governed = governor.govern(&mut session, kept, |event| -> Result<(), Failure> {
-        // What is not in the ledger is not released: the entry comes first.
-        if let Some(ledger) = &mut ledger {
-            ledger.append(&event).map_err(anyhow::Error::from)?;
-        }
-        if let What::Ended { summary, .. } = &event.what {
-            count += 1;
-            refused |= summary.rejected > 0;
-            faults |= summary.faults > 0;
-            progress.set_position(count);
-        }
-        output.event(event)
-    });
-    progress.finish_and_clear();
-    if let Err(failure) = governed {
-        output.finish()?;
-        return Err(failure);
+    let governed = governor.govern(&mut session, items, |event| taken.event(event));
+    if governed.is_ok() {
+        session.close()?;
     }
-    output.finish()?;
-    session.close()?;
-
-    let problems = problems.take();
-    for problem in &problems {
-        eprintln!("error: {problem}");
-    }
-    Ok(if faults {
-        FAULT
-    } else if !problems.is_empty() {
-        ERROR
-    } else if refused && (args.fail_on_refuse || !lines) {
-        REFUSED
-    } else {
-        SUCCESS
-    })
+    Ok(taken.end(governed))
 }
 
-fn open_ledger(path: &std::path::Path, args: &Args, policy: &open::Policy) -> Result<Ledger, Failure> {
-    let identity = &policy.package.manifest().package;
-    let slope = &policy.package.manifest().trust_slope;
-    let header = Header::now(
+fn remote(
+    args: &Args,
+    gate: &str,
+    items: impl Iterator<Item = Item>,
+    maker: Option<&Maker>,
+    shape: Shape,
+) -> Result<Taken, Failure> {
+    let path = gate.strip_prefix("unix:").ok_or_else(|| anyhow!("`{gate}`: expected `unix:PATH`"))?;
+    let connected = Client::connect(std::path::Path::new(path), GATE_DEADLINE);
+    let mut client = connected.map_err(anyhow::Error::from).with_context(|| format!("`{path}`"))?;
+    let ToClient::Welcome { policy, package_digest, image_digest, thresholds, card, .. } = client.welcome().clone()
+    else {
+        return Err(anyhow!("the gate did not say who it is").into());
+    };
+    let header = Header::now(policy, package_digest, image_digest, thresholds, card);
+    let mut taken = Taken::new(args, shape, &header)?;
+    for (number, item) in (0u64..).zip(items) {
+        let engine = match (&item, maker) {
+            (Item::Prompt { .. }, Some(maker)) => Some(maker.make().map_err(anyhow::Error::from)?),
+            _ => None,
+        };
+        let governed = client.govern(number, item, engine, |event| taken.event(event));
+        if governed.is_err() {
+            return Ok(taken.end(governed));
+        }
+    }
+    Ok(taken.end(Ok(())))
+}
+
+fn header(policy: &open::Policy, args: &Args) -> Header {
+    let manifest = policy.package.manifest();
+    let (identity, slope) = (&manifest.package, &manifest.trust_slope);
+    Header::now(
         format!("{} {}", identity.name, identity.version),
         digest(&policy.package.digest()),
         digest(&policy.compiled.image.digest()),
         [slope.warning, slope.correction, slope.halt],
         args.card.name().to_owned(),
-    );
-    Ok(Ledger::append_to(path, &header, args.fsync.into()).map_err(anyhow::Error::from)?)
+    )
 }
 
 /// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.
@@ -279,7 +359,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-fn salt_key(hex: &str) -> Result<[u8; 32], Failure> {
+pub(crate) fn salt_key(hex: &str) -> Result<[u8; 32], Failure> {
     let wrong = || anyhow!("`--salt-key` takes 64 hexadecimal digits");
     if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(wrong().into());

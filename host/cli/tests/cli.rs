@@ -287,7 +287,7 @@ fn packages() -> Vec<String> {
 #[test]
 fn shipped_policies_are_in_order() {
     let packages = packages();
-    assert_eq!(packages.len(), 5, "{packages:?}");
+    assert_eq!(packages.len(), 6, "{packages:?}");
     for package in &packages {
         for args in [&["policy", "check", "--strict", package][..], &["policy", "fmt", "--check", package]] {
             let out = portcullis(args, b"");

@@ -123,9 +123,23 @@ impl<'g> Governor<'g> {
         &self,
         session: &mut Session<C>,
         items: impl IntoIterator<Item = Item>,
+        sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.govern_from(session, 0, items, sink)
+    }
+
+    /// The same with the number of the first stream.
+    ///
+    /// # Errors
+    /// As [`Governor::govern`].
+    pub fn govern_from<C: Card, E: From<SessionError>>(
+        &self,
+        session: &mut Session<C>,
+        first: u64,
+        items: impl IntoIterator<Item = Item>,
         mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut items = items.into_iter().zip(0u64..).fuse();
+        let mut items = items.into_iter().zip(first..).fuse();
         let mut free: Vec<u16> = (0..self.settings.streams.max(1)).rev().collect();
         let mut open: BTreeMap<u16, Stream<'_>> = BTreeMap::new();
         loop {

@@ -12,6 +12,7 @@ mod event;
 mod governor;
 pub mod ledger;
 mod rationale;
+pub mod remote;
 mod source;
 mod stage;
 mod stream;

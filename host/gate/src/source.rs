@@ -2,9 +2,10 @@
 
 use portcullis_core::state::Task;
 use portcullis_mapping::{LogProbs, LogProbsError};
+use serde::{Deserialize, Serialize};
 
 /// One text, or one list of steps with their alternatives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item {
     /// A whole text, generated before: it is judged, mode `recorded`.
     Text {
@@ -34,7 +35,7 @@ pub enum Item {
 }
 
 /// One candidate of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The text.
     pub text: String,

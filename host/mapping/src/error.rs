@@ -65,6 +65,6 @@ pub enum MappingError {
 }
 
 /// A log-probability that is no finite number at most 0.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("`{0}` is not a log-probability: expected a decimal number at most 0")]
 pub struct LogProbsError(pub String);

@@ -1,11 +1,18 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
 //! refused, not why, not that anything was.
 
+mod http;
+mod ngram;
 mod recorded;
+mod watched;
 
+pub use http::{Http, HttpSettings, Protocol};
+pub use ngram::Ngram;
 pub use recorded::Recorded;
+pub use watched::Watched;
 
 use crate::source::Candidate;
+use serde::{Deserialize, Serialize};
 
 /// What an engine may know: the operator's words and what was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +31,7 @@ impl View<'_> {
 }
 
 /// What an engine proposes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proposal {
     /// A candidate.
     Candidate(Candidate),
@@ -35,7 +42,7 @@ pub enum Proposal {
 }
 
 /// An engine failed: the stream ends with what was admitted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum EngineError {
     /// It gave no answer in time.
     #[error("the engine gave no answer within {millis} ms")]
@@ -51,7 +58,8 @@ pub enum EngineError {
     Answer(String),
 }
 
-/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time.
+/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time: [`Watched`]
+/// bounds one that does not bound itself.
 pub trait Engine: Send {
     /// What it is, for reports.
     fn name(&self) -> String;

@@ -1,0 +1,116 @@
+//! A small engine that really proposes: word n-grams of a text, sampled with integers. It says nothing sensible, and needs no network.
+
+use super::{Engine, EngineError, Proposal, View};
+use crate::source::Candidate;
+use std::collections::BTreeMap;
+
+/// Words of one proposal at most.
+const WORDS_MAX: usize = 40;
+
+/// An n-gram model with back-off to shorter contexts. The same text, seed and view give the same proposal.
+#[derive(Clone, Debug)]
+pub struct Ngram {
+    /// Next words with their counts, by the words before; shorter contexts are there, too.
+    next: BTreeMap<Vec<String>, BTreeMap<String, u64>>,
+    order: usize,
+    seed: u64,
+    /// Bytes of admitted text after which it ends.
+    enough: usize,
+}
+
+impl Ngram {
+    /// Counts the words of a text in contexts of up to `order - 1` words.
+    ///
+    /// # Errors
+    /// The text has fewer words than the order.
+    pub fn new(text: &str, order: usize, seed: u64, enough: usize) -> Result<Self, EngineError> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if order == 0 || words.len() < order {
+            return Err(EngineError::Gone(format!("a text of {} words gives no {order}-grams", words.len())));
+        }
+        let mut next: BTreeMap<Vec<String>, BTreeMap<String, u64>> = BTreeMap::new();
+        for (at, word) in words.iter().enumerate() {
+            for length in 0..order.min(at + 1) {
+                let context = words.get(at - length..at).unwrap_or_default().iter().map(|w| (*w).to_owned()).collect();
+                *next.entry(context).or_default().entry((*word).to_owned()).or_default() += 1;
+            }
+        }
+        Ok(Self { next, order, seed, enough })
+    }
+
+    fn sample(&self, said: &[String], random: u64) -> Option<&str> {
+        let longest = said.len().min(self.order - 1);
+        let counts = (0..=longest).rev().find_map(|n| self.next.get(said.get(said.len() - n..)?))?;
+        let total: u64 = counts.values().sum();
+        let mut left = random.checked_rem(total)?;
+        counts.iter().find_map(|(word, count)| {
+            if left < *count {
+                return Some(word.as_str());
+            }
+            left -= count;
+            None
+        })
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+fn mix(state: u64) -> u64 {
+    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Engine for Ngram {
+    fn name(&self) -> String {
+        format!("{}-gram", self.order)
+    }
+
+    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+        if view.admitted.len() >= self.enough {
+            return Ok(Proposal::End);
+        }
+        let mut said: Vec<String> = view.admitted.split_whitespace().map(str::to_owned).collect();
+        let from = said.len();
+        let mut state = mix(self.seed ^ mix(view.admitted.len() as u64) ^ mix(u64::from(attempt) << 32));
+        while said.len() - from < WORDS_MAX {
+            state = mix(state);
+            let Some(word) = self.sample(&said, state).map(str::to_owned) else { break };
+            let ends = word.ends_with(['.', '!', '?']);
+            said.push(word);
+            if ends {
+                break;
+            }
+        }
+        let words = said.split_off(from).join(" ");
+        let text = if from == 0 { words } else { format!(" {words}") };
+        Ok(Proposal::Candidate(Candidate { text, logprobs: None }))
+    }
+
+    // Everything it needs stands in the view.
+    fn advance(&mut self, _admitted: &str) {}
+
+    fn roll_back(&mut self, _steps: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposals_follow_the_text_and_the_seed() {
+        let text = "The cat sat. The dog ran. The cat ran away. A dog sat down.";
+        let mut engine = Ngram::new(text, 3, 7, 200).unwrap();
+        let view = |admitted| View { intent: "", facts: &[], admitted };
+        let first = engine.propose(&view(""), 0);
+        assert_eq!(first, engine.propose(&view(""), 0));
+        let all: Vec<_> = (0..20).map(|a| engine.propose(&view("The"), a).unwrap()).collect();
+        assert!(all.iter().any(|p| *p != all[0]), "another attempt is another seed");
+        for proposal in &all {
+            let Proposal::Candidate(c) = proposal else { panic!("{proposal:?}") };
+            assert!(c.text.starts_with(" cat") || c.text.starts_with(" dog"), "{}", c.text);
+        }
+        assert_eq!(engine.propose(&view(&"x".repeat(200)), 0), Ok(Proposal::End));
+        assert!(Ngram::new("one", 3, 0, 1).is_err());
+    }
+}

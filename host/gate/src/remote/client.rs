@@ -1,0 +1,86 @@
+//! The client's side.
+
+use super::{ToClient, ToGate, VERSION, receive, send};
+use crate::engine::{Engine, EngineError, View};
+use crate::event::Event;
+use crate::source::Item;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// The gate cannot be used, or gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// No gate there, or the connection broke.
+    #[error("the gate: {0}; is `portcullis gated` running there?")]
+    Connection(#[from] io::Error),
+    /// The gate refused.
+    #[error("the gate refused: {0}")]
+    Refused(String),
+    /// The gate spoke out of turn.
+    #[error("the gate said something that was not expected")]
+    Unexpected,
+}
+
+/// A connection to a gate.
+pub struct Client {
+    stream: UnixStream,
+    welcome: ToClient,
+}
+
+impl Client {
+    /// Connects. `deadline` bounds every wait for the gate.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
+        let mut stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(deadline))?;
+        stream.set_write_timeout(Some(deadline))?;
+        send(&mut stream, &ToGate::Hello { version: VERSION })?;
+        match receive(&mut stream)? {
+            Some(welcome @ ToClient::Welcome { version: VERSION, .. }) => Ok(Self { stream, welcome }),
+            Some(ToClient::Failed(why)) => Err(RemoteError::Refused(why)),
+            _ => Err(RemoteError::Unexpected),
+        }
+    }
+
+    /// What the gate said of itself.
+    #[must_use]
+    pub const fn welcome(&self) -> &ToClient {
+        &self.welcome
+    }
+
+    /// Has an item governed. Events go to `sink`; the engine, where the item needs one, is asked here.
+    ///
+    /// # Errors
+    /// [`RemoteError`], or the sink's.
+    pub fn govern<E: From<RemoteError>>(
+        &mut self,
+        number: u64,
+        item: Item,
+        mut engine: Option<Box<dyn Engine>>,
+        mut sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let broke = |error: io::Error| E::from(RemoteError::from(error));
+        send(&mut self.stream, &ToGate::Govern { number, item }).map_err(broke)?;
+        loop {
+            match receive(&mut self.stream).map_err(broke)? {
+                Some(ToClient::Event(event)) => sink(event)?,
+                Some(ToClient::Propose { intent, facts, admitted, attempt }) => {
+                    let view = View { intent: &intent, facts: &facts, admitted: &admitted };
+                    let none = || Err(EngineError::Gone("the client has no engine".into()));
+                    let answer = engine.as_mut().map_or_else(none, |e| e.propose(&view, attempt));
+                    send(&mut self.stream, &ToGate::Proposal(answer)).map_err(broke)?;
+                }
+                Some(ToClient::Advance(admitted)) => engine.iter_mut().for_each(|e| e.advance(&admitted)),
+                Some(ToClient::RollBack(steps)) => engine.iter_mut().for_each(|e| e.roll_back(steps)),
+                Some(ToClient::Done) => return Ok(()),
+                Some(ToClient::Failed(why)) => return Err(RemoteError::Refused(why).into()),
+                Some(ToClient::Welcome { .. }) => return Err(RemoteError::Unexpected.into()),
+                None => return Err(broke(io::ErrorKind::UnexpectedEof.into())),
+            }
+        }
+    }
+}
