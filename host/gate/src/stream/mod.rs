@@ -624,3 +624,6 @@ fn profile_digest(state: &SemanticState) -> [u8; 32] {
     // Plain strings and numbers always serialise.
     Sha256::digest(serde_json::to_vec(&(&state.intent, &state.context)).unwrap_or_default()).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The state behind a stream: what changes it and what does not.
+
+use super::Stream;
+use crate::commitment::SaltKey;
+use crate::governor::{Governor, Settings};
+use crate::source::{Candidate, Item};
+use portcullis_card::Outcome;
+use portcullis_core::state::Task;
+use portcullis_core::wire::{Determination, Opcode};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use portcullis_policy::evaluate::Evaluator;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const MANIFEST: &str = "[package]\nname = \"s\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\n\
+    audience = [\"p\"]\ntemporal = [\"n\"]\nregister = [\"r\"]\n[limits]\ndefer = [\"NO-BAD\"]\nmax_depth = 2\n\
+    [[class]]\nname = \"bad\"\npattern = [{ regex = 'bad' }]\n[[class]]\nname = \"mixed\"\npattern = [{ regex = 'mixed' }]\n\
+    [[quantity]]\nname = \"dose\"\nunits = { mg = \"1\" }\ntolerance = 100\n";
+const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
+    @id(\"NO-BAD\") forbid (principal, action, resource) when { context.classes.contains(\"bad\") };\n\
+    @id(\"SPLIT\") @outcome(\"decompose\") forbid (principal, action, resource) when { context.classes.contains(\"mixed\") };\n";
+
+/// Runs a stream against the evaluator; the dumps of its state after each answer, with what was answered.
+fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
+    let files = BTreeMap::from([
+        ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
+        ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
+    ]);
+    let package = Package::from_files(files).unwrap();
+    let compiled = package.compile().unwrap();
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
+    let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
+    let evaluator = Evaluator::new(&compiled.image);
+    let mut stream = Stream::new(&governor, item, 0, 0);
+    let mut dumps = Vec::new();
+    while !stream.is_done() {
+        // A rollback takes effect while the next entry is made, so the state is compared around the answer alone.
+        let entry = stream.next().unwrap();
+        let before = stream.state.dump().unwrap();
+        let outcome = if entry.opcode == u8::from(Opcode::Gate) {
+            Outcome::Judged(evaluator.judge(&entry))
+        } else {
+            Outcome::Accepted
+        };
+        stream.answer(outcome, None);
+        assert!(stream.state.mutation.is_none());
+        dumps.push((outcome.verdict().map(|v| v.determination), before, stream.state.dump().unwrap()));
+    }
+    dumps
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("It is bad."),
+        Just("It is mixed and well."),
+        Just("Take 5 mg."),
+        Just("Take 9 mg."),
+        Just("Birds sing."),
+        Just("The drug is safe."),
+        Just("The drug is not safe."),
+        Just("Ana Silva was born in 1950."),
+        Just("Ana Silva was born in 1960."),
+        Just("Therefore it rains."),
+        Just("This trial ended."),
+    ];
+    proptest::collection::vec(part, 1..10).prop_map(|p| p.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn only_an_admit_changes_the_state(said in texts(), other in texts(), driven in any::<bool>()) {
+        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None };
+        let item = if driven {
+            let steps = vec![vec![candidate(&said), candidate(&other)], vec![candidate(&other), candidate(&said)]];
+            Item::Candidates { id: "a".into(), steps, task: Task::default() }
+        } else {
+            Item::Text { id: "a".into(), text: said, task: Task::default() }
+        };
+        let run = dumps(item.clone());
+        for (determination, before, after) in &run {
+            match determination {
+                Some(Determination::Admit) => prop_assert_ne!(before, after),
+                _ => prop_assert_eq!(before, after),
+            }
+        }
+        prop_assert_eq!(dumps(item), run, "two runs give the same bytes at every step");
+    }
+}

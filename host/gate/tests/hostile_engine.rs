@@ -1,0 +1,195 @@
+//! Engines that mean harm: whatever they propose, every byte that leaves was admitted before, and runs are the same everywhere.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+mod support;
+
+use portcullis_core::state::Task;
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
+use portcullis_gate::{Candidate, Event, Item, OnRefuse, Release, Settings, Trigger, What};
+use portcullis_mapping::LogProbs;
+use std::collections::BTreeMap;
+use support::*;
+
+/// Proposes bad, mixed, empty, huge, odd and good text in an order that a seed gives; remembers what it was shown.
+struct Hostile {
+    state: u64,
+    shown: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+const PARTS: &[&str] = &[
+    "It is bad.",
+    " bad",
+    "b",
+    "ad.",
+    "mixed",
+    " It is mixed; it is well.",
+    "",
+    " ",
+    "\n",
+    "and",
+    " Birds sing.",
+    " The key.",
+    " vault",
+    " Therefore, this trial.",
+    "\u{202e}dab si tI",
+    " Fine.",
+    "😀",
+    " The drug is safe.",
+    " The drug is not safe.",
+    "ba",
+    "d\u{0}",
+];
+
+impl Engine for Hostile {
+    fn name(&self) -> String {
+        "hostile".into()
+    }
+
+    fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+        self.shown.lock().unwrap().push(view.admitted.to_owned());
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let pick = usize::try_from(self.state % 97).unwrap();
+        let text = match pick {
+            0 => return Ok(Proposal::Exhausted),
+            1 => return Ok(Proposal::End),
+            2 => "x".repeat(70_000),
+            _ => PARTS[pick % PARTS.len()].repeat(1 + pick / 40),
+        };
+        let logprobs = (pick % 7 == 0).then(|| LogProbs::parse(&["NaN"]));
+        Ok(Proposal::Candidate(Candidate { text, logprobs }))
+    }
+
+    fn advance(&mut self, _: &str) {}
+
+    fn roll_back(&mut self, _: usize) {}
+}
+
+fn run_hostile(seed: u64, release: Release, on_refuse: OnRefuse) -> (Vec<Event>, Vec<String>) {
+    let policy = package("[limits]\nmax_depth = 2\ndefer = [\"NEEDS-KEY\"]\n");
+    let settings = Settings { release, on_refuse: Some(on_refuse), max_proposals: 120, ..settings() };
+    let shown = std::sync::Arc::default();
+    let engine_shown = std::sync::Arc::clone(&shown);
+    let made = governor(&policy, settings).with_engines(Box::new(move |_| {
+        Ok(Box::new(Hostile { state: seed | 1, shown: std::sync::Arc::clone(&engine_shown) }))
+    }));
+    let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
+    let events = run(&made, &policy, vec![item]);
+    let shown = shown.lock().unwrap().clone();
+    (events, shown)
+}
+
+#[test]
+fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
+    let mut total = 0;
+    for seed in 1..400u64 {
+        for release in [Release::Span, Release::Checkpoint, Release::End] {
+            let on_refuse = if seed % 2 == 0 { OnRefuse::Skip } else { OnRefuse::Stop };
+            let (events, shown) = run_hostile(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), release, on_refuse);
+            // What each admitted sequence is allowed to release, byte by byte.
+            let mut allowed: BTreeMap<u32, String> = BTreeMap::new();
+            let mut released = String::new();
+            for event in &events {
+                match &event.what {
+                    What::Determined(judged) => {
+                        let seq = judged.determination.seq;
+                        if judged.determination.determination == Some(Answer::Admit) {
+                            allowed.insert(seq, format!("{}{}", judged.inert, judged.text));
+                        }
+                    }
+                    What::RolledBack { transitions, .. } => transitions.iter().for_each(|t| {
+                        assert!(allowed.remove(t).is_some(), "what was taken back was admitted and had not left");
+                    }),
+                    What::Released { seqs, text } => {
+                        let mut expected = String::new();
+                        for seq in seqs {
+                            match allowed.remove(seq) {
+                                Some(bytes) => expected.push_str(&bytes),
+                                // END's own sequence: inert bytes alone.
+                                None => {
+                                    assert!(text.ends_with(|c: char| !c.is_alphanumeric()) || text.ends_with("and"))
+                                }
+                            }
+                        }
+                        assert!(text.starts_with(&expected), "{text:?} {expected:?}");
+                        let rest = &text[expected.len()..];
+                        assert!(!rest.replace("and", "").contains(char::is_alphanumeric), "{rest:?}");
+                        released.push_str(text);
+                    }
+                    _ => {}
+                }
+            }
+            for text in shown.iter().chain([&released]) {
+                let offends = |w: &str| w == "bad" || w == "mixed";
+                assert!(!text.split(|c: char| !c.is_alphanumeric()).any(offends), "{text:?}");
+            }
+            total += released.len();
+        }
+    }
+    assert!(total > 10_000, "only {total} bytes left in all");
+}
+
+#[test]
+fn runs_are_the_same_across_threads() {
+    let one = run_hostile(77, Release::End, OnRefuse::Skip);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| run_hostile(77, Release::End, OnRefuse::Skip))).collect();
+        for thread in threads {
+            let other = thread.join().unwrap();
+            assert_eq!(other.1, one.1);
+            let plain = |events: &[Event]| {
+                judged(events).map(|j| (j.determination.clone(), j.descriptor.clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(plain(&other.0), plain(&one.0));
+        }
+    });
+}
+
+struct Odd(u8);
+
+impl Engine for Odd {
+    fn name(&self) -> String {
+        "odd".into()
+    }
+
+    fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+        match self.0 {
+            0 => Ok(Proposal::Exhausted),
+            1 => Ok(Proposal::Candidate(Candidate { text: String::new(), logprobs: None })),
+            2 => Ok(Proposal::Candidate(Candidate { text: "bad".into(), logprobs: None })),
+            3 if view.admitted.len() > 20 => Err(EngineError::Gone("killed".into())),
+            _ => Ok(Proposal::Candidate(Candidate { text: " Birds sing in trees.".into(), logprobs: None })),
+        }
+    }
+
+    fn advance(&mut self, _: &str) {}
+
+    fn roll_back(&mut self, _: usize) {}
+}
+
+#[test]
+fn engines_that_propose_nothing_endlessly_or_die_end_in_a_stated_outcome() {
+    let policy = package("[continuity]\nrepetitions = 0\n");
+    let settings = Settings { max_proposals: 50, ..settings() };
+    for (kind, trigger, left) in [
+        (0, Trigger::NoAdmissibleCandidate, 0),
+        (1, Trigger::Limit, 0),
+        (2, Trigger::NoAdmissibleCandidate, 0),
+        (3, Trigger::Engine, 21),
+        (4, Trigger::Limit, 50 * 21),
+    ] {
+        let made = governor(&policy, settings.clone()).with_engines(Box::new(move |_| Ok(Box::new(Odd(kind)))));
+        let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
+        let events = run(&made, &policy, vec![item]);
+        let termination = summary(&events).termination.unwrap();
+        assert_eq!((termination.trigger, released(&events).len()), (trigger, left), "{kind}");
+    }
+}
