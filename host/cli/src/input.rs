@@ -2,7 +2,7 @@
 
 use portcullis_core::state::Task;
 use portcullis_gate::{Candidate, Item};
-use portcullis_mapping::LogProbs;
+use portcullis_mapping::{Call, LogProbs};
 use serde::Deserialize;
 use std::io::{BufRead, Read};
 
@@ -48,15 +48,29 @@ enum Alternative {
         #[serde(default)]
         logprobs: Option<Vec<serde_json::Number>>,
     },
+    Call {
+        call: CallLine,
+    },
+}
+
+/// A tool call: arguments as an object, or as the text that an engine gave.
+#[derive(Deserialize)]
+struct CallLine {
+    name: String,
+    arguments: serde_json::Value,
 }
 
 impl Alternative {
     fn candidate(self) -> Candidate {
         match self {
-            Self::Bare(text) => Candidate { text, logprobs: None },
+            Self::Bare(text) => Candidate { text, logprobs: None, call: None },
+            Self::Call { call: CallLine { name, arguments } } => {
+                let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+                Candidate { text: String::new(), logprobs: None, call: Some(Call { name, arguments }) }
+            }
             Self::Full { text, logprobs } => {
                 let texts: Option<Vec<String>> = logprobs.map(|l| l.iter().map(ToString::to_string).collect());
-                Candidate { text, logprobs: texts.map(|t| LogProbs::parse(&t)) }
+                Candidate { text, logprobs: texts.map(|t| LogProbs::parse(&t)), call: None }
             }
         }
     }
@@ -178,8 +192,8 @@ mod tests {
         );
         assert_eq!(got.len(), 2);
         assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
-        let bare = |t: &str| Candidate { text: t.into(), logprobs: None };
-        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])) };
+        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
+        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])), call: None };
         assert_eq!(
             got[1],
             Ok(Item::Candidates {

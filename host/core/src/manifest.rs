@@ -85,6 +85,23 @@ pub struct Class {
     /// Regular expressions.
     #[serde(default, rename = "pattern")]
     pub patterns: Vec<Pattern>,
+    /// Tool calls.
+    #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+}
+
+/// Tool calls that belong to a class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// Name of the tool; `*` is any.
+    pub name: String,
+    /// Argument that is looked at (JSON Pointer, RFC 6901); absent: all of them, as canonical JSON. A call without it does not match.
+    #[serde(default)]
+    pub argument: Option<String>,
+    /// Regular expression that must occur in it; absent: anything does.
+    #[serde(default)]
+    pub regex: Option<String>,
 }
 
 /// A bounded regular expression, with an optional check of what it found.

@@ -1,7 +1,7 @@
 //! What a stream is made of.
 
 use portcullis_core::state::Task;
-use portcullis_mapping::{LogProbs, LogProbsError};
+use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};
 
 /// One text, or one list of steps with their alternatives.
@@ -42,4 +42,7 @@ pub struct Candidate {
     /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes stage 2 reject
     /// the candidate: it is never guessed.
     pub logprobs: Option<Result<LogProbs, LogProbsError>>,
+    /// The tool call that the candidate is; its text is made from it then, and what stands in `text` is not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
 }

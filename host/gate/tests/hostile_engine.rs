@@ -65,7 +65,7 @@ impl Engine for Hostile {
             _ => PARTS[pick % PARTS.len()].repeat(1 + pick / 40),
         };
         let logprobs = (pick % 7 == 0).then(|| LogProbs::parse(&["NaN"]));
-        Ok(Proposal::Candidate(Candidate { text, logprobs }))
+        Ok(Proposal::Candidate(Candidate { text, logprobs, call: None }))
     }
 
     fn advance(&mut self, _: &str) {}
@@ -163,10 +163,12 @@ impl Engine for Odd {
     fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
         match self.0 {
             0 => Ok(Proposal::Exhausted),
-            1 => Ok(Proposal::Candidate(Candidate { text: String::new(), logprobs: None })),
-            2 => Ok(Proposal::Candidate(Candidate { text: "bad".into(), logprobs: None })),
+            1 => Ok(Proposal::Candidate(Candidate { text: String::new(), logprobs: None, call: None })),
+            2 => Ok(Proposal::Candidate(Candidate { text: "bad".into(), logprobs: None, call: None })),
             3 if view.admitted.len() > 20 => Err(EngineError::Gone("killed".into())),
-            _ => Ok(Proposal::Candidate(Candidate { text: " Birds sing in trees.".into(), logprobs: None })),
+            _ => {
+                Ok(Proposal::Candidate(Candidate { text: " Birds sing in trees.".into(), logprobs: None, call: None }))
+            }
         }
     }
 

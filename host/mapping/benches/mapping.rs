@@ -82,6 +82,31 @@ fn mapping(c: &mut Criterion) {
         });
     });
     group.finish();
+
+    // One criterion element is one token, or one span: the time shown for an element is the amortised cost.
+    for (name, granularity) in [("per token", Granularity::Token), ("per span", Granularity::Span)] {
+        let read = mapper.read(text.clone(), granularity);
+        let pieces = read.pieces().iter().filter(|p| !p.inert).count();
+        let mut group = c.benchmark_group("amortised");
+        group.throughput(Throughput::Elements(pieces as u64));
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let read = mapper.read(black_box(text.clone()), granularity);
+                let of = |span| Candidate {
+                    text: &read,
+                    span,
+                    granularity,
+                    inert_prefix: false,
+                    depth: 0,
+                    alternatives: 0,
+                    logprobs: None,
+                };
+                let pieces = read.pieces().iter().filter(|p| !p.inert);
+                pieces.map(|p| usize::from(mapper.map(&state, of(&p.range)).mutation.length)).sum::<usize>()
+            });
+        });
+        group.finish();
+    }
 }
 
 criterion_group!(benches, mapping);

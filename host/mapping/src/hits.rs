@@ -48,6 +48,12 @@ impl Hits {
         Self { list, longest }
     }
 
+    /// The same with hits of these classes over the whole of a text.
+    pub(crate) fn with(self, classes: impl IntoIterator<Item = ClassId>, length: usize) -> Self {
+        let whole = classes.into_iter().map(|class| Hit { range: 0..length, class });
+        Self::new(self.list.into_iter().chain(whole).collect())
+    }
+
     /// The hits that share a byte with `range`.
     pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &Hit> {
         let (start, end) = (range.start, range.end);

@@ -31,6 +31,7 @@ mod reading;
 mod segment;
 mod segmenter;
 mod text;
+mod tool;
 mod validate;
 mod words;
 
@@ -42,3 +43,4 @@ pub use reading::Reading;
 pub use segment::Piece;
 pub use segmenter::Segmenter;
 pub use text::Text;
+pub use tool::Call;

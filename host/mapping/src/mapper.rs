@@ -8,6 +8,7 @@ use crate::logprobs::LogProbs;
 use crate::quantity::Quantities;
 use crate::reading::Reading;
 use crate::text::Text;
+use crate::tool::{Call, Tools, canonical};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Finding, Mutation};
@@ -21,6 +22,7 @@ use std::ops::Range;
 pub struct Mapper {
     scanner: Scanner,
     quantities: Quantities,
+    tools: Tools,
     language: &'static Language,
     /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
     registers: Vec<Option<BasisPoints>>,
@@ -69,6 +71,7 @@ impl Mapper {
         Ok(Self {
             scanner: Scanner::new(manifest, files)?,
             quantities: Quantities::new(manifest, language)?,
+            tools: Tools::new(manifest)?,
             language,
             registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
             span_bytes: manifest.limits.span_bytes,
@@ -88,6 +91,16 @@ impl Mapper {
         let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
         let (hits, quantities) = (self.scanner.scan(&text), self.quantities.scan(&text));
         Text::new(text, from, hits, quantities, self.language, granularity)
+    }
+
+    /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
+    /// when it is no call: [`ValidationReason::ToolMalformed`].
+    #[must_use]
+    pub fn read_call(&self, call: &Call) -> Option<Text> {
+        let (text, arguments) = canonical(call)?;
+        let hits = self.scanner.scan(&text).with(self.tools.classes(&call.name, &arguments), text.len());
+        let quantities = self.quantities.scan(&text);
+        Some(Text::new(text, 0, hits, quantities, self.language, Granularity::Step))
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.

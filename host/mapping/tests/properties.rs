@@ -100,6 +100,52 @@ fn hits_are_never_cut() {
     }
 }
 
+/// Five hundred texts of words, marks, numbers, hits and characters of every width, each cut at every byte.
+#[test]
+fn every_split_of_five_hundred_texts_gives_the_same_spans() {
+    const PARTS: &[&str] = &[
+        "The dose",
+        " is 500 mg",
+        ". ",
+        "However,",
+        " naïve",
+        " 東京",
+        "; ",
+        " a@b.org",
+        " 4111 1111 1111 1111",
+        "\n",
+        " and",
+        " not",
+        " Dr.",
+        " 10\u{202f}000 mg",
+        "😀",
+        " Step 2:",
+        " 200–900 mg",
+        "!",
+        "\r\n",
+        " It's",
+    ];
+    let mapper = mapper();
+    let mut state = 1u64;
+    for number in 0..500 {
+        let mut text = String::new();
+        for _ in 0..3 + number % 9 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text += PARTS[usize::try_from(state >> 33).unwrap() % PARTS.len()];
+        }
+        for granularity in GRANULARITIES {
+            let whole = mapper.read(text.clone(), granularity);
+            for cut in 0..=text.len() {
+                let mut segmenter = Segmenter::default();
+                let (head, tail) = text.as_bytes().split_at(cut);
+                segmenter.push(head);
+                segmenter.push(tail);
+                assert_eq!(segmenter.finish(&mapper, granularity).unwrap(), whole, "{text:?} cut at {cut}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_unbounded_pattern_is_an_error_that_says_where() {
     let (mut manifest, files) = package();

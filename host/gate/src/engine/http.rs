@@ -246,7 +246,7 @@ impl Engine for Http {
             return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
         }
         let logprobs = (!logprobs.is_empty()).then(|| LogProbs::parse(&logprobs));
-        Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs }))
+        Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, call: None }))
     }
 
     fn advance(&mut self, _admitted: &str) {}

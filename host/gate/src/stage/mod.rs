@@ -22,6 +22,7 @@ pub(crate) struct Span<'a> {
     pub(crate) depth: u8,
     pub(crate) alternatives: u8,
     pub(crate) logprobs: Option<&'a Result<LogProbs, LogProbsError>>,
+    pub(crate) malformed: bool,
 }
 
 /// What the host found besides what the descriptor says.
@@ -120,6 +121,9 @@ pub(crate) fn judge(
     };
     let portcullis_mapping::Mapped { mut mutation, reading } = governor.mapper.map(state, candidate);
     let mut staged = Staged::default();
+    if span.malformed {
+        mutation.validation = Finding::Reject(ValidationReason::ToolMalformed);
+    }
     if let Some(Err(error)) = span.logprobs {
         mutation.validation = Finding::Reject(ValidationReason::LogprobsInvalid);
         staged.validation = vec![Deciding {

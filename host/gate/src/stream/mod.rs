@@ -25,8 +25,8 @@ use portcullis_card::Outcome;
 use portcullis_core::drift::Drift;
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::state::{SemanticState, Task};
-use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
-use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
+use portcullis_mapping::{Call, LogProbs, LogProbsError, Piece, Text};
 use portcullis_policy::evaluate::Verdict;
 use portcullis_policy::image::hex;
 use sha2::{Digest, Sha256};
@@ -47,6 +47,8 @@ struct Work {
     place: Option<(usize, u8)>,
     /// Steps that it may wait again, when it comes from the queue.
     waited: Option<u16>,
+    /// Whether it was to be a tool call and is none.
+    malformed: bool,
 }
 
 /// A span that the card has and has not answered.
@@ -175,8 +177,25 @@ impl<'g> Stream<'g> {
             parent: None,
             place,
             waited: None,
+            malformed: false,
         };
         self.push_pieces(&whole, text.pieces());
+    }
+
+    /// Makes a tool call the work: one step. What is no call is judged by what was written, and stage 2 rejects it.
+    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>, place: (usize, u8)) {
+        let read = self.governor.mapper.read_call(call);
+        let malformed = read.is_none();
+        let text = read.unwrap_or_else(|| {
+            let shown = format!("{}({})", call.name, call.arguments);
+            self.governor.mapper.read(shown, Granularity::Step)
+        });
+        self.summary.bytes += text.as_str().len();
+        let range = 0..text.as_str().len();
+        let text = Arc::new(text);
+        let place = Some(place);
+        let work = Work { text, logprobs, range, inert: false, depth: 0, parent: None, place, waited: None, malformed };
+        self.work.push(work);
     }
 
     /// Puts pieces of a span on top of the work, the first uppermost.
@@ -262,6 +281,7 @@ impl<'g> Stream<'g> {
                 depth: work.depth,
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
                 logprobs: work.logprobs.as_ref(),
+                malformed: work.malformed,
             },
         );
         let salt = self.governor.salt.salt(self.number, self.sequence);
@@ -517,7 +537,10 @@ impl<'g> Stream<'g> {
     fn take(&mut self, candidate: Candidate) {
         let Some(feed) = &self.feed else { return };
         let place = (feed.place, u8::try_from(feed.step.attempt).unwrap_or(u8::MAX));
-        self.read(candidate.text, candidate.logprobs, Some(place));
+        match candidate.call {
+            None => self.read(candidate.text, candidate.logprobs, Some(place)),
+            Some(call) => self.read_call(&call, candidate.logprobs, place),
+        }
     }
 
     /// Asks the engine. Says whether there may be more work.
