@@ -11,6 +11,8 @@ pub(crate) fn run() -> Result<()> {
     setup::tools()?;
     say("mapping: bytes a second on the PII policy");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-mapping", "--bench", "mapping"]))?;
+    say("the whole path of a span, by length of the lineage");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-gate", "--bench", "path"]))?;
     say("one descriptor: evaluator, cedar-policy, regorus");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
     for arguments in CARD {

@@ -11,6 +11,7 @@ mod formal;
 mod generate;
 mod layout;
 mod lint;
+mod look;
 mod measure;
 mod mutate;
 mod setup;
@@ -70,6 +71,8 @@ enum Task {
     /// Measure a policy on labelled data, with the program itself on the simulated card.
     #[command(subcommand)]
     Measure(measure::Measure),
+    /// Take screenshots of a report in a real browser, where there is one.
+    Look,
     /// Judge a few real sentences on the simulated card.
     Demo,
     /// What CI runs.
@@ -92,6 +95,7 @@ fn main() -> Result<()> {
         Task::Area => return area::run(),
         Task::Claims => claims::run(&mut tally)?,
         Task::Measure(what) => return measure::run(&what),
+        Task::Look => look::run(&mut tally)?,
         Task::Demo => return demo::run(),
         Task::Ci => ci::run(&mut tally)?,
     }

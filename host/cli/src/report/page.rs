@@ -64,7 +64,7 @@ pub(crate) fn page(model: &Model) -> String {
          does not prove that no other text reached a reader, nor that the ledger is complete.</p></details>\
          <h2>Refusals by stage and rule</h2><div class=\"wide\"><table><thead><tr><th>Stage</th><th>Rule or reason</th><th>Count</th></tr></thead>\
          <tbody>{rules}</tbody></table></div>\
-         <p class=\"legend\"><span class=\"admit\">admitted</span> <span class=\"reject\">rejected</span> <span class=\"fault\">fault</span> \
+         <p class=\"legend\"><span class=\"admit\">admitted</span> <span class=\"reject\">rejected</span> <span class=\"fault\">fault</span> <span class=\"admit part\">part of a split span</span> \
          \u{2014} point at, tap or tab to a span for its reason.</p>\
          <nav><h2>Streams</h2><ol>{index}</ol></nav>{sections}</main></body></html>\n",
         policy = escape(&header.policy),

@@ -111,8 +111,10 @@ fn told(judged: &[Judged]) -> String {
 
 fn span(judged: &Judged, text: &str) -> String {
     let (class, _) = mark(judged);
+    let part = if judged.determination.parent.is_some() { " part" } else { "" };
     let why = escape(&why(judged));
-    format!("<span class=\"{class}\" tabindex=\"0\" title=\"{why}\">{}<i class=\"why\">{why}</i></span>", escape(text))
+    let text = escape(text);
+    format!("<span class=\"{class}{part}\" tabindex=\"0\" title=\"{why}\">{text}<i class=\"why\">{why}</i></span>")
 }
 
 fn table(stream: &Stream) -> String {

@@ -1,0 +1,76 @@
+//! The whole path of a span: map, validate, lineage, model card, commit, ledger without fsync. One element is one span, so the time
+//! shown for an element is the cost of one; the three lengths of lineage show whether it grows.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at its first surprise"
+)]
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use portcullis_card::{CardKind, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_gate::ledger::{Fsync, Header, Ledger};
+use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use std::path::Path;
+
+const NOUNS: &[&str] =
+    &["harbour", "letter", "engine", "garden", "market", "river", "teacher", "window", "council", "bridge"];
+const VERBS: &[&str] = &["carried", "opened", "described", "followed", "repaired", "painted", "measured", "crossed"];
+
+fn prose(sentences: usize) -> String {
+    let mut state = 7usize;
+    let mut pick = |list: &[&'static str]| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        list[(state >> 33) % list.len()]
+    };
+    let sentence =
+        |_| format!("The {} {} the old {} near the {} in spring. ", pick(NOUNS), pick(VERBS), pick(NOUNS), pick(NOUNS));
+    (0..sentences).map(sentence).collect()
+}
+
+fn path(c: &mut Criterion) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let package = Package::load(&root.join("policies/pii")).unwrap();
+    let compiled = package.compile().unwrap();
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let settings = Settings::new(SaltKey::from_bytes([7; 32]));
+    let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut group = c.benchmark_group("whole path, by length of the lineage");
+    group.sample_size(10);
+    for spans in [10, 1_000, 100_000] {
+        let text = prose(spans);
+        group.throughput(Throughput::Elements(spans as u64));
+        group.bench_function(spans.to_string(), |b| {
+            let setup = || {
+                let card = CardKind::Model.open().unwrap();
+                let session = Session::open(card, &compiled.image, SessionConfig::default()).unwrap();
+                let file = folder.path().join("ledger");
+                let _ = std::fs::remove_file(&file);
+                let header = Header::now(String::new(), String::new(), String::new(), [0; 3], String::new());
+                let ledger = Ledger::create(&file, &header, Fsync::Never).unwrap();
+                let item = Item::Text { id: "a".into(), text: text.clone(), task: Task::default() };
+                (session, ledger, item)
+            };
+            let run = |(mut session, mut ledger, item): (Session<_>, Ledger, Item)| {
+                let mut judged = 0;
+                let sink = |event: portcullis_gate::Event| -> Result<(), SessionError> {
+                    judged += usize::from(matches!(event.what, What::Determined(_)));
+                    ledger.append(&event).unwrap();
+                    Ok(())
+                };
+                governor.govern(&mut session, [item], sink).unwrap();
+                assert_eq!(judged, spans);
+            };
+            b.iter_batched(setup, run, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, path);
+criterion_main!(benches);
