@@ -144,7 +144,7 @@ fn a_new_package_compiles_checks_and_passes_its_tests() {
     let report = check(&package, Capacity::default()).unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     let tests = parse_tests(&package).unwrap();
-    let results = run_tests(&package, &report.compiled, &tests, |_, _| Err("no text".into())).unwrap();
+    let results = run_tests(&package, &report.compiled, &tests, |_, _, _| Err("no text".into())).unwrap();
     assert!(results.len() >= 5);
     assert!(results.iter().all(|result| result.failure.is_none()), "{results:?}");
     assert!(format(&package).unwrap().iter().all(|file| !file.changed), "{:?}", format(&package));
@@ -173,8 +173,8 @@ fn tests_that_fail_say_why() {
     with.insert("tests.jsonl".into(), lines.map(|line| line.to_string()).join("\n").into_bytes());
     let package = Package::from_files(with).unwrap();
     let tests = parse_tests(&package).unwrap();
-    assert_eq!(tests[5].input, Input::Text("hello".into()));
-    let results = run_tests(&package, &package.compile().unwrap(), &tests, |_, text| {
+    assert_eq!(tests[5].input, Input::Text { text: "hello".into(), task: Default::default() });
+    let results = run_tests(&package, &package.compile().unwrap(), &tests, |_, text, _| {
         let judged = Judged { determination: Determination::Admit, stage: None, rule: None };
         if text == "hello" { Ok(judged) } else { Err("the mapping refused it".into()) }
     });
