@@ -216,6 +216,8 @@ fn manifests() {
     manifest("manifest-quantity-range", "name = \"age\"", "name = \"age\"\nmin = 3\nmax = 2");
     manifest("manifest-quantity-wide", "name = \"age\"", "name = \"age\"\nmax = 3000000000");
     manifest("manifest-slope", "[limits]", "[trust_slope]\nwarning = 9\ncorrection = 8\n[limits]");
+    manifest("manifest-slope-weights", "[limits]", "[trust_slope]\nweights = [0, 0, 0]\n[limits]");
+    manifest("manifest-topic", "[limits]", "[continuity]\ntopic = 10001\n[limits]");
     manifest("manifest-span", "max_depth = 2", "span_bytes = 0");
     manifest("manifest-defer", "max_depth = 2", "defer = [\"ANCHOR-UNRESOLVED\"]");
     let many: Vec<_> = (0..33).map(|at| format!("\"r{at}\"")).collect();

@@ -336,6 +336,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Vec<String> {
     other_limits.0.max_depth = other_limits.1.max_depth;
     for (what, same) in [
         ("limits of the loop", other_limits.0 == other_limits.1),
+        ("continuity", ma.continuity == mb.continuity),
         ("trust slope", ma.trust_slope == mb.trust_slope),
         ("pre-execution filter", ma.prefilter == mb.prefilter),
         ("identity", ma.package == mb.package),

@@ -16,7 +16,7 @@ use crate::vocabulary::prefix_mask;
 use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
 use formula::{EXPANSION_LIMIT, Formula};
 use lower::Lowering;
-use portcullis_core::reason::ValidationReason;
+use portcullis_core::reason::{LineageReason, ValidationReason};
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RowKind};
 use source::Parsed;
 use std::ops::Range;
@@ -219,6 +219,7 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
         .filter(|rule| rule.head.kind == RowKind::ForbidReject)
         .map(|rule| rule.head.id.as_str())
         .chain(ValidationReason::ALL.iter().map(|reason| reason.id()))
+        .chain(LineageReason::ALL.iter().map(|reason| reason.id()))
         .collect();
     let unknown = package.manifest().limits.defer.iter().filter(|id| !known.contains(&id.as_str()));
     unknown

@@ -78,6 +78,14 @@ pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> V
         "trust_slope: warning, correction and halt must not fall".into()
     });
     checks.require(slope.decay <= BASIS_POINTS_MAX, "decay", || "trust_slope.decay is over 10000 basis points".into());
+    checks.require(slope.weights.iter().any(|w| *w > 0), "weights", || {
+        "trust_slope.weights are all 0: no distance would ever gather".into()
+    });
+    checks.require(slope.window > 0, "window", || "trust_slope.window is 0: no distance would ever gather".into());
+    checks.require(manifest.continuity.topic <= BASIS_POINTS_MAX, "topic", || {
+        "continuity.topic is over 10000 basis points".into()
+    });
+    checks.require(manifest.limits.checkpoint > 0, "checkpoint", || "limits.checkpoint is 0".into());
     checks.require(manifest.limits.span_bytes > 0, "span_bytes", || "limits.span_bytes is 0: no span would fit".into());
     checks.problems
 }
