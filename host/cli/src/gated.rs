@@ -6,11 +6,10 @@ use crate::output::digest;
 use crate::run::salt_key;
 use anyhow::Context;
 use portcullis_card::{Session, SessionConfig};
-use portcullis_gate::remote::{Served, ToClient, VERSION, serve};
+use portcullis_gate::remote::{Gate, Served, ToClient, VERSION};
 use portcullis_gate::{Governor, SaltKey, Settings};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, one item at a time is
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         thresholds: [slope.warning, slope.correction, slope.halt],
         card: args.card.name().to_owned(),
     };
-    let session = Mutex::new(Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?);
+    let gate = Gate::new(Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?);
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
     let listener = UnixListener::bind(&args.socket)
@@ -83,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 }
             };
             scope.spawn(|| {
-                let served = serve(stream, &allowed, deadline, &welcome, &session, make);
+                let served = gate.serve(stream, &allowed, deadline, &welcome, make);
                 if let Served::Refused(why) = served {
                     eprintln!("client: {why}");
                 }

@@ -166,7 +166,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
 
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
-    use portcullis_gate::remote::{Served, ToClient, VERSION, serve};
+    use portcullis_gate::remote::{Gate, Served, ToClient, VERSION};
     let (client, server) = UnixStream::pair().unwrap();
     let policy = portcullis_policy::Package::load(&root().join("policies/pii")).unwrap();
     let compiled = policy.compile().unwrap();
@@ -182,7 +182,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     };
     let nobody = [u32::MAX - 1];
     let deadline = std::time::Duration::from_secs(1);
-    let served = serve(server, &nobody, deadline, &welcome, &std::sync::Mutex::new(session), || unreachable!());
+    let served = Gate::new(session).serve(server, &nobody, deadline, &welcome, || unreachable!());
     assert!(matches!(served, Served::Refused(why) if why.contains("may not use this gate")));
     drop(client);
 }

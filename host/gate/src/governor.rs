@@ -5,7 +5,7 @@ use crate::commitment::SaltKey;
 use crate::engine::{Engine, EngineError};
 use crate::event::Event;
 use crate::source::Item;
-use crate::stream::{Release, Stream};
+use crate::stream::{Release, Seat, Stream};
 use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
@@ -125,30 +125,40 @@ impl<'g> Governor<'g> {
         items: impl IntoIterator<Item = Item>,
         sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.govern_from(session, 0, items, sink)
+        self.seated(session, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// The same with the number of the first stream.
+    /// Governs one item, whose events carry `number` and whose salts are made from `salted`: that is never used twice under one key.
     ///
     /// # Errors
     /// As [`Governor::govern`].
-    pub fn govern_from<C: Card, E: From<SessionError>>(
+    pub fn govern_one<C: Card, E: From<SessionError>>(
         &self,
         session: &mut Session<C>,
-        first: u64,
-        items: impl IntoIterator<Item = Item>,
+        number: u64,
+        salted: u64,
+        item: Item,
+        sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.seated(session, [(item, (number, salted))], sink)
+    }
+
+    fn seated<C: Card, E: From<SessionError>>(
+        &self,
+        session: &mut Session<C>,
+        items: impl IntoIterator<Item = (Item, (u64, u64))>,
         mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut items = items.into_iter().zip(first..).fuse();
+        let mut items = items.into_iter().fuse();
         let mut free: Vec<u16> = (0..self.settings.streams.max(1)).rev().collect();
         let mut open: BTreeMap<u16, Stream<'_>> = BTreeMap::new();
         loop {
             while let Some(slot) = free.pop() {
-                let Some((item, number)) = items.next() else {
+                let Some((item, (number, salted))) = items.next() else {
                     free.push(slot);
                     break;
                 };
-                open.insert(slot, Stream::new(self, item, number, slot));
+                open.insert(slot, Stream::new(self, item, Seat { number, salted, slot }));
             }
             if open.is_empty() {
                 return Ok(());

@@ -103,6 +103,10 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert_eq!(released(&events).trim_end(), "Ana Silva was born in Porto");
     let field = &judged(&events).next().unwrap().fields[0];
     assert_eq!((field.field.as_str(), field.value.as_str()), ("word", "1961"));
+    let events = with_store(&policy, intent, "Ana Silva painted ships and sang operas.");
+    assert_eq!(released(&events).trim_end(), "Ana Silva painted ships");
+    // When a singer is set apart, nothing is left but the name, which says nothing.
+    assert_eq!(released(&with_store(&policy, intent, "Ana Silva, a singer.")).trim(), "");
     let events = with_store(&policy, intent, "She was born in 1990.");
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
 }

@@ -70,6 +70,7 @@ struct Lists {
     light: Vec<String>,
     known_by_all: Vec<String>,
     suffixes: Vec<String>,
+    ordinal_endings: Vec<String>,
     steps: Vec<String>,
     range_words: Vec<String>,
     relations: BTreeMap<String, String>,
@@ -104,6 +105,7 @@ pub(crate) struct Language {
     values: BTreeMap<String, u32>,
     relations: BTreeMap<String, String>,
     suffixes: Vec<String>,
+    ordinal_endings: Vec<String>,
     pub(crate) decimal_comma: bool,
 }
 
@@ -205,6 +207,7 @@ impl Language {
             values: [lists.numbers, lists.multipliers, lists.ordinals, lists.months].into_iter().flatten().collect(),
             relations: lists.relations,
             suffixes: lists.suffixes,
+            ordinal_endings: lists.ordinal_endings,
             decimal_comma: lists.decimal_comma,
         }
     }
@@ -224,6 +227,15 @@ impl Language {
     /// The relation that a word names.
     pub(crate) fn relation(&self, word: &str) -> Option<&str> {
         self.relations.get(word).map(String::as_str)
+    }
+
+    /// A number in lower case, in digits: "twelve" and "12th" are "12".
+    pub(crate) fn digits(&self, word: &str) -> Option<String> {
+        if self.kinds(word) & kind::NUMBER != 0 {
+            return self.value(word).map(|v| v.to_string());
+        }
+        let number = |digits: &&str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        self.ordinal_endings.iter().find_map(|e| word.strip_suffix(e.as_str()).filter(number)).map(str::to_owned)
     }
 
     /// A word in lower case without its ending: two forms of one word mostly have one stem.

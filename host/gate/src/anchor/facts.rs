@@ -1,10 +1,10 @@
 //! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
 //!
-//! A number or a name must stand in a fact of the entities that the sentence is about, and where a date's relation is known ("born",
-//! "died") in a fact of that relation; of all checkable words a share must. The share is taken over the whole sentence once: what is
-//! split off is only released when every word of it is supported.
+//! A number or a name must stand in a fact that the sentence says of what it is about; of all checkable words a share must. The share
+//! is taken over the whole sentence once: what is split off is only released when every word of it is supported.
 
 use super::citation::{allowed, citations};
+use super::known::Known;
 use super::query::{Evidence, Grounding, Query};
 use super::store::{Citation, Contents};
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -17,23 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Share of a span's words that must be supported for the whole span to pass, in basis points.
-const WHOLE: u16 = 8_500;
-/// Share under which the span is rejected and not split: what is left would be scraps.
-const SCRAPS: u16 = 3_500;
-/// Relations whose numbers must stand in a fact of that relation.
-const DATED: &[&str] = &["born", "died", "founded", "married"];
-
-/// What is known of one entity.
-#[derive(Default)]
-struct Known {
-    id: String,
-    /// Stems of its names and facts.
-    stems: BTreeSet<String>,
-    /// Relations that its facts speak of.
-    relations: BTreeSet<String>,
-    /// Stems with the relation of the fact that they stand in.
-    related: BTreeSet<(String, String)>,
-}
+const WHOLE: u16 = 8_000;
 
 /// An entity that a text names; several when the name is of several.
 pub(super) struct Mention {
@@ -58,29 +42,25 @@ impl Facts {
         let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut list = Vec::new();
         let mut empty = true;
+        let mut facts = Vec::new();
         for contents in stores {
             empty = false;
             for entity in &contents.entities {
                 let known = by_id.entry(&entity.id).or_default();
                 known.id.clone_from(&entity.id);
                 for name in std::iter::once(&entity.name).chain(&entity.aliases) {
-                    // A name is looked up as a value, so each of its words counts.
-                    known.stems.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
+                    known.name(name, mapper);
                     names.entry(name.to_lowercase()).or_default().insert(&entity.id);
                 }
             }
-            for fact in &contents.facts {
-                let known = by_id.entry(&fact.entity).or_default();
-                let words = mapper.checkable(&fact.text);
-                let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
-                for word in words {
-                    known.related.extend(relations.iter().map(|r| (word.stem.clone(), r.clone())));
-                    known.stems.insert(word.stem);
-                }
-                known.relations.extend(relations);
-            }
+            facts.extend(&contents.facts);
             list.extend(contents.citations.iter().cloned());
         }
+        // Every name of every store comes before the first fact.
+        for fact in facts {
+            by_id.entry(&fact.entity).or_default().fact(&fact.text, mapper);
+        }
+        by_id.values_mut().for_each(Known::complete);
         let places: BTreeMap<&str, usize> = by_id.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         let of = |ids: &BTreeSet<&str>| ids.iter().filter_map(|id| places.get(id).copied()).collect::<Vec<_>>();
         let named = names.values().map(of).collect();
@@ -148,7 +128,10 @@ impl Facts {
         let inside: Vec<&Checkable> =
             query.words.iter().filter(|w| w.range.start < query.span.end && query.span.start < w.range.end).collect();
         if let Some(entity) = intent.filter(|_| !inside.is_empty()) {
-            let strange = inside.iter().filter(|w| !self.supports(query, &[entity], w)).count();
+            let near = |w: &Checkable| {
+                query.vouched.contains(&w.stem) || self.known.get(entity).is_some_and(|k| k.mentions(w))
+            };
+            let strange = inside.iter().filter(|w| !near(w)).count();
             grounding.deviation = Some(BasisPoints::ratio(strange, inside.len()));
         }
         if query.closed_world {
@@ -207,42 +190,41 @@ impl Facts {
         about
     }
 
-    fn supports(&self, query: &Query<'_>, about: &[usize], word: &Checkable) -> bool {
-        if query.vouched.contains(&word.stem) {
-            return true;
-        }
-        let dated = word.relation.as_deref().filter(|r| word.number && DATED.contains(r));
-        about.iter().filter_map(|e| self.known.get(*e)).any(|known| {
-            known.stems.contains(&word.stem)
-                && dated.is_none_or(|r| {
-                    !known.relations.contains(r) || known.related.contains(&(word.stem.clone(), r.to_owned()))
-                })
-        })
+    /// The words inside the span that nothing supports.
+    fn missing<'a>(&self, query: &Query<'_>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
+        let about: Vec<_> =
+            about.iter().filter_map(|e| self.known.get(*e)).map(|k| (k, k.said(query.words, query.part))).collect();
+        let supported = |word: &Checkable| {
+            query.vouched.contains(&word.stem) || about.iter().any(|(known, said)| known.supports(word, said))
+        };
+        inside.iter().filter(|w| !supported(w)).copied().collect()
     }
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
-        let (mut missing, mut value_missing) = (Vec::new(), false);
-        for word in inside {
-            if !self.supports(query, about, word) {
-                value_missing |= word.value;
-                missing.push(word.range.clone());
-                let value = query.sentence.get(word.range.clone()).unwrap_or_default().to_owned();
-                grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact of what is spoken of" });
-            }
+        let missing = self.missing(query, about, inside);
+        for word in &missing {
+            let value = query.sentence.get(word.range.clone()).unwrap_or_default().to_owned();
+            grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
         }
-        let share = BasisPoints::ratio(inside.len() - missing.len(), inside.len()).get();
-        let whole =
-            !inside.is_empty() && if query.part { missing.is_empty() } else { !value_missing && share >= WHOLE };
+        let supported = inside.len() - missing.len();
+        let whole = if query.part {
+            // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
+            let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
+            missing.is_empty() && !inside.iter().all(names)
+        } else {
+            let share = BasisPoints::ratio(supported, inside.len()).get();
+            supported > 0 && share >= WHOLE && !missing.iter().any(|w| w.value)
+        };
         grounding.validation = if whole {
             Finding::Pass
-        } else if query.part || inside.is_empty() || share < SCRAPS {
-            // Nothing that could be looked up is not a guess to be made.
+        } else if query.part || supported == 0 {
+            // What cannot be looked up is not guessed.
             Finding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
             Finding::Decompose(ValidationReason::ClosedWorldPartial)
         };
         if !whole {
-            grounding.unsupported = missing;
+            grounding.unsupported = missing.into_iter().map(|w| w.range.clone()).collect();
         }
     }
 }

@@ -4,6 +4,7 @@
 mod citation;
 mod facts;
 mod jsonl;
+mod known;
 mod query;
 mod sqlite;
 mod store;

@@ -1,6 +1,6 @@
 //! The client's side.
 
-use super::{ToClient, ToGate, VERSION, receive, send};
+use super::{ToClient, ToGate, VERSION, Wire};
 use crate::engine::{Engine, EngineError, View};
 use crate::event::Event;
 use crate::source::Item;
@@ -25,22 +25,21 @@ pub enum RemoteError {
 
 /// A connection to a gate.
 pub struct Client {
-    stream: UnixStream,
+    wire: Wire,
     welcome: ToClient,
 }
 
 impl Client {
-    /// Connects. `deadline` bounds every wait for the gate.
+    /// Connects. `deadline` bounds every frame that the gate is waited for.
     ///
     /// # Errors
     /// [`RemoteError`].
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
-        let mut stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(deadline))?;
-        stream.set_write_timeout(Some(deadline))?;
-        send(&mut stream, &ToGate::Hello { version: VERSION })?;
-        match receive(&mut stream)? {
-            Some(welcome @ ToClient::Welcome { version: VERSION, .. }) => Ok(Self { stream, welcome }),
+        let wire = Wire::new(UnixStream::connect(path)?, deadline);
+        // A gate that refuses says so at once and may close before it has read this.
+        let said = wire.send(&ToGate::Hello { version: VERSION });
+        match wire.receive().and_then(|answer| if answer.is_none() { said.map(|()| None) } else { Ok(answer) })? {
+            Some(welcome @ ToClient::Welcome { version: VERSION, .. }) => Ok(Self { wire, welcome }),
             Some(ToClient::Failed(why)) => Err(RemoteError::Refused(why)),
             _ => Err(RemoteError::Unexpected),
         }
@@ -64,15 +63,15 @@ impl Client {
         mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
         let broke = |error: io::Error| E::from(RemoteError::from(error));
-        send(&mut self.stream, &ToGate::Govern { number, item }).map_err(broke)?;
+        self.wire.send(&ToGate::Govern { number, item }).map_err(broke)?;
         loop {
-            match receive(&mut self.stream).map_err(broke)? {
+            match self.wire.receive().map_err(broke)? {
                 Some(ToClient::Event(event)) => sink(event)?,
                 Some(ToClient::Propose { intent, facts, admitted, attempt }) => {
                     let view = View { intent: &intent, facts: &facts, admitted: &admitted };
                     let none = || Err(EngineError::Gone("the client has no engine".into()));
                     let answer = engine.as_mut().map_or_else(none, |e| e.propose(&view, attempt));
-                    send(&mut self.stream, &ToGate::Proposal(answer)).map_err(broke)?;
+                    self.wire.send(&ToGate::Proposal(answer)).map_err(broke)?;
                 }
                 Some(ToClient::Advance(admitted)) => engine.iter_mut().for_each(|e| e.advance(&admitted)),
                 Some(ToClient::RollBack(steps)) => engine.iter_mut().for_each(|e| e.roll_back(steps)),

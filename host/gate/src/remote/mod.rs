@@ -9,7 +9,7 @@ mod client;
 mod server;
 
 pub use client::{Client, RemoteError};
-pub use server::{Served, serve};
+pub use server::{Gate, Served};
 
 use crate::engine::{EngineError, Proposal};
 use crate::event::Event;
@@ -17,6 +17,8 @@ use crate::source::Item;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 /// Version of the protocol.
 pub const VERSION: u32 = 1;
@@ -33,7 +35,7 @@ pub enum ToGate {
     },
     /// Govern an item under this number.
     Govern {
-        /// Number of the stream.
+        /// Number that its events carry.
         number: u64,
         /// The item.
         item: Item,
@@ -120,3 +122,70 @@ pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option
     }
     Ok(Some(serde_json::from_slice(&payload)?))
 }
+
+/// A connection on which every frame is bounded, from its first byte to its last: one that comes a byte at a time is late, too.
+pub(crate) struct Wire {
+    stream: UnixStream,
+    frame: Duration,
+}
+
+impl Wire {
+    pub(crate) const fn new(stream: UnixStream, frame: Duration) -> Self {
+        Self { stream, frame }
+    }
+
+    pub(crate) fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        send(&mut self.until(Instant::now() + self.frame), message)
+    }
+
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
+        receive(&mut self.until(Instant::now() + self.frame))
+    }
+
+    const fn until(&self, ends: Instant) -> Until<'_> {
+        Until { stream: &self.stream, ends }
+    }
+}
+
+/// Reads and writes that together end at an instant.
+struct Until<'w> {
+    stream: &'w UnixStream,
+    ends: Instant,
+}
+
+fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the other side took too long")
+}
+
+/// A socket's own time-out is told as [`late`].
+fn told(error: io::Error) -> io::Error {
+    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) { late() } else { error }
+}
+
+impl Until<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        left.map(Some).ok_or_else(late)
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(buffer).map_err(told)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes).map_err(told)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The gate's side: who may connect, and how one connection is served.
 
-use super::{ToClient, ToGate, VERSION, receive, send};
+use super::{ToClient, ToGate, VERSION, Wire};
 use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::event::Event;
 use crate::governor::Governor;
@@ -9,7 +9,8 @@ use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::state::ProfileError;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What a connection came to.
@@ -22,7 +23,7 @@ pub enum Served {
 }
 
 /// An engine at the other end of the connection.
-struct Remote(UnixStream);
+struct Remote(Arc<Wire>);
 
 impl Engine for Remote {
     fn name(&self) -> String {
@@ -36,8 +37,8 @@ impl Engine for Remote {
             admitted: view.admitted.to_owned(),
             attempt,
         };
-        send(&mut self.0, &message).map_err(|e| EngineError::Gone(e.to_string()))?;
-        match receive(&mut self.0) {
+        self.0.send(&message).map_err(|e| EngineError::Gone(e.to_string()))?;
+        match self.0.receive() {
             Ok(Some(ToGate::Proposal(answer))) => answer,
             Ok(Some(_)) => Err(EngineError::Answer("the client did not answer with a proposal".into())),
             Ok(None) => Err(EngineError::Gone("the client has closed".into())),
@@ -47,11 +48,11 @@ impl Engine for Remote {
 
     // A client that is gone is noticed at the next proposal.
     fn advance(&mut self, admitted: &str) {
-        let _ = send(&mut self.0, &ToClient::Advance(admitted.to_owned()));
+        let _ = self.0.send(&ToClient::Advance(admitted.to_owned()));
     }
 
     fn roll_back(&mut self, steps: usize) {
-        let _ = send(&mut self.0, &ToClient::RollBack(steps));
+        let _ = self.0.send(&ToClient::RollBack(steps));
     }
 }
 
@@ -66,81 +67,93 @@ impl From<SessionError> for Failure {
     }
 }
 
-/// Serves one connection until the client closes it. `deadline` bounds every wait for the client; the session is held for one item at
-/// a time, so that clients take turns. `make` makes the governor with the client's engine, which it is given for each stream.
-pub fn serve<'g, C: Card>(
-    mut stream: UnixStream,
-    allowed: &[u32],
-    deadline: Duration,
-    welcome: &ToClient,
-    session: &Mutex<Session<C>>,
-    make: impl Fn() -> Result<Governor<'g>, ProfileError>,
-) -> Served {
-    let refused = |stream: &mut UnixStream, why: String| {
-        let _ = send(stream, &ToClient::Failed(why.clone()));
-        Served::Refused(why)
-    };
-    match rustix::net::sockopt::socket_peercred(&stream) {
-        Ok(peer) if allowed.contains(&peer.uid.as_raw()) => {}
-        Ok(peer) => return refused(&mut stream, format!("user {} may not use this gate", peer.uid.as_raw())),
-        Err(error) => return refused(&mut stream, format!("the peer's credentials cannot be read: {error}")),
-    }
-    let bounded = stream.set_read_timeout(Some(deadline)).and_then(|()| stream.set_write_timeout(Some(deadline)));
-    if let Err(error) = bounded {
-        return refused(&mut stream, error.to_string());
-    }
-    match receive(&mut stream) {
-        Ok(Some(ToGate::Hello { version: VERSION })) => {}
-        Ok(Some(ToGate::Hello { version })) => {
-            return refused(&mut stream, format!("version {version} is not spoken here, {VERSION} is"));
-        }
-        Ok(_) => return refused(&mut stream, "the client did not say hello".into()),
-        Err(error) => return refused(&mut stream, error.to_string()),
-    }
-    if let Err(error) = send(&mut stream, welcome) {
-        return Served::Refused(error.to_string());
-    }
-    let mut items = 0;
-    loop {
-        let (number, item) = match receive(&mut stream) {
-            Ok(Some(ToGate::Govern { number, item })) => (number, item),
-            Ok(None) => return Served::Closed(items),
-            Ok(Some(_)) => return refused(&mut stream, "an item was expected".into()),
-            Err(error) => return refused(&mut stream, error.to_string()),
-        };
-        items += 1;
-        match govern(&mut stream, number, item, session, &make) {
-            Ok(()) => {}
-            Err(Failure::Client(error)) => return Served::Refused(error.to_string()),
-            Err(Failure::Card(error)) => return refused(&mut stream, format!("the card failed: {error}")),
-        }
-        if let Err(error) = send(&mut stream, &ToClient::Done) {
-            return Served::Refused(error.to_string());
-        }
-    }
+/// What every connection of a gate shares: the card's session, which is held for one item at a time so that clients take turns, and
+/// the count of items, which numbers the streams' salts: one number is never used twice, whatever numbers clients choose.
+pub struct Gate<C: Card> {
+    session: Mutex<Session<C>>,
+    items: AtomicU64,
 }
 
-fn govern<'g, C: Card>(
-    stream: &mut UnixStream,
-    number: u64,
-    item: Item,
-    session: &Mutex<Session<C>>,
-    make: &impl Fn() -> Result<Governor<'g>, ProfileError>,
-) -> Result<(), Failure> {
-    let engine = stream.try_clone().map_err(Failure::Client)?;
-    let engines = move |_| {
-        let clone = engine.try_clone().map_err(|e| EngineError::Gone(e.to_string()))?;
-        Ok(Box::new(Remote(clone)) as Box<dyn Engine>)
-    };
-    let governor = make().map_err(|e| Failure::Client(io::Error::other(e)))?.with_engines(Box::new(engines));
-    // A client that goes away ends its own stream: what happens after is judged for nobody, but the card's streams are ended in order.
-    let mut gone = None;
-    let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-    governor.govern_from(&mut session, number, [item], |event: Event| -> Result<(), Failure> {
-        if gone.is_none() {
-            gone = send(stream, &ToClient::Event(event)).err();
+impl<C: Card> Gate<C> {
+    /// A gate over an open session.
+    pub const fn new(session: Session<C>) -> Self {
+        Self { session: Mutex::new(session), items: AtomicU64::new(0) }
+    }
+
+    /// Serves one connection until the client closes it. `deadline` bounds every frame that the client is waited for, from its first
+    /// byte to its last. `make` makes the governor, which is given the client's engine.
+    pub fn serve<'g>(
+        &self,
+        stream: UnixStream,
+        allowed: &[u32],
+        deadline: Duration,
+        welcome: &ToClient,
+        make: impl Fn() -> Result<Governor<'g>, ProfileError>,
+    ) -> Served {
+        let peer = rustix::net::sockopt::socket_peercred(&stream);
+        let wire = Arc::new(Wire::new(stream, deadline));
+        let refused = |why: String| {
+            let _ = wire.send(&ToClient::Failed(why.clone()));
+            Served::Refused(why)
+        };
+        match peer {
+            Ok(peer) if allowed.contains(&peer.uid.as_raw()) => {}
+            Ok(peer) => return refused(format!("user {} may not use this gate", peer.uid.as_raw())),
+            Err(error) => return refused(format!("the peer's credentials cannot be read: {error}")),
         }
-        Ok(())
-    })?;
-    gone.map_or(Ok(()), |error| Err(Failure::Client(error)))
+        match wire.receive() {
+            Ok(Some(ToGate::Hello { version: VERSION })) => {}
+            Ok(Some(ToGate::Hello { version })) => {
+                return refused(format!("version {version} is not spoken here, {VERSION} is"));
+            }
+            Ok(_) => return refused("the client did not say hello".into()),
+            Err(error) => return refused(error.to_string()),
+        }
+        if let Err(error) = wire.send(welcome) {
+            return Served::Refused(error.to_string());
+        }
+        let mut items = 0;
+        loop {
+            let (number, item) = match wire.receive() {
+                Ok(Some(ToGate::Govern { number, item })) => (number, item),
+                Ok(None) => return Served::Closed(items),
+                Ok(Some(_)) => return refused("an item was expected".into()),
+                Err(error) => return refused(error.to_string()),
+            };
+            items += 1;
+            match self.govern(&wire, number, item, &make) {
+                Ok(()) => {}
+                Err(Failure::Client(error)) => return Served::Refused(error.to_string()),
+                Err(Failure::Card(error)) => return refused(format!("the card failed: {error}")),
+            }
+            if let Err(error) = wire.send(&ToClient::Done) {
+                return Served::Refused(error.to_string());
+            }
+        }
+    }
+
+    fn govern<'g>(
+        &self,
+        wire: &Arc<Wire>,
+        number: u64,
+        item: Item,
+        make: &impl Fn() -> Result<Governor<'g>, ProfileError>,
+    ) -> Result<(), Failure> {
+        let governor = make().map_err(|e| Failure::Client(io::Error::other(e)))?;
+        let remote = wire.clone();
+        let governor =
+            governor.with_engines(Box::new(move |_| Ok(Box::new(Remote(remote.clone())) as Box<dyn Engine>)));
+        let salted = self.items.fetch_add(1, Ordering::Relaxed);
+        // A client that goes away ends its own stream: what happens after is judged for nobody, but the card's streams are ended in
+        // order.
+        let mut gone = None;
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        governor.govern_one(&mut session, number, salted, item, |event: Event| -> Result<(), Failure> {
+            if gone.is_none() {
+                gone = wire.send(&ToClient::Event(event)).err();
+            }
+            Ok(())
+        })?;
+        gone.map_or(Ok(()), |error| Err(Failure::Client(error)))
+    }
 }

@@ -67,12 +67,22 @@ enum Phase {
     Done,
 }
 
+/// Where a stream sits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// Number that its events carry.
+    pub(crate) number: u64,
+    /// Number that its salts are made from: never twice under one key.
+    pub(crate) salted: u64,
+    /// Slot of the card.
+    pub(crate) slot: u16,
+}
+
 /// A stream under a governor.
 pub(crate) struct Stream<'g> {
     governor: &'g Governor<'g>,
     id: String,
-    number: u64,
-    slot: u16,
+    seat: Seat,
     sequence: u32,
     task: Task,
     state: SemanticState,
@@ -100,17 +110,14 @@ pub(crate) struct Stream<'g> {
 }
 
 impl<'g> Stream<'g> {
-    pub(crate) fn new(governor: &'g Governor<'g>, item: Item, number: u64, slot: u16) -> Self {
+    pub(crate) fn new(governor: &'g Governor<'g>, item: Item, seat: Seat) -> Self {
         let (id, task, whole, engine) = match item {
             Item::Text { id, text, task } => (id, task, Some(text), None),
             Item::Candidates { id, steps, task } => {
                 let engine: Box<dyn Engine> = Box::new(Recorded::new(steps));
                 (id, task, None, Some(Ok(engine)))
             }
-            Item::Prompt { id, task } => {
-                let engine = governor.engine(number);
-                (id, task, None, Some(engine))
-            }
+            Item::Prompt { id, task } => (id, task, None, Some(governor.engine(seat.number))),
         };
         let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
         let state = governor.initial_state(&task);
@@ -118,8 +125,7 @@ impl<'g> Stream<'g> {
             vouched: stage::Vouched::of(governor, &state),
             governor,
             id,
-            number,
-            slot,
+            seat,
             sequence: 0,
             state,
             task,
@@ -159,7 +165,7 @@ impl<'g> Stream<'g> {
     }
 
     fn tell(&mut self, what: What) {
-        self.events.push(Event { stream: self.number, what });
+        self.events.push(Event { stream: self.seat.number, what });
     }
 
     /// Makes the pieces of `text` the work.
@@ -233,7 +239,7 @@ impl<'g> Stream<'g> {
                 self.next_entry()
             }
             Phase::End => {
-                let salt = self.governor.salt.salt(self.number, self.sequence);
+                let salt = self.governor.salt.salt(self.seat.salted, self.sequence);
                 Some(self.entry(Opcode::End, commit(salt, &[self.held.as_bytes()])))
             }
             Phase::Done => None,
@@ -254,7 +260,7 @@ impl<'g> Stream<'g> {
     }
 
     fn entry(&self, opcode: Opcode, digest: [u8; 32]) -> Descriptor {
-        Descriptor::entry(opcode, Place { slot: self.slot, sequence: self.sequence }, digest).sealed()
+        Descriptor::entry(opcode, Place { slot: self.seat.slot, sequence: self.sequence }, digest).sealed()
     }
 
     /// The next span that is not inert; inert ones are held on the way.
@@ -284,9 +290,9 @@ impl<'g> Stream<'g> {
                 malformed: work.malformed,
             },
         );
-        let salt = self.governor.salt.salt(self.number, self.sequence);
+        let salt = self.governor.salt.salt(self.seat.salted, self.sequence);
         let commitment = commit(salt, &[self.held.as_bytes(), work.text.slice(&work.range).as_bytes()]);
-        let place = Place { slot: self.slot, sequence: self.sequence };
+        let place = Place { slot: self.seat.slot, sequence: self.sequence };
         let descriptor = mutation.descriptor(place, commitment);
         self.in_flight = Some(InFlight { work, sequence: self.sequence, mutation, descriptor, staged });
         descriptor
@@ -612,7 +618,7 @@ impl<'g> Stream<'g> {
         let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
         let determination = Determination {
             id: self.id.clone(),
-            stream: self.number,
+            stream: self.seat.number,
             seq: flight.sequence,
             parent: work.parent,
             depth: work.depth,

@@ -1,6 +1,6 @@
 //! The state behind a stream: what changes it and what does not.
 
-use super::Stream;
+use super::{Seat, Stream};
 use crate::commitment::SaltKey;
 use crate::governor::{Governor, Settings};
 use crate::source::{Candidate, Item};
@@ -33,7 +33,7 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
     let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
     let evaluator = Evaluator::new(&compiled.image);
-    let mut stream = Stream::new(&governor, item, 0, 0);
+    let mut stream = Stream::new(&governor, item, Seat { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
         // A rollback takes effect while the next entry is made, so the state is compared around the answer alone.

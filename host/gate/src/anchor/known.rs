@@ -1,0 +1,168 @@
+//! What is known of one entity, fact by fact, and which of its facts a sentence says.
+//!
+//! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London" does not make
+//! a sentence true that says something else of both. So a fact counts for a sentence when the sentence has enough of its words.
+
+use portcullis_core::fixed::BasisPoints;
+use portcullis_mapping::{Checkable, Mapper};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of its own
+/// ("is located", "is called").
+const OF_SENTENCE: u16 = 4_000;
+/// The same for a part of a split sentence: two thirds, for what was cut off may have been what the fact says.
+const OF_PART: u16 = 6_600;
+/// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name. Bounds the
+/// work for a word.
+const COMMON: usize = 256;
+/// Relations whose values must stand in a fact of that relation.
+const DATED: &[&str] = &["born", "died", "founded", "married"];
+
+/// What is known of one entity.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) id: String,
+    /// Stems of its names, and of what stands in too many of its facts.
+    names: BTreeSet<String>,
+    facts: Vec<Words>,
+    /// Facts by stem, in order.
+    holding: BTreeMap<String, Vec<usize>>,
+    /// Relations that its facts speak of.
+    relations: BTreeSet<String>,
+}
+
+/// The words of a fact.
+struct Words {
+    /// How many stems it has that are no name.
+    count: usize,
+    relations: BTreeSet<String>,
+}
+
+impl Known {
+    pub(super) fn name(&mut self, name: &str, mapper: &Mapper) {
+        self.names.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
+    }
+
+    /// Adds a fact. Names come before, or the facts count their words as words of theirs.
+    pub(super) fn fact(&mut self, text: &str, mapper: &Mapper) {
+        let words = mapper.checkable(text);
+        let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
+        let stems: BTreeSet<String> = words.into_iter().map(|w| w.stem).filter(|s| !self.names.contains(s)).collect();
+        self.relations.extend(relations.iter().cloned());
+        self.facts.push(Words { count: stems.len(), relations });
+        for stem in stems {
+            self.holding.entry(stem).or_default().push(self.facts.len() - 1);
+        }
+    }
+
+    /// After the last fact: takes the words that are too common out of the facts.
+    pub(super) fn complete(&mut self) {
+        let common: Vec<String> =
+            self.holding.iter().filter(|(_, facts)| facts.len() > COMMON).map(|(stem, _)| stem.clone()).collect();
+        for stem in common {
+            for fact in self.holding.remove(&stem).unwrap_or_default() {
+                if let Some(words) = self.facts.get_mut(fact) {
+                    words.count -= 1;
+                }
+            }
+            self.names.insert(stem);
+        }
+    }
+
+    /// The facts that a sentence says, in order; `part` when it is asked for a part of it.
+    pub(super) fn said(&self, sentence: &[Checkable], part: bool) -> BTreeSet<usize> {
+        let share = if part { OF_PART } else { OF_SENTENCE };
+        let stems: BTreeSet<&str> = sentence.iter().map(|w| w.stem.as_str()).collect();
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for fact in stems.iter().filter_map(|s| self.holding.get(*s)).flatten() {
+            *counts.entry(*fact).or_default() += 1;
+        }
+        let said_of = |(fact, count): &(usize, usize)| {
+            self.facts.get(*fact).is_some_and(|f| BasisPoints::ratio(*count, f.count).get() >= share)
+        };
+        counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
+    }
+
+    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a fact of it.
+    pub(super) fn supports(&self, word: &Checkable, said: &BTreeSet<usize>) -> bool {
+        let relation = word.relation.as_deref().filter(|r| word.number && DATED.contains(r));
+        let wanted = relation.filter(|r| self.relations.contains(*r));
+        self.names.contains(&word.stem)
+            || self.holding.get(&word.stem).into_iter().flatten().any(|fact| {
+                said.contains(fact)
+                    && wanted.is_none_or(|r| self.facts.get(*fact).is_some_and(|f| f.relations.contains(r)))
+            })
+    }
+
+    /// Whether a word is nothing but a part of a name.
+    pub(super) fn names(&self, word: &Checkable) -> bool {
+        self.names.contains(&word.stem)
+    }
+
+    /// Whether a name or any fact has a word.
+    pub(super) fn mentions(&self, word: &Checkable) -> bool {
+        self.names.contains(&word.stem) || self.holding.contains_key(&word.stem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn mapper() -> Mapper {
+        let manifest = r#"{"package":{"name":"p","version":"1.0.0","description":""},
+            "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#;
+        Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap()
+    }
+
+    fn known(mapper: &Mapper, facts: &[&str]) -> Known {
+        let mut known = Known::default();
+        known.name("Ana Silva", mapper);
+        facts.iter().for_each(|f| known.fact(f, mapper));
+        known.complete();
+        known
+    }
+
+    fn missing(mapper: &Mapper, known: &Known, sentence: &str, part: bool) -> Vec<String> {
+        let words = mapper.checkable(sentence);
+        let said = known.said(&words, part);
+        words.into_iter().filter(|w| !known.supports(w, &said)).map(|w| w.stem).collect()
+    }
+
+    const FACTS: &[&str] = &[
+        "Ana Silva was born in Porto on 3 May 1950.",
+        "Ana Silva sailed twelve ships to Lisbon in 1970.",
+        "Ana Silva died in 1990.",
+    ];
+
+    #[test]
+    fn a_word_counts_only_where_its_fact_is_said() {
+        let mapper = mapper();
+        let known = known(&mapper, FACTS);
+        assert!(missing(&mapper, &known, "Silva was born in Porto in May 1950.", false).is_empty());
+        assert!(missing(&mapper, &known, "She sailed 12 ships in 1970.", false).is_empty());
+        // Both words are known of her, but no fact says this of 1950.
+        assert_eq!(missing(&mapper, &known, "She sailed twelve ships in 1950.", false), ["1950"]);
+        // Two of five words of a fact are enough for a sentence and too few for a part of one.
+        assert!(missing(&mapper, &known, "To Lisbon in 1970", false).is_empty());
+        assert_eq!(missing(&mapper, &known, "To Lisbon in 1970", true), ["lisbon", "1970"]);
+    }
+
+    #[test]
+    fn a_number_of_a_relation_stands_in_a_fact_of_it() {
+        let mapper = mapper();
+        let known = known(&mapper, FACTS);
+        assert_eq!(missing(&mapper, &known, "She was born in Porto in May 1990.", false), ["1990"]);
+        assert!(missing(&mapper, &known, "She died in 1990.", false).is_empty());
+    }
+
+    #[test]
+    fn a_word_of_very_many_facts_tells_none_apart() {
+        let mapper = mapper();
+        let many: Vec<String> = (0..=COMMON).map(|n| format!("Ana Silva painted harbour{n}x in Porto.")).collect();
+        let known = known(&mapper, &many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(missing(&mapper, &known, "She painted harbour7x in Porto.", false).is_empty());
+        assert_eq!(missing(&mapper, &known, "She painted Lisbon in Porto.", false), ["lisbon"]);
+    }
+}
