@@ -255,7 +255,8 @@ module card (
         logic checkpoint_size;
         logic checkpoint_interval;
         logic checkpoint_flush;
-        logic checkpoint_serial;
+        logic checkpoint_tail;
+        logic checkpoint_head;
         logic records;
         logic verdicts;
         logic admits;
@@ -265,6 +266,9 @@ module card (
         logic open_streams;
         logic busy_clocks_lo;
         logic busy_clocks_hi;
+        logic public_key[8];
+        logic design_id[4];
+        logic boot_nonce[4];
         struct {
             logic sq_lo;
             logic sq_hi;
@@ -338,7 +342,8 @@ module card (
         decoded_reg_strb.checkpoint_size = cpuif_req_masked & (cpuif_addr == 20'he8);
         decoded_reg_strb.checkpoint_interval = cpuif_req_masked & (cpuif_addr == 20'hec);
         decoded_reg_strb.checkpoint_flush = cpuif_req_masked & (cpuif_addr == 20'hf0) & cpuif_req_is_wr;
-        decoded_reg_strb.checkpoint_serial = cpuif_req_masked & (cpuif_addr == 20'hf4) & !cpuif_req_is_wr;
+        decoded_reg_strb.checkpoint_tail = cpuif_req_masked & (cpuif_addr == 20'hf4) & !cpuif_req_is_wr;
+        decoded_reg_strb.checkpoint_head = cpuif_req_masked & (cpuif_addr == 20'hf8);
         decoded_reg_strb.records = cpuif_req_masked & (cpuif_addr == 20'h100) & !cpuif_req_is_wr;
         decoded_reg_strb.verdicts = cpuif_req_masked & (cpuif_addr == 20'h104) & !cpuif_req_is_wr;
         decoded_reg_strb.admits = cpuif_req_masked & (cpuif_addr == 20'h108) & !cpuif_req_is_wr;
@@ -348,6 +353,15 @@ module card (
         decoded_reg_strb.open_streams = cpuif_req_masked & (cpuif_addr == 20'h118) & !cpuif_req_is_wr;
         decoded_reg_strb.busy_clocks_lo = cpuif_req_masked & (cpuif_addr == 20'h11c) & !cpuif_req_is_wr;
         decoded_reg_strb.busy_clocks_hi = cpuif_req_masked & (cpuif_addr == 20'h120) & !cpuif_req_is_wr;
+        for(int i0=0; i0<8; i0++) begin
+            decoded_reg_strb.public_key[i0] = cpuif_req_masked & (cpuif_addr == 20'h130 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
+        end
+        for(int i0=0; i0<4; i0++) begin
+            decoded_reg_strb.design_id[i0] = cpuif_req_masked & (cpuif_addr == 20'h150 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
+        end
+        for(int i0=0; i0<4; i0++) begin
+            decoded_reg_strb.boot_nonce[i0] = cpuif_req_masked & (cpuif_addr == 20'h160 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
+        end
         for(int i0=0; i0<1; i0++) begin
             decoded_reg_strb.lane[i0].sq_lo = cpuif_req_masked & (cpuif_addr == 20'h1000 + (20)'(i0) * 20'h100);
             decoded_reg_strb.lane[i0].sq_hi = cpuif_req_masked & (cpuif_addr == 20'h1004 + (20)'(i0) * 20'h100);
@@ -463,9 +477,9 @@ module card (
         } checkpoint_hi;
         struct {
             struct {
-                logic [31:0] next;
+                logic [7:0] next;
                 logic load_next;
-            } v;
+            } log2;
         } checkpoint_size;
         struct {
             struct {
@@ -479,6 +493,12 @@ module card (
                 logic load_next;
             } v;
         } checkpoint_flush;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } v;
+        } checkpoint_head;
         struct {
             struct {
                 struct {
@@ -603,8 +623,8 @@ module card (
         } checkpoint_hi;
         struct {
             struct {
-                logic [31:0] value;
-            } v;
+                logic [7:0] value;
+            } log2;
         } checkpoint_size;
         struct {
             struct {
@@ -616,6 +636,11 @@ module card (
                 logic value;
             } v;
         } checkpoint_flush;
+        struct {
+            struct {
+                logic [31:0] value;
+            } v;
+        } checkpoint_head;
         struct {
             struct {
                 struct {
@@ -913,29 +938,29 @@ module card (
         end
     end
     assign hwif_out.checkpoint_hi.v.value = field_storage.checkpoint_hi.v.value;
-    // Field: card.checkpoint_size.v
+    // Field: card.checkpoint_size.log2
     always_comb begin
-        automatic logic [31:0] next_c;
+        automatic logic [7:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.checkpoint_size.v.value;
+        next_c = field_storage.checkpoint_size.log2.value;
         load_next_c = '0;
-        if(decoded_reg_strb.checkpoint_size && decoded_req_is_wr && !(hwif_in.checkpoint_size.v.swwel)) begin // SW write
-            next_c = (field_storage.checkpoint_size.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+        if(decoded_reg_strb.checkpoint_size && decoded_req_is_wr && !(hwif_in.checkpoint_size.log2.swwel)) begin // SW write
+            next_c = (field_storage.checkpoint_size.log2.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
             load_next_c = '1;
         end
-        field_combo.checkpoint_size.v.next = next_c;
-        field_combo.checkpoint_size.v.load_next = load_next_c;
+        field_combo.checkpoint_size.log2.next = next_c;
+        field_combo.checkpoint_size.log2.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.checkpoint_size.v.value <= 32'h0;
+            field_storage.checkpoint_size.log2.value <= 8'h0;
         end else begin
-            if(field_combo.checkpoint_size.v.load_next) begin
-                field_storage.checkpoint_size.v.value <= field_combo.checkpoint_size.v.next;
+            if(field_combo.checkpoint_size.log2.load_next) begin
+                field_storage.checkpoint_size.log2.value <= field_combo.checkpoint_size.log2.next;
             end
         end
     end
-    assign hwif_out.checkpoint_size.v.value = field_storage.checkpoint_size.v.value;
+    assign hwif_out.checkpoint_size.log2.value = field_storage.checkpoint_size.log2.value;
     // Field: card.checkpoint_interval.v
     always_comb begin
         automatic logic [31:0] next_c;
@@ -983,6 +1008,30 @@ module card (
     end
     assign hwif_out.checkpoint_flush.v.value = field_storage.checkpoint_flush.v.value;
     assign hwif_out.checkpoint_flush.v.swmod = decoded_reg_strb.checkpoint_flush && decoded_req_is_wr && |(decoded_wr_biten[0:0]);
+    // Field: card.checkpoint_head.v
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.checkpoint_head.v.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.checkpoint_head && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.checkpoint_head.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.checkpoint_head.v.next = next_c;
+        field_combo.checkpoint_head.v.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.checkpoint_head.v.value <= 32'h0;
+        end else begin
+            if(field_combo.checkpoint_head.v.load_next) begin
+                field_storage.checkpoint_head.v.value <= field_combo.checkpoint_head.v.next;
+            end
+        end
+    end
+    assign hwif_out.checkpoint_head.v.value = field_storage.checkpoint_head.v.value;
+    assign hwif_out.checkpoint_head.v.swmod = decoded_reg_strb.checkpoint_head && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
     for(genvar i0=0; i0<1; i0++) begin
         // Field: card.lane[].sq_lo.v
         always_comb begin
@@ -1401,13 +1450,16 @@ module card (
             readback_data_var[31:0] = field_storage.checkpoint_hi.v.value;
         end
         if(rd_mux_addr == 20'he8) begin
-            readback_data_var[31:0] = field_storage.checkpoint_size.v.value;
+            readback_data_var[7:0] = field_storage.checkpoint_size.log2.value;
         end
         if(rd_mux_addr == 20'hec) begin
             readback_data_var[31:0] = field_storage.checkpoint_interval.v.value;
         end
         if(rd_mux_addr == 20'hf4) begin
-            readback_data_var[31:0] = hwif_in.checkpoint_serial.v.next;
+            readback_data_var[31:0] = hwif_in.checkpoint_tail.v.next;
+        end
+        if(rd_mux_addr == 20'hf8) begin
+            readback_data_var[31:0] = field_storage.checkpoint_head.v.value;
         end
         if(rd_mux_addr == 20'h100) begin
             readback_data_var[31:0] = hwif_in.records.v.next;
@@ -1435,6 +1487,21 @@ module card (
         end
         if(rd_mux_addr == 20'h120) begin
             readback_data_var[31:0] = hwif_in.busy_clocks_hi.v.next;
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(rd_mux_addr == 20'h130 + (20)'(i0) * 20'h4) begin
+                readback_data_var[31:0] = hwif_in.public_key[i0].v.next;
+            end
+        end
+        for(int i0=0; i0<4; i0++) begin
+            if(rd_mux_addr == 20'h150 + (20)'(i0) * 20'h4) begin
+                readback_data_var[31:0] = hwif_in.design_id[i0].v.next;
+            end
+        end
+        for(int i0=0; i0<4; i0++) begin
+            if(rd_mux_addr == 20'h160 + (20)'(i0) * 20'h4) begin
+                readback_data_var[31:0] = hwif_in.boot_nonce[i0].v.next;
+            end
         end
         for(int i0=0; i0<1; i0++) begin
             if(rd_mux_addr == 20'h1000 + (20)'(i0) * 20'h100) begin

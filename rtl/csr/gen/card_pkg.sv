@@ -150,19 +150,19 @@ package card_pkg;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_8dca3015__v__in_t;
+    } card__cfg_r_desc_92f400d4__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_8dca3015__v__in_t v;
-    } card__cfg_r_desc_8dca3015__in_t;
+        card__cfg_r_desc_92f400d4__v__in_t v;
+    } card__cfg_r_desc_92f400d4__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_6119292e__v__in_t;
+    } card__ro_r_desc_dc665e53__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_6119292e__v__in_t v;
-    } card__ro_r_desc_6119292e__in_t;
+        card__ro_r_desc_dc665e53__v__in_t v;
+    } card__ro_r_desc_dc665e53__in_t;
 
     typedef struct {
         logic swwel;
@@ -198,11 +198,11 @@ package card_pkg;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_66aae010__v__in_t;
+    } card__cfg_r_desc_7245db2b__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_66aae010__v__in_t v;
-    } card__cfg_r_desc_66aae010__in_t;
+        card__cfg_r_desc_7245db2b__v__in_t v;
+    } card__cfg_r_desc_7245db2b__in_t;
 
     typedef struct {
         logic swwel;
@@ -214,27 +214,27 @@ package card_pkg;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_6241ef21__v__in_t;
+    } card__checkpoint_size_desc_be67fb09__log2__in_t;
 
     typedef struct {
-        card__cfg_r_desc_6241ef21__v__in_t v;
-    } card__cfg_r_desc_6241ef21__in_t;
+        card__checkpoint_size_desc_be67fb09__log2__in_t log2;
+    } card__checkpoint_size_desc_be67fb09__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_e3e03632__v__in_t;
+    } card__cfg_r_desc_ee951f2a__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_e3e03632__v__in_t v;
-    } card__cfg_r_desc_e3e03632__in_t;
+        card__cfg_r_desc_ee951f2a__v__in_t v;
+    } card__cfg_r_desc_ee951f2a__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_60f705b6__v__in_t;
+    } card__ro_r_desc_7cc048e4__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_60f705b6__v__in_t v;
-    } card__ro_r_desc_60f705b6__in_t;
+        card__ro_r_desc_7cc048e4__v__in_t v;
+    } card__ro_r_desc_7cc048e4__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -307,6 +307,30 @@ package card_pkg;
     typedef struct {
         card__ro_r_desc_b9689d12__v__in_t v;
     } card__ro_r_desc_b9689d12__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } card__ro_r_desc_bd535d95__v__in_t;
+
+    typedef struct {
+        card__ro_r_desc_bd535d95__v__in_t v;
+    } card__ro_r_desc_bd535d95__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } card__ro_r_desc_cf60d431__v__in_t;
+
+    typedef struct {
+        card__ro_r_desc_cf60d431__v__in_t v;
+    } card__ro_r_desc_cf60d431__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } card__ro_r_desc_bf766848__v__in_t;
+
+    typedef struct {
+        card__ro_r_desc_bf766848__v__in_t v;
+    } card__ro_r_desc_bf766848__in_t;
 
     typedef struct {
         logic swwel;
@@ -417,17 +441,17 @@ package card_pkg;
         card__cfg_r_desc_2322bf59__in_t epoch;
         card__ro_r_desc_7d5ec112__in_t tick_lo;
         card__ro_r_desc_b874c647__in_t tick_hi;
-        card__cfg_r_desc_8dca3015__in_t expected_digest[8];
-        card__ro_r_desc_6119292e__in_t policy_digest[8];
+        card__cfg_r_desc_92f400d4__in_t expected_digest[8];
+        card__ro_r_desc_dc665e53__in_t policy_digest[8];
         card__cfg_r_desc_04ee4c1b__in_t ticket_digest[8];
         card__cfg_r_desc_ae02335e__in_t heartbeat_records;
         card__cfg_r_desc_fd4a955e__in_t heartbeat_ticks;
         card__ro_r_desc_72b3c2ca__in_t heartbeat_credit;
-        card__cfg_r_desc_66aae010__in_t checkpoint_lo;
+        card__cfg_r_desc_7245db2b__in_t checkpoint_lo;
         card__cfg_r_desc_b9689d12__in_t checkpoint_hi;
-        card__cfg_r_desc_6241ef21__in_t checkpoint_size;
-        card__cfg_r_desc_e3e03632__in_t checkpoint_interval;
-        card__ro_r_desc_60f705b6__in_t checkpoint_serial;
+        card__checkpoint_size_desc_be67fb09__in_t checkpoint_size;
+        card__cfg_r_desc_ee951f2a__in_t checkpoint_interval;
+        card__ro_r_desc_7cc048e4__in_t checkpoint_tail;
         card__ro_r_desc_62ae8653__in_t records;
         card__ro_r_desc_a6f78cc0__in_t verdicts;
         card__ro_r_desc_7c9829ac__in_t admits;
@@ -437,6 +461,9 @@ package card_pkg;
         card__ro_r_desc_640b511b__in_t open_streams;
         card__ro_r_desc_86b42606__in_t busy_clocks_lo;
         card__ro_r_desc_b9689d12__in_t busy_clocks_hi;
+        card__ro_r_desc_bd535d95__in_t public_key[8];
+        card__ro_r_desc_cf60d431__in_t design_id[4];
+        card__ro_r_desc_bf766848__in_t boot_nonce[4];
         card__lane_rf__in_t lane[1];
         card__header__external__in_t header;
         card__policy_bank__external__in_t policy_bank;
@@ -462,11 +489,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_8dca3015__v__out_t;
+    } card__cfg_r_desc_92f400d4__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_8dca3015__v__out_t v;
-    } card__cfg_r_desc_8dca3015__out_t;
+        card__cfg_r_desc_92f400d4__v__out_t v;
+    } card__cfg_r_desc_92f400d4__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -512,11 +539,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_66aae010__v__out_t;
+    } card__cfg_r_desc_7245db2b__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_66aae010__v__out_t v;
-    } card__cfg_r_desc_66aae010__out_t;
+        card__cfg_r_desc_7245db2b__v__out_t v;
+    } card__cfg_r_desc_7245db2b__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -527,20 +554,20 @@ package card_pkg;
     } card__cfg_r_desc_b9689d12__out_t;
 
     typedef struct {
+        logic [7:0] value;
+    } card__checkpoint_size_desc_be67fb09__log2__out_t;
+
+    typedef struct {
+        card__checkpoint_size_desc_be67fb09__log2__out_t log2;
+    } card__checkpoint_size_desc_be67fb09__out_t;
+
+    typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_6241ef21__v__out_t;
+    } card__cfg_r_desc_ee951f2a__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_6241ef21__v__out_t v;
-    } card__cfg_r_desc_6241ef21__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_e3e03632__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_e3e03632__v__out_t v;
-    } card__cfg_r_desc_e3e03632__out_t;
+        card__cfg_r_desc_ee951f2a__v__out_t v;
+    } card__cfg_r_desc_ee951f2a__out_t;
 
     typedef struct {
         logic value;
@@ -550,6 +577,15 @@ package card_pkg;
     typedef struct {
         card__checkpoint_flush_desc_46c231f6__v__out_t v;
     } card__checkpoint_flush_desc_46c231f6__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+        logic swmod;
+    } card__checkpoint_head_desc_3a896400__v__out_t;
+
+    typedef struct {
+        card__checkpoint_head_desc_3a896400__v__out_t v;
+    } card__checkpoint_head_desc_3a896400__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -659,17 +695,18 @@ package card_pkg;
     typedef struct {
         card__command_desc_26ae02e8__out_t command;
         card__cfg_r_desc_2322bf59__out_t epoch;
-        card__cfg_r_desc_8dca3015__out_t expected_digest[8];
+        card__cfg_r_desc_92f400d4__out_t expected_digest[8];
         card__cfg_r_desc_04ee4c1b__out_t ticket_digest[8];
         card__cfg_r_desc_ae02335e__out_t heartbeat_records;
         card__cfg_r_desc_fd4a955e__out_t heartbeat_ticks;
         card__heartbeat_nonce_lo_desc_738c063e__out_t heartbeat_nonce_lo;
         card__heartbeat_nonce_hi_desc_ba6906ca__out_t heartbeat_nonce_hi;
-        card__cfg_r_desc_66aae010__out_t checkpoint_lo;
+        card__cfg_r_desc_7245db2b__out_t checkpoint_lo;
         card__cfg_r_desc_b9689d12__out_t checkpoint_hi;
-        card__cfg_r_desc_6241ef21__out_t checkpoint_size;
-        card__cfg_r_desc_e3e03632__out_t checkpoint_interval;
+        card__checkpoint_size_desc_be67fb09__out_t checkpoint_size;
+        card__cfg_r_desc_ee951f2a__out_t checkpoint_interval;
         card__checkpoint_flush_desc_46c231f6__out_t checkpoint_flush;
+        card__checkpoint_head_desc_3a896400__out_t checkpoint_head;
         card__lane_rf__out_t lane[1];
         card__header__external__out_t header;
         card__policy_bank__external__out_t policy_bank;

@@ -10,9 +10,12 @@ package layout_pkg;
   localparam int unsigned RowNone = 65535;  // Row number that stands for `no row`: nothing matched, or no bank decided.
   localparam int unsigned BankStride = 256;  // Bytes from one row to the next in a bank's register window.
   localparam int unsigned ImageMagic = 1229800272;  // `PCMI` in memory: a table image.
+  localparam int unsigned CheckpointMagic = 1347109712;  // `PCKP` in memory: a checkpoint.
+  localparam int unsigned CheckpointStride = 32768;  // Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, zeros.
+  localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h7cc5aa9809a7fdc8c6baed3c2b715756001643a5cbc1ab968e3d9fc6ea60f5d0;
+    256'h2d5cc288175e6b55d53f3a4bea4ee96e31417d1cf6068a326770db1f02b132e1;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -257,8 +260,39 @@ package layout_pkg;
     logic [63:0] heartbeat_nonce;  // 96
     logic [255:0] ticket_digest;  // 64
     logic [255:0] package_digest;  // 32
-    logic [255:0] image_header;  // 0
+    logic [255:0] policy_digest;  // 0
   } session_t;
+
+  // What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root (RFC 9162, 2.1.1).
+  localparam int unsigned LaneHeadBytes = 48;
+  typedef struct packed {
+    logic [255:0] root;  // 16
+    logic [63:0] size;  // 8
+    logic [55:0] reserved_1;  // 1
+    logic [7:0] lane;  // 0
+  } lane_head_t;
+
+  // What the card signs: where its log stood, and under what.
+  localparam int unsigned CheckpointBytes = 192;
+  typedef struct packed {
+    logic [143:0] reserved_174;  // 174
+    logic [15:0] fault;  // 172
+    logic [31:0] epoch;  // 168
+    logic [63:0] heartbeat_nonce;  // 160
+    logic [127:0] boot_nonce;  // 144
+    logic [127:0] design_id;  // 128
+    logic [255:0] ticket_digest;  // 96
+    logic [255:0] policy_digest;  // 64
+    logic [255:0] root;  // 32
+    logic [63:0] tick;  // 24
+    logic [63:0] size;  // 16
+    logic [63:0] serial;  // 8
+    logic [7:0] lanes;  // 7
+    logic [7:0] state;  // 6
+    logic [7:0] key_flags;  // 5
+    logic [7:0] version;  // 4
+    logic [31:0] magic;  // 0
+  } checkpoint_t;
 
   // One entry of the completion ring.
   localparam int unsigned CompletionBytes = 64;

@@ -23,10 +23,16 @@ pub const ROW_NONE: u16 = 65535;
 pub const BANK_STRIDE: usize = 256;
 /// `PCMI` in memory: a table image.
 pub const IMAGE_MAGIC: u32 = 1229800272;
+/// `PCKP` in memory: a checkpoint.
+pub const CHECKPOINT_MAGIC: usize = 1347109712;
+/// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, zeros.
+pub const CHECKPOINT_STRIDE: usize = 32768;
+/// SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
+pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    208, 245, 96, 234, 198, 159, 61, 142, 150, 171, 193, 203, 165, 67, 22, 0, 86, 87, 113, 43, 60, 237, 186, 198, 200,
-    253, 167, 9, 152, 170, 197, 124,
+    225, 50, 177, 2, 31, 219, 112, 103, 50, 138, 6, 246, 28, 125, 65, 49, 110, 233, 78, 234, 75, 58, 63, 213, 85, 107,
+    94, 23, 136, 194, 92, 45,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1235,8 +1241,8 @@ const _: () = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Session {
-    /// Offset 0. The first 32 bytes of the image header in force.
-    pub image_header: [u8; 32],
+    /// Offset 0. SHA-256 of the table image as the card read it back: at OPEN, and again at CLOSE.
+    pub policy_digest: [u8; 32],
     /// Offset 32. Digest of the policy package, from the image header.
     pub package_digest: [u8; 32],
     /// Offset 64. Digest of the session's ticket.
@@ -1268,7 +1274,7 @@ impl Session {
 }
 
 const _: () = {
-    assert!(core::mem::offset_of!(Session, image_header) == 0);
+    assert!(core::mem::offset_of!(Session, policy_digest) == 0);
     assert!(core::mem::offset_of!(Session, package_digest) == 32);
     assert!(core::mem::offset_of!(Session, ticket_digest) == 64);
     assert!(core::mem::offset_of!(Session, heartbeat_nonce) == 96);
@@ -1278,6 +1284,113 @@ const _: () = {
     assert!(core::mem::offset_of!(Session, cause) == 116);
     assert!(core::mem::offset_of!(Session, reserved_118) == 118);
     assert!(size_of::<Session>() == 128);
+};
+
+/// What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root (RFC 9162, 2.1.1). 48 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct LaneHead {
+    /// Offset 0. Lane.
+    pub lane: u8,
+    /// Offset 1. Reserved, zero.
+    pub reserved_1: [u8; 7],
+    /// Offset 8. Records in the lane's tree.
+    pub size: U64,
+    /// Offset 16. Root of the tree over those records (RFC 9162, 2.1.1; a leaf is one record).
+    pub root: [u8; 32],
+}
+
+impl LaneHead {
+    /// Size on the wire.
+    pub const BYTES: usize = 48;
+    /// Every byte zero.
+    pub const ZERO: Self = zerocopy::transmute!([0u8; 48]);
+    /// Whether every reserved byte is zero.
+    #[must_use]
+    pub fn reserved_is_zero(&self) -> bool {
+        self.reserved_1 == [0; 7]
+    }
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(LaneHead, lane) == 0);
+    assert!(core::mem::offset_of!(LaneHead, reserved_1) == 1);
+    assert!(core::mem::offset_of!(LaneHead, size) == 8);
+    assert!(core::mem::offset_of!(LaneHead, root) == 16);
+    assert!(size_of::<LaneHead>() == 48);
+};
+
+/// What the card signs: where its log stood, and under what. 192 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Checkpoint {
+    /// Offset 0. `PCKP`.
+    pub magic: U32,
+    /// Offset 4. Layout version.
+    pub version: u8,
+    /// Offset 5. Kind of key. (bits `key_flags`)
+    pub key_flags: u8,
+    /// Offset 6. Life: opening after the OPEN record, run, closing after the CLOSE record, fault after an ALARM. (enumeration `life`)
+    pub state: u8,
+    /// Offset 7. Lanes.
+    pub lanes: u8,
+    /// Offset 8. Number of this checkpoint in its session, from 0.
+    pub serial: U64,
+    /// Offset 16. Records in the trees of all lanes.
+    pub size: U64,
+    /// Offset 24. Clocks since reset, when the heads were taken.
+    pub tick: U64,
+    /// Offset 32. Root of the tree over the lane heads.
+    pub root: [u8; 32],
+    /// Offset 64. SHA-256 of the table image as the card read it back last.
+    pub policy_digest: [u8; 32],
+    /// Offset 96. Digest of the session's ticket.
+    pub ticket_digest: [u8; 32],
+    /// Offset 128. Design of the card; the top bit of the first byte is set in every simulated one.
+    pub design_id: [u8; 16],
+    /// Offset 144. Drawn by the card after reset; zero where the card has no randomness.
+    pub boot_nonce: [u8; 16],
+    /// Offset 160. Nonce of the last heartbeat.
+    pub heartbeat_nonce: U64,
+    /// Offset 168. Epoch of the session.
+    pub epoch: U32,
+    /// Offset 172. The sticky fault, or none. (enumeration `fault`)
+    pub fault: U16,
+    /// Offset 174. Reserved, zero.
+    pub reserved_174: [u8; 18],
+}
+
+impl Checkpoint {
+    /// Size on the wire.
+    pub const BYTES: usize = 192;
+    /// Every byte zero.
+    pub const ZERO: Self = zerocopy::transmute!([0u8; 192]);
+    /// Whether every reserved byte is zero.
+    #[must_use]
+    pub fn reserved_is_zero(&self) -> bool {
+        self.reserved_174 == [0; 18]
+    }
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(Checkpoint, magic) == 0);
+    assert!(core::mem::offset_of!(Checkpoint, version) == 4);
+    assert!(core::mem::offset_of!(Checkpoint, key_flags) == 5);
+    assert!(core::mem::offset_of!(Checkpoint, state) == 6);
+    assert!(core::mem::offset_of!(Checkpoint, lanes) == 7);
+    assert!(core::mem::offset_of!(Checkpoint, serial) == 8);
+    assert!(core::mem::offset_of!(Checkpoint, size) == 16);
+    assert!(core::mem::offset_of!(Checkpoint, tick) == 24);
+    assert!(core::mem::offset_of!(Checkpoint, root) == 32);
+    assert!(core::mem::offset_of!(Checkpoint, policy_digest) == 64);
+    assert!(core::mem::offset_of!(Checkpoint, ticket_digest) == 96);
+    assert!(core::mem::offset_of!(Checkpoint, design_id) == 128);
+    assert!(core::mem::offset_of!(Checkpoint, boot_nonce) == 144);
+    assert!(core::mem::offset_of!(Checkpoint, heartbeat_nonce) == 160);
+    assert!(core::mem::offset_of!(Checkpoint, epoch) == 168);
+    assert!(core::mem::offset_of!(Checkpoint, fault) == 172);
+    assert!(core::mem::offset_of!(Checkpoint, reserved_174) == 174);
+    assert!(size_of::<Checkpoint>() == 192);
 };
 
 /// One entry of the completion ring. 64 bytes.

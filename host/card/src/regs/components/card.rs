@@ -6,6 +6,8 @@ use super::_root; // alias to root module of generated code
 // Anonymous component instances
 pub mod capabilities;
 pub mod checkpoint_flush;
+pub mod checkpoint_head;
+pub mod checkpoint_size;
 pub mod command;
 pub mod entropy_bank;
 pub mod fault;
@@ -31,23 +33,21 @@ pub mod named_types {
     pub mod cfg_r_desc_2b06244b;
     pub mod cfg_r_desc_53e9d39e;
     pub mod cfg_r_desc_5d51bbd4;
-    pub mod cfg_r_desc_6241ef21;
-    pub mod cfg_r_desc_66aae010;
-    pub mod cfg_r_desc_8dca3015;
+    pub mod cfg_r_desc_7245db2b;
+    pub mod cfg_r_desc_92f400d4;
     pub mod cfg_r_desc_ae02335e;
     pub mod cfg_r_desc_b9689d12;
-    pub mod cfg_r_desc_e3e03632;
+    pub mod cfg_r_desc_ee951f2a;
     pub mod cfg_r_desc_fd4a955e;
     pub mod lane_rf;
     pub mod ro_r_desc_325d3e02;
     pub mod ro_r_desc_52866f22;
-    pub mod ro_r_desc_60f705b6;
-    pub mod ro_r_desc_6119292e;
     pub mod ro_r_desc_62ae8653;
     pub mod ro_r_desc_640b511b;
     pub mod ro_r_desc_72b3c2ca;
     pub mod ro_r_desc_784b21d0;
     pub mod ro_r_desc_7c9829ac;
+    pub mod ro_r_desc_7cc048e4;
     pub mod ro_r_desc_7d5ec112;
     pub mod ro_r_desc_81349e4c;
     pub mod ro_r_desc_86b42606;
@@ -56,23 +56,26 @@ pub mod named_types {
     pub mod ro_r_desc_a6f78cc0;
     pub mod ro_r_desc_b874c647;
     pub mod ro_r_desc_b9689d12;
+    pub mod ro_r_desc_bd535d95;
+    pub mod ro_r_desc_bf766848;
+    pub mod ro_r_desc_cf60d431;
+    pub mod ro_r_desc_dc665e53;
     pub mod ro_r_desc_e9822798;
 }
 
 // Instances of named component types
 pub use _root::components::card::named_types::cfg_r_desc_04ee4c1b as ticket_digest;
-pub use _root::components::card::named_types::cfg_r_desc_8dca3015 as expected_digest;
-pub use _root::components::card::named_types::cfg_r_desc_66aae010 as checkpoint_lo;
+pub use _root::components::card::named_types::cfg_r_desc_92f400d4 as expected_digest;
 pub use _root::components::card::named_types::cfg_r_desc_2322bf59 as epoch;
-pub use _root::components::card::named_types::cfg_r_desc_6241ef21 as checkpoint_size;
+pub use _root::components::card::named_types::cfg_r_desc_7245db2b as checkpoint_lo;
 pub use _root::components::card::named_types::cfg_r_desc_ae02335e as heartbeat_records;
 pub use _root::components::card::named_types::cfg_r_desc_b9689d12 as checkpoint_hi;
-pub use _root::components::card::named_types::cfg_r_desc_e3e03632 as checkpoint_interval;
+pub use _root::components::card::named_types::cfg_r_desc_ee951f2a as checkpoint_interval;
 pub use _root::components::card::named_types::cfg_r_desc_fd4a955e as heartbeat_ticks;
 pub use _root::components::card::named_types::lane_rf as lane;
 pub use _root::components::card::named_types::ro_r_desc_7c9829ac as admits;
+pub use _root::components::card::named_types::ro_r_desc_7cc048e4 as checkpoint_tail;
 pub use _root::components::card::named_types::ro_r_desc_7d5ec112 as tick_lo;
-pub use _root::components::card::named_types::ro_r_desc_60f705b6 as checkpoint_serial;
 pub use _root::components::card::named_types::ro_r_desc_62ae8653 as records;
 pub use _root::components::card::named_types::ro_r_desc_72b3c2ca as heartbeat_credit;
 pub use _root::components::card::named_types::ro_r_desc_86b42606 as busy_clocks_lo;
@@ -80,10 +83,13 @@ pub use _root::components::card::named_types::ro_r_desc_325d3e02 as refused;
 pub use _root::components::card::named_types::ro_r_desc_640b511b as open_streams;
 pub use _root::components::card::named_types::ro_r_desc_81349e4c as decomposes;
 pub use _root::components::card::named_types::ro_r_desc_92141acb as rejects;
-pub use _root::components::card::named_types::ro_r_desc_6119292e as policy_digest;
 pub use _root::components::card::named_types::ro_r_desc_a6f78cc0 as verdicts;
 pub use _root::components::card::named_types::ro_r_desc_b874c647 as tick_hi;
 pub use _root::components::card::named_types::ro_r_desc_b9689d12 as busy_clocks_hi;
+pub use _root::components::card::named_types::ro_r_desc_bd535d95 as public_key;
+pub use _root::components::card::named_types::ro_r_desc_bf766848 as boot_nonce;
+pub use _root::components::card::named_types::ro_r_desc_cf60d431 as design_id;
+pub use _root::components::card::named_types::ro_r_desc_dc665e53 as policy_digest;
 pub use _root::components::card::named_types::ro_r_desc_e9822798 as map_digest;
 
 /// Portcullis card
@@ -296,17 +302,17 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// expected_digest
     ///
-    /// Digest that the tables must hash to. Not checked while capability `digest` is 0.
+    /// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn expected_digest(&self) -> [peakrdl_rust::reg::Reg<'io, expected_digest::CfgR_desc_8dca3015, IO>; 8] {
+    pub const fn expected_digest(&self) -> [peakrdl_rust::reg::Reg<'io, expected_digest::CfgR_desc_92f400d4, IO>; 8] {
         // SAFETY: We will initialize every element before using the array
         let mut array = [core::mem::MaybeUninit::uninit(); 8];
 
         let mut i0 = 0;
         while i0 < 8 {
             array[i0].write(unsafe {
-                peakrdl_rust::reg::Reg::<'io, expected_digest::CfgR_desc_8dca3015, IO>::from_ptr_with(
+                peakrdl_rust::reg::Reg::<'io, expected_digest::CfgR_desc_92f400d4, IO>::from_ptr_with(
                     self.ptr.wrapping_byte_add(0x60 + i0 * 0x4).cast(),
                     self.io,
                 )
@@ -320,17 +326,17 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// policy_digest
     ///
-    /// Digest of the tables as read back. 0 while capability `digest` is 0.
+    /// Digest of the tables as read back last. 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_6119292e, IO>; 8] {
+    pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_dc665e53, IO>; 8] {
         // SAFETY: We will initialize every element before using the array
         let mut array = [core::mem::MaybeUninit::uninit(); 8];
 
         let mut i0 = 0;
         while i0 < 8 {
             array[i0].write(unsafe {
-                peakrdl_rust::reg::Reg::<'io, policy_digest::RoR_desc_6119292e, IO>::from_ptr_with(
+                peakrdl_rust::reg::Reg::<'io, policy_digest::RoR_desc_dc665e53, IO>::from_ptr_with(
                     self.ptr.wrapping_byte_add(0x80 + i0 * 0x4).cast(),
                     self.io,
                 )
@@ -413,10 +419,10 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_lo
     ///
-    /// Device address of the checkpoint buffer, low half.
+    /// Device address of the checkpoint ring, low half; 4 KiB aligned.
     #[inline(always)]
     #[must_use]
-    pub const fn checkpoint_lo(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_lo::CfgR_desc_66aae010, IO> {
+    pub const fn checkpoint_lo(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_lo::CfgR_desc_7245db2b, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xE0).cast(), self.io) }
     }
 
@@ -431,21 +437,21 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_size
     ///
-    /// Bytes of the checkpoint buffer; 0 is none.
+    /// log2 of the entries of the checkpoint ring (32 KiB each), 1 to 8; 0 while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn checkpoint_size(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_size::CfgR_desc_6241ef21, IO> {
+    pub const fn checkpoint_size(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_size::CheckpointSize, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xE8).cast(), self.io) }
     }
 
     /// checkpoint_interval
     ///
-    /// Records between checkpoints.
+    /// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM too.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_interval(
         &self,
-    ) -> peakrdl_rust::reg::Reg<'io, checkpoint_interval::CfgR_desc_e3e03632, IO> {
+    ) -> peakrdl_rust::reg::Reg<'io, checkpoint_interval::CfgR_desc_ee951f2a, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xEC).cast(), self.io) }
     }
 
@@ -458,13 +464,22 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xF0).cast(), self.io) }
     }
 
-    /// checkpoint_serial
+    /// checkpoint_tail
     ///
-    /// Serial of the last checkpoint written. 0 while capability `signer` is 0.
+    /// Checkpoints ever written in this session. 0 while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn checkpoint_serial(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_serial::RoR_desc_60f705b6, IO> {
+    pub const fn checkpoint_tail(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_tail::RoR_desc_7cc048e4, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xF4).cast(), self.io) }
+    }
+
+    /// checkpoint_head
+    ///
+    /// Doorbell: checkpoints ever consumed, modulo 2^32. A due checkpoint waits while the ring is full.
+    #[inline(always)]
+    #[must_use]
+    pub const fn checkpoint_head(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_head::CheckpointHead, IO> {
+        unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xF8).cast(), self.io) }
     }
 
     /// records
@@ -546,6 +561,78 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
     #[must_use]
     pub const fn busy_clocks_hi(&self) -> peakrdl_rust::reg::Reg<'io, busy_clocks_hi::RoR_desc_b9689d12, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x120).cast(), self.io) }
+    }
+
+    /// public_key
+    ///
+    /// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and while capability `signer` is 0.
+    #[inline(always)]
+    #[must_use]
+    pub const fn public_key(&self) -> [peakrdl_rust::reg::Reg<'io, public_key::RoR_desc_bd535d95, IO>; 8] {
+        // SAFETY: We will initialize every element before using the array
+        let mut array = [core::mem::MaybeUninit::uninit(); 8];
+
+        let mut i0 = 0;
+        while i0 < 8 {
+            array[i0].write(unsafe {
+                peakrdl_rust::reg::Reg::<'io, public_key::RoR_desc_bd535d95, IO>::from_ptr_with(
+                    self.ptr.wrapping_byte_add(0x130 + i0 * 0x4).cast(),
+                    self.io,
+                )
+            });
+            i0 += 1;
+        }
+
+        // SAFETY: All elements have been initialized above
+        unsafe { core::mem::transmute(array) }
+    }
+
+    /// design_id
+    ///
+    /// Design of the card, first byte lowest.
+    #[inline(always)]
+    #[must_use]
+    pub const fn design_id(&self) -> [peakrdl_rust::reg::Reg<'io, design_id::RoR_desc_cf60d431, IO>; 4] {
+        // SAFETY: We will initialize every element before using the array
+        let mut array = [core::mem::MaybeUninit::uninit(); 4];
+
+        let mut i0 = 0;
+        while i0 < 4 {
+            array[i0].write(unsafe {
+                peakrdl_rust::reg::Reg::<'io, design_id::RoR_desc_cf60d431, IO>::from_ptr_with(
+                    self.ptr.wrapping_byte_add(0x150 + i0 * 0x4).cast(),
+                    self.io,
+                )
+            });
+            i0 += 1;
+        }
+
+        // SAFETY: All elements have been initialized above
+        unsafe { core::mem::transmute(array) }
+    }
+
+    /// boot_nonce
+    ///
+    /// Drawn by the card after reset; 0 where it has no randomness.
+    #[inline(always)]
+    #[must_use]
+    pub const fn boot_nonce(&self) -> [peakrdl_rust::reg::Reg<'io, boot_nonce::RoR_desc_bf766848, IO>; 4] {
+        // SAFETY: We will initialize every element before using the array
+        let mut array = [core::mem::MaybeUninit::uninit(); 4];
+
+        let mut i0 = 0;
+        while i0 < 4 {
+            array[i0].write(unsafe {
+                peakrdl_rust::reg::Reg::<'io, boot_nonce::RoR_desc_bf766848, IO>::from_ptr_with(
+                    self.ptr.wrapping_byte_add(0x160 + i0 * 0x4).cast(),
+                    self.io,
+                )
+            });
+            i0 += 1;
+        }
+
+        // SAFETY: All elements have been initialized above
+        unsafe { core::mem::transmute(array) }
     }
 
     /// lane

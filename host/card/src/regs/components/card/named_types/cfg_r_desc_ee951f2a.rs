@@ -1,25 +1,25 @@
-//! Register: expected_digest
+//! Register: checkpoint_interval
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// expected_digest
+/// checkpoint_interval
 ///
-/// Digest that the tables must hash to. Not checked while capability `digest` is 0.
+/// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM too.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct CfgR_desc_8dca3015(u32);
+pub struct CfgR_desc_ee951f2a(u32);
 
-unsafe impl Send for CfgR_desc_8dca3015 {}
-unsafe impl Sync for CfgR_desc_8dca3015 {}
+unsafe impl Send for CfgR_desc_ee951f2a {}
+unsafe impl Sync for CfgR_desc_ee951f2a {}
 
-impl core::default::Default for CfgR_desc_8dca3015 {
+impl core::default::Default for CfgR_desc_ee951f2a {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for CfgR_desc_8dca3015 {
+impl peakrdl_rust::reg::Register for CfgR_desc_ee951f2a {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::RW;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for CfgR_desc_8dca3015 {
     }
 }
 
-impl CfgR_desc_8dca3015 {
+impl CfgR_desc_ee951f2a {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -57,9 +57,9 @@ impl CfgR_desc_8dca3015 {
     }
 }
 
-impl core::fmt::Debug for CfgR_desc_8dca3015 {
+impl core::fmt::Debug for CfgR_desc_ee951f2a {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CfgR_desc_8dca3015").field("v", &self.v()).finish()
+        f.debug_struct("CfgR_desc_ee951f2a").field("v", &self.v()).finish()
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = CfgR_desc_8dca3015::default();
+        let reg = CfgR_desc_ee951f2a::default();
         assert_eq!(reg.v(), 0);
     }
 }

@@ -1,25 +1,25 @@
-//! Register: checkpoint_lo
+//! Register: checkpoint_head
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// checkpoint_lo
+/// checkpoint_head
 ///
-/// Device address of the checkpoint buffer, low half.
+/// Doorbell: checkpoints ever consumed, modulo 2^32. A due checkpoint waits while the ring is full.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct CfgR_desc_66aae010(u32);
+pub struct CheckpointHead(u32);
 
-unsafe impl Send for CfgR_desc_66aae010 {}
-unsafe impl Sync for CfgR_desc_66aae010 {}
+unsafe impl Send for CheckpointHead {}
+unsafe impl Sync for CheckpointHead {}
 
-impl core::default::Default for CfgR_desc_66aae010 {
+impl core::default::Default for CheckpointHead {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for CfgR_desc_66aae010 {
+impl peakrdl_rust::reg::Register for CheckpointHead {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::RW;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for CfgR_desc_66aae010 {
     }
 }
 
-impl CfgR_desc_66aae010 {
+impl CheckpointHead {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -57,9 +57,9 @@ impl CfgR_desc_66aae010 {
     }
 }
 
-impl core::fmt::Debug for CfgR_desc_66aae010 {
+impl core::fmt::Debug for CheckpointHead {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CfgR_desc_66aae010").field("v", &self.v()).finish()
+        f.debug_struct("CheckpointHead").field("v", &self.v()).finish()
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = CfgR_desc_66aae010::default();
+        let reg = CheckpointHead::default();
         assert_eq!(reg.v(), 0);
     }
 }

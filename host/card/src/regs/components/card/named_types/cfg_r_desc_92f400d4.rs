@@ -1,25 +1,25 @@
-//! Register: checkpoint_interval
+//! Register: expected_digest
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// checkpoint_interval
+/// expected_digest
 ///
-/// Records between checkpoints.
+/// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability `digest` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct CfgR_desc_e3e03632(u32);
+pub struct CfgR_desc_92f400d4(u32);
 
-unsafe impl Send for CfgR_desc_e3e03632 {}
-unsafe impl Sync for CfgR_desc_e3e03632 {}
+unsafe impl Send for CfgR_desc_92f400d4 {}
+unsafe impl Sync for CfgR_desc_92f400d4 {}
 
-impl core::default::Default for CfgR_desc_e3e03632 {
+impl core::default::Default for CfgR_desc_92f400d4 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for CfgR_desc_e3e03632 {
+impl peakrdl_rust::reg::Register for CfgR_desc_92f400d4 {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::RW;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for CfgR_desc_e3e03632 {
     }
 }
 
-impl CfgR_desc_e3e03632 {
+impl CfgR_desc_92f400d4 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -57,9 +57,9 @@ impl CfgR_desc_e3e03632 {
     }
 }
 
-impl core::fmt::Debug for CfgR_desc_e3e03632 {
+impl core::fmt::Debug for CfgR_desc_92f400d4 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CfgR_desc_e3e03632").field("v", &self.v()).finish()
+        f.debug_struct("CfgR_desc_92f400d4").field("v", &self.v()).finish()
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = CfgR_desc_e3e03632::default();
+        let reg = CfgR_desc_92f400d4::default();
         assert_eq!(reg.v(), 0);
     }
 }

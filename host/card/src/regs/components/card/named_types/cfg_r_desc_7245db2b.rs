@@ -1,28 +1,28 @@
-//! Register: checkpoint_serial
+//! Register: checkpoint_lo
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// checkpoint_serial
+/// checkpoint_lo
 ///
-/// Serial of the last checkpoint written. 0 while capability `signer` is 0.
+/// Device address of the checkpoint ring, low half; 4 KiB aligned.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct RoR_desc_60f705b6(u32);
+pub struct CfgR_desc_7245db2b(u32);
 
-unsafe impl Send for RoR_desc_60f705b6 {}
-unsafe impl Sync for RoR_desc_60f705b6 {}
+unsafe impl Send for CfgR_desc_7245db2b {}
+unsafe impl Sync for CfgR_desc_7245db2b {}
 
-impl core::default::Default for RoR_desc_60f705b6 {
+impl core::default::Default for CfgR_desc_7245db2b {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for RoR_desc_60f705b6 {
+impl peakrdl_rust::reg::Register for CfgR_desc_7245db2b {
     type Regwidth = u32;
     type Accesswidth = u32;
-    type Access = peakrdl_rust::access::R;
+    type Access = peakrdl_rust::access::RW;
     type ByteEndian = peakrdl_rust::endian::LittleEndian;
     type WordEndian = peakrdl_rust::endian::LittleEndian;
 
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for RoR_desc_60f705b6 {
     }
 }
 
-impl RoR_desc_60f705b6 {
+impl CfgR_desc_7245db2b {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -48,11 +48,18 @@ impl RoR_desc_60f705b6 {
         let val = (self.0 >> Self::V_OFFSET) & Self::V_MASK;
         val
     }
+
+    /// v
+    #[inline(always)]
+    pub fn set_v(&mut self, val: u32) {
+        let val = val as u32;
+        self.0 = (self.0 & !(Self::V_MASK << Self::V_OFFSET)) | ((val & Self::V_MASK) << Self::V_OFFSET);
+    }
 }
 
-impl core::fmt::Debug for RoR_desc_60f705b6 {
+impl core::fmt::Debug for CfgR_desc_7245db2b {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RoR_desc_60f705b6").field("v", &self.v()).finish()
+        f.debug_struct("CfgR_desc_7245db2b").field("v", &self.v()).finish()
     }
 }
 
@@ -62,7 +69,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = RoR_desc_60f705b6::default();
+        let reg = CfgR_desc_7245db2b::default();
         assert_eq!(reg.v(), 0);
     }
 }

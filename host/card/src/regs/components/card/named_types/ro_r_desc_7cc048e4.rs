@@ -1,25 +1,25 @@
-//! Register: policy_digest
+//! Register: checkpoint_tail
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// policy_digest
+/// checkpoint_tail
 ///
-/// Digest of the tables as read back. 0 while capability `digest` is 0.
+/// Checkpoints ever written in this session. 0 while capability `signer` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct RoR_desc_6119292e(u32);
+pub struct RoR_desc_7cc048e4(u32);
 
-unsafe impl Send for RoR_desc_6119292e {}
-unsafe impl Sync for RoR_desc_6119292e {}
+unsafe impl Send for RoR_desc_7cc048e4 {}
+unsafe impl Sync for RoR_desc_7cc048e4 {}
 
-impl core::default::Default for RoR_desc_6119292e {
+impl core::default::Default for RoR_desc_7cc048e4 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for RoR_desc_6119292e {
+impl peakrdl_rust::reg::Register for RoR_desc_7cc048e4 {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::R;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for RoR_desc_6119292e {
     }
 }
 
-impl RoR_desc_6119292e {
+impl RoR_desc_7cc048e4 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -50,9 +50,9 @@ impl RoR_desc_6119292e {
     }
 }
 
-impl core::fmt::Debug for RoR_desc_6119292e {
+impl core::fmt::Debug for RoR_desc_7cc048e4 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RoR_desc_6119292e").field("v", &self.v()).finish()
+        f.debug_struct("RoR_desc_7cc048e4").field("v", &self.v()).finish()
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = RoR_desc_6119292e::default();
+        let reg = RoR_desc_7cc048e4::default();
         assert_eq!(reg.v(), 0);
     }
 }

@@ -1,28 +1,28 @@
-//! Register: checkpoint_size
+//! Register: public_key
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// checkpoint_size
+/// public_key
 ///
-/// Bytes of the checkpoint buffer; 0 is none.
+/// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and while capability `signer` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct CfgR_desc_6241ef21(u32);
+pub struct RoR_desc_bd535d95(u32);
 
-unsafe impl Send for CfgR_desc_6241ef21 {}
-unsafe impl Sync for CfgR_desc_6241ef21 {}
+unsafe impl Send for RoR_desc_bd535d95 {}
+unsafe impl Sync for RoR_desc_bd535d95 {}
 
-impl core::default::Default for CfgR_desc_6241ef21 {
+impl core::default::Default for RoR_desc_bd535d95 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for CfgR_desc_6241ef21 {
+impl peakrdl_rust::reg::Register for RoR_desc_bd535d95 {
     type Regwidth = u32;
     type Accesswidth = u32;
-    type Access = peakrdl_rust::access::RW;
+    type Access = peakrdl_rust::access::R;
     type ByteEndian = peakrdl_rust::endian::LittleEndian;
     type WordEndian = peakrdl_rust::endian::LittleEndian;
 
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for CfgR_desc_6241ef21 {
     }
 }
 
-impl CfgR_desc_6241ef21 {
+impl RoR_desc_bd535d95 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -48,18 +48,11 @@ impl CfgR_desc_6241ef21 {
         let val = (self.0 >> Self::V_OFFSET) & Self::V_MASK;
         val
     }
-
-    /// v
-    #[inline(always)]
-    pub fn set_v(&mut self, val: u32) {
-        let val = val as u32;
-        self.0 = (self.0 & !(Self::V_MASK << Self::V_OFFSET)) | ((val & Self::V_MASK) << Self::V_OFFSET);
-    }
 }
 
-impl core::fmt::Debug for CfgR_desc_6241ef21 {
+impl core::fmt::Debug for RoR_desc_bd535d95 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CfgR_desc_6241ef21").field("v", &self.v()).finish()
+        f.debug_struct("RoR_desc_bd535d95").field("v", &self.v()).finish()
     }
 }
 
@@ -69,7 +62,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = CfgR_desc_6241ef21::default();
+        let reg = RoR_desc_bd535d95::default();
         assert_eq!(reg.v(), 0);
     }
 }
