@@ -3,7 +3,7 @@
 // Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
 // the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
 // table answers (at most four clocks). A command leaves as `command_write_o`, its value one clock later.
-// Doorbells leave one clock after their write. Parts that are not present read 0.
+// Doorbells leave one clock after their write.
 //
 // Latency: see above. After reset: every register 0.
 // The caller owes: `status_i`; a read acknowledge for every read access of each window.
@@ -128,10 +128,12 @@ module card_csr
   assign command_write_o = hwif_out.command.v.swmod;
   assign command_o = hwif_out.command.v.value;
 
-  logic sq_tail_we_q, cq_head_we_q, log_head_we_q;
+  logic sq_tail_we_q, cq_head_we_q, log_head_we_q, beat_we_q, flush_we_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) {sq_tail_we_q, cq_head_we_q, log_head_we_q} <= '0;
+    if (rst_i) {sq_tail_we_q, cq_head_we_q, log_head_we_q, beat_we_q, flush_we_q} <= '0;
     else begin
+      beat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
+      flush_we_q <= hwif_out.checkpoint_flush.v.swmod;
       sq_tail_we_q <= hwif_out.lane[0].sq_tail.v.swmod;
       cq_head_we_q <= hwif_out.lane[0].cq_head.v.swmod;
       log_head_we_q <= hwif_out.lane[0].log_head.v.swmod;
@@ -141,9 +143,13 @@ module card_csr
           sq_tail_we: sq_tail_we_q,
           cq_head_we: cq_head_we_q,
           log_head_we: log_head_we_q,
+          beat_we: beat_we_q,
+          flush_we: flush_we_q,
           sq_tail: hwif_out.lane[0].sq_tail.v.value,
           cq_head: hwif_out.lane[0].cq_head.v.value,
-          log_head: hwif_out.lane[0].log_head.v.value
+          log_head: hwif_out.lane[0].log_head.v.value,
+          checkpoint_head: hwif_out.checkpoint_head.v.value,
+          beat_nonce: {hwif_out.heartbeat_nonce_hi.v.value, hwif_out.heartbeat_nonce_lo.v.value}
       };
 
   // ---- configuration
@@ -155,13 +161,15 @@ module card_csr
     end
     config_o.heartbeat_records = hwif_out.heartbeat_records.v.value;
     config_o.heartbeat_ticks = hwif_out.heartbeat_ticks.v.value;
-    config_o.checkpoint_size = hwif_out.checkpoint_size.v.value;
+    config_o.checkpoint_interval = hwif_out.checkpoint_interval.v.value;
     config_o.ring = '{
         sq_base: {hwif_out.lane[0].sq_hi.v.value, hwif_out.lane[0].sq_lo.v.value},
         cq_base: {hwif_out.lane[0].cq_hi.v.value, hwif_out.lane[0].cq_lo.v.value},
         log_base: {hwif_out.lane[0].log_hi.v.value, hwif_out.lane[0].log_lo.v.value},
         sq_log2: hwif_out.lane[0].sq_size.log2.value,
-        log_log2: hwif_out.lane[0].log_size.log2.value
+        log_log2: hwif_out.lane[0].log_size.log2.value,
+        ckpt_base: {hwif_out.checkpoint_hi.v.value, hwif_out.checkpoint_lo.v.value},
+        ckpt_log2: hwif_out.checkpoint_size.log2.value
     };
   end
 
@@ -170,6 +178,9 @@ module card_csr
     hwif_in = '{default: '0};
     hwif_in.capabilities.lanes.next = 8'(Lanes);
     hwif_in.capabilities.rows_per_clock.next = 8'd1;
+    hwif_in.capabilities.digest.next = 1'b1;
+    hwif_in.capabilities.signer.next = 1'b1;
+    hwif_in.capabilities.heartbeat.next = 1'b1;
     hwif_in.rows.policy.next = 16'(PolicyRows);
     hwif_in.rows.entropy.next = 16'(EntropyRows);
     hwif_in.max_streams.v.next = 32'(MaxStreams);
@@ -178,6 +189,17 @@ module card_csr
     hwif_in.queue_limits.reads.next = 8'(MaxReads);
     hwif_in.key_flags.v.next = KeyFlags;
     for (int unsigned i = 0; i < 8; i++) hwif_in.map_digest[i].v.next = MapDigest[32*i+:32];
+
+    for (int unsigned i = 0; i < 8; i++) begin
+      hwif_in.policy_digest[i].v.next = status_i.policy_digest[32*i+:32];
+      hwif_in.public_key[i].v.next = status_i.public_key[32*i+:32];
+    end
+    for (int unsigned i = 0; i < 4; i++) begin
+      hwif_in.design_id[i].v.next = status_i.design_id[32*i+:32];
+      hwif_in.boot_nonce[i].v.next = status_i.boot_nonce[32*i+:32];
+    end
+    hwif_in.heartbeat_credit.v.next = status_i.heartbeat_credit;
+    hwif_in.checkpoint_tail.v.next = status_i.checkpoint_tail;
 
     hwif_in.status.life.next = status_i.life[3:0];
     hwif_in.status.locked.next = status_i.locked;
@@ -219,7 +241,7 @@ module card_csr
     hwif_in.heartbeat_ticks.v.swwel = cfg_locked_i;
     hwif_in.checkpoint_lo.v.swwel = cfg_locked_i;
     hwif_in.checkpoint_hi.v.swwel = cfg_locked_i;
-    hwif_in.checkpoint_size.v.swwel = cfg_locked_i;
+    hwif_in.checkpoint_size.log2.swwel = cfg_locked_i;
     hwif_in.checkpoint_interval.v.swwel = cfg_locked_i;
     hwif_in.lane[0].sq_lo.v.swwel = cfg_locked_i;
     hwif_in.lane[0].sq_hi.v.swwel = cfg_locked_i;

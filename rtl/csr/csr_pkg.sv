@@ -11,14 +11,18 @@ package csr_pkg;
     logic [255:0] ticket_digest;
     logic [31:0] heartbeat_records;
     logic [31:0] heartbeat_ticks;
-    logic [31:0] checkpoint_size;
+    logic [31:0] checkpoint_interval;
     ring_cfg_t ring;
   } csr_config_t;
 
   // Doorbells: one clock of `_we` with the value written.
   typedef struct packed {
     logic sq_tail_we, cq_head_we, log_head_we;
+    logic beat_we;              // A heartbeat is presented.
+    logic flush_we;             // A checkpoint is asked for.
     logic [31:0] sq_tail, cq_head, log_head;
+    logic [31:0] checkpoint_head;
+    logic [63:0] beat_nonce;
   } csr_doorbells_t;
 
   // What the status registers show.
@@ -35,5 +39,11 @@ package csr_pkg;
     logic [15:0] sq_head;
     logic [15:0] cq_tail;
     logic [31:0] log_tail;
+    logic [255:0] policy_digest;
+    logic [255:0] public_key;
+    logic [127:0] design_id;
+    logic [127:0] boot_nonce;
+    logic [31:0] heartbeat_credit;
+    logic [31:0] checkpoint_tail;
   } csr_status_t;
 endpackage

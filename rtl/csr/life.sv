@@ -9,9 +9,11 @@
 //
 // Lock: `locked_o` rises in the clock of a command write and stays up through OPENING, RUN, CLOSING and FAULT; it is low
 // in LOAD only. `cfg_locked_o` does the same for the configuration registers, which RESET leaves open too.
-// OPENING: checks in the order of the fault codes, ring configuration last; then the stream table is cleared, the OPEN
-// record written, and RUN entered once that write was answered.
-// FAULT: `run_o` falls in the clock of the cause. An ALARM record follows where the session's log is open and
+// OPENING: checks in the order of the fault codes, the tables' digest after what needs no hashing, ring configuration last; then the
+// stream table is cleared, the OPEN record written, and RUN entered once that write was answered and the checkpoint over
+// it written. CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
+// RUN: a heartbeat that is presented waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
+// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow where the session's log is open and
 // the bus lives. The first cause stays until RESET.
 // Doorbells: the submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM may need
 // the space) and from the OPEN record on (the host may have consumed it already). Elsewhere a doorbell write is ignored: the
@@ -34,6 +36,10 @@ module life
     input  logic         header_fits_i,
     input  logic         complete_i,         // Header and every counted row are valid.
     input  logic         unsupported_i,      // The configuration asks for a part that is not present.
+    output logic         digest_o,           // Hash the tables, until ...
+    input  logic         digest_done_i,      // ... the digest stands; the checks below are read in this clock.
+    input  logic         digest_expected_i,  // It is the one that the host expects.
+    input  logic         digest_same_i,      // It is the one that OPEN found.
     // Ring.
     output logic         ring_open_o,
     output logic         ring_fetch_o,
@@ -46,6 +52,7 @@ module life
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
+    output logic         hold_o,             // Take no more entries for now.
     output logic         drop_o,
     output logic         streams_clear_o,
     input  logic         streams_clearing_i,
@@ -56,26 +63,34 @@ module life
     input  logic         record_sent_i,
     input  logic         written_i,
     input  logic         lane_idle_i,
+    // Heartbeats and checkpoints.
+    input  logic         beat_i,             // A heartbeat is presented.
+    output logic         sign_o,             // A checkpoint over the records so far, until ...
+    input  logic         sign_done_i,        // ... it was written. Without a checkpoint ring it is at once.
     // Status.
     output life_e        life_o,
     output logic         busy_o,
     output fault_e       fault_o,
     output fault_e       load_fault_o
 );
-  typedef enum logic [12:0] {
-    StReset       = 13'h0001,
-    StLoad        = 13'h0002,
-    StCheck       = 13'h0004,  // Tables and header answer `check_o`.
-    StJudge       = 13'h0008,  // Their answers decide.
-    StStreams     = 13'h0010,  // Ring opened; the stream table is being cleared.
-    StOpenRecord  = 13'h0020,
-    StOpenWait    = 13'h0040,
-    StRun         = 13'h0080,
-    StDrain       = 13'h0100,
-    StCloseRecord = 13'h0200,
-    StCloseWait   = 13'h0400,
-    StFault       = 13'h0800,
-    StQuiet       = 13'h1000   // On the way to RESET.
+  typedef enum logic [16:0] {
+    StReset       = 17'h00001,
+    StLoad        = 17'h00002,
+    StCheck       = 17'h00004,  // Tables and header answer `check_o`.
+    StJudge       = 17'h00008,  // Their answers decide.
+    StDigest      = 17'h00010,  // The tables are being hashed.
+    StStreams     = 17'h00020,  // Ring opened; the stream table is being cleared.
+    StOpenRecord  = 17'h00040,
+    StOpenWait    = 17'h00080,
+    StOpenSign    = 17'h00100,
+    StRun         = 17'h00200,
+    StDrain       = 17'h00400,
+    StRehash      = 17'h00800,
+    StCloseRecord = 17'h01000,
+    StCloseWait   = 17'h02000,
+    StCloseSign   = 17'h04000,
+    StFault       = 17'h08000,
+    StQuiet       = 17'h10000   // On the way to RESET.
   } state_e;
 
   state_e state_q;
@@ -83,6 +98,8 @@ module life
   logic log_open_q;         // The OPEN record was handed to the ring, and no CLOSE record was.
   logic alarm_q, close_q;   // Records that FAULT still has to write.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
+  logic sign_q;             // FAULT still has to have a checkpoint made.
+  logic beat_q;             // A heartbeat waits for its record.
   logic [2:0] wait_q;       // Clocks that a condition has held.
   fault_e fault_q, load_fault_q;
 
@@ -102,10 +119,12 @@ module life
       StQuiet: allowed = 1'b1;
       default: allowed = is_reset;
     endcase
-    ring_used = state_q == StOpenRecord || state_q == StOpenWait || state_q == StRun || state_q == StDrain
-        || state_q == StCloseRecord || state_q == StCloseWait;
+    ring_used = state_q == StOpenRecord || state_q == StOpenWait || state_q == StOpenSign || state_q == StRun
+        || state_q == StDrain || state_q == StRehash || state_q == StCloseRecord || state_q == StCloseWait
+        || state_q == StCloseSign;
     cause = FaultNone;
     if (command_q && !allowed) cause = FaultCommand;
+    if (state_q == StRehash && digest_done_i && !digest_same_i) cause = FaultTableChanged;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
     // In StStreams the ring's fault is looked at once the ring has settled; see below.
     faulting = cause != FaultNone && state_q != StFault && !is_reset;
@@ -115,21 +134,27 @@ module life
   assign locked_o = state_q != StLoad || command_q || command_write_i;
   assign cfg_locked_o = (state_q != StLoad && state_q != StReset) || command_q || command_write_i;
   assign check_o = state_q == StCheck;
-  assign ring_open_o = state_q == StJudge && header_fits_i && complete_i && !unsupported_i && !command_q;
+  assign digest_o = state_q == StDigest || state_q == StRehash;
+  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !command_q;
   assign streams_clear_o = ring_open_o;
   assign ring_fetch_o = state_q == StRun && !faulting;
   assign ring_halt_o = state_q != StRun || faulting;
   assign ring_clear_o = state_q == StQuiet;
-  assign tail_doorbell_o = state_q == StRun || state_q == StDrain || state_q == StCloseRecord || state_q == StCloseWait;
+  assign tail_doorbell_o = state_q == StRun || state_q == StDrain || state_q == StRehash || state_q == StCloseRecord
+      || state_q == StCloseWait || state_q == StCloseSign;
   assign head_doorbells_o = ring_used || state_q == StFault;
   assign run_o = (state_q == StRun || state_q == StDrain) && !faulting && !is_reset;
   assign drop_o = faulting || is_reset || state_q == StReset || state_q == StLoad || state_q == StQuiet
       || ring_bus_dead_i;
+  assign hold_o = beat_q;
   assign record_valid_o = !faulting && (state_q == StOpenRecord || state_q == StCloseRecord
-      || (state_q == StFault && (alarm_q || close_q)));
+      || (state_q == StRun && beat_q && !is_close)
+      || (state_q == StFault && (alarm_q || close_q) && !sign_q));
+  assign sign_o = !faulting && (state_q == StOpenSign || state_q == StCloseSign
+      || (state_q == StFault && sign_q && lane_idle_i && written_i));
   assign record_cause_o = fault_q;
   assign busy_o = !(state_q == StReset || state_q == StLoad || state_q == StFault) || !lane_idle_i
-      || (state_q == StFault && (alarm_q || close_q || (log_open_q && !written_i && !ring_bus_dead_i)))
+      || (state_q == StFault && (alarm_q || close_q || sign_q || (log_open_q && !written_i && !ring_bus_dead_i)))
       || (state_q == StRun && !ring_idle_i);
   assign fault_o = fault_q;
   assign load_fault_o = load_fault_q;
@@ -138,14 +163,15 @@ module life
     case (state_q)
       StOpenRecord: record_type_o = RecordTypeOpen;
       StCloseRecord: record_type_o = RecordTypeClose;
+      StRun: record_type_o = RecordTypeHeartbeat;
       default: record_type_o = alarm_q ? RecordTypeAlarm : RecordTypeClose;
     endcase
     case (state_q)
       StReset: life_o = LifeReset;
       StLoad: life_o = LifeLoad;
-      StCheck, StJudge, StStreams, StOpenRecord, StOpenWait: life_o = LifeOpening;
+      StCheck, StJudge, StDigest, StStreams, StOpenRecord, StOpenWait, StOpenSign: life_o = LifeOpening;
       StRun: life_o = LifeRun;
-      StDrain, StCloseRecord, StCloseWait, StQuiet: life_o = LifeClosing;
+      StDrain, StRehash, StCloseRecord, StCloseWait, StCloseSign, StQuiet: life_o = LifeClosing;
       default: life_o = LifeFault;
     endcase
   end
@@ -167,6 +193,10 @@ module life
         if (!header_fits_i) refusal = FaultImageHeader;
         else if (!complete_i) refusal = FaultImageIncomplete;
         else if (unsupported_i) refusal = FaultUnsupported;
+        state_d = StDigest;
+      end
+      StDigest: if (digest_done_i) begin
+        if (!digest_expected_i) refusal = FaultImageDigest;
         state_d = StStreams;
       end
       StStreams: begin
@@ -179,18 +209,21 @@ module life
       StOpenRecord: if (record_ready_i) state_d = StOpenWait;
       StOpenWait: begin
         settled = lane_idle_i && written_i;
-        if (settled && wait_q == '1) state_d = StRun;
+        if (settled && wait_q == '1) state_d = StOpenSign;
       end
+      StOpenSign: if (sign_done_i) state_d = StRun;
       StRun: if (is_close) state_d = StDrain;
       StDrain: begin
         settled = lane_idle_i && ring_idle_i;
-        if (settled && wait_q == '1) state_d = StCloseRecord;
+        if (settled && wait_q == '1) state_d = StRehash;
       end
+      StRehash: if (digest_done_i) state_d = StCloseRecord;
       StCloseRecord: if (record_ready_i) state_d = StCloseWait;
       StCloseWait: begin
         settled = lane_idle_i && written_i && ring_idle_i;
-        if (settled && wait_q == '1) state_d = StLoad;
+        if (settled && wait_q == '1) state_d = StCloseSign;
       end
+      StCloseSign: if (sign_done_i) state_d = StLoad;
       StFault: ;
       StQuiet: begin
         settled = ring_idle_i;
@@ -209,7 +242,7 @@ module life
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StReset;
-      {command_q, log_open_q, alarm_q, close_q, last_record_q} <= '0;
+      {command_q, log_open_q, alarm_q, close_q, last_record_q, sign_q, beat_q} <= '0;
       wait_q <= '0;
       fault_q <= FaultNone;
       load_fault_q <= FaultNone;
@@ -225,10 +258,13 @@ module life
       if (state_q == StLoad && is_open) load_fault_q <= FaultNone;
       if (refusal != FaultNone) load_fault_q <= refusal;
 
+      if (beat_i && state_q == StRun) beat_q <= 1'b1;
+      else if (state_q != StRun || (record_valid_o && record_ready_i)) beat_q <= 1'b0;
+
       if (faulting) begin
         fault_q <= cause;
         alarm_q <= log_open_q || (record_sent_i && state_q == StOpenWait);
-        close_q <= 1'b0;
+        {close_q, sign_q} <= '0;
       end else if (state_q == StStreams && state_d == StFault) begin
         fault_q <= ring_fault_i;
       end else if (state_q == StFault) begin
@@ -236,12 +272,15 @@ module life
           last_record_q <= !alarm_q;
           if (alarm_q) alarm_q <= 1'b0;
           else close_q <= 1'b0;
+          sign_q <= 1'b1;
         end
+        if (sign_o && sign_done_i) sign_q <= 1'b0;
         if (is_close && log_open_q && !last_record_q) close_q <= 1'b1;
-        if (ring_bus_dead_i || !log_open_q) {alarm_q, close_q} <= '0;
+        if (ring_bus_dead_i) {alarm_q, close_q, sign_q} <= '0;
+        if (!log_open_q) {alarm_q, close_q} <= '0;
       end
       if (state_q == StQuiet || state_q == StLoad || state_q == StReset) begin
-        {alarm_q, close_q, log_open_q, last_record_q} <= '0;
+        {alarm_q, close_q, log_open_q, last_record_q, sign_q} <= '0;
       end
       if (state_q == StQuiet && state_d == StReset) begin
         fault_q <= FaultNone;

@@ -4,8 +4,9 @@
 // nothing of one sweep over to the next but its table.
 //
 // Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o` stands with `done_o`
-// four clocks after the step with `last_i`. After reset: every row invalid, so every sweep ends in a reject.
-// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping.
+// four clocks after the step with `last_i`. A row that is read back comes through the port, and out of the register, that the sweep reads.
+// After reset: every row invalid, so every sweep ends in a reject.
+// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping; no `read_i` while sweeping.
 module bank
   import layout_pkg::*;
   import gate_pkg::*;
@@ -22,6 +23,9 @@ module bank
     input  logic          check_i,
     input  logic [15:0]   count_i,
     output logic          complete_o,
+    // Read-back: the row stands two clocks after `read_i`.
+    input  logic          read_i,
+    output row_t          row_o,
     input  logic          step_i,
     input  logic          first_i,
     input  logic          last_i,
@@ -32,10 +36,11 @@ module bank
     output bank_answer_t  answer_o
 );
   logic counts;
-  assign counts = step_i && judge_i && row_i < count_i;
+  assign counts = (read_i || (step_i && judge_i)) && row_i < count_i;
 
   logic live;
   row_t row;
+  assign row_o = row;
   bank_table #(
       .Rows(Rows)
   ) u_table (

@@ -17,6 +17,7 @@ module entry_check
     input  logic        rst_i,
     input  logic        flush_i,
     input  declared_t   declared_i,
+    input  logic        spent_i,         // The heartbeat credit is spent: refuse whatever is right otherwise.
     // From the ring.
     input  logic        sub_valid_i,
     output logic        sub_ready_o,
@@ -69,6 +70,7 @@ module entry_check
       faults.crc = ~crc_q != entry_q.crc;
       faults.slot = bad_slot(entry_q.opcode, in_table, stream_i);
       faults.sequence_ = bad_sequence(entry_q.opcode, entry_q.sequence_, stream_i);
+      faults.credit = spent_i;
       fault = first_fault(faults);
     end
   end

@@ -207,6 +207,7 @@ package gate_pkg;
     logic stage_code;
     logic slot;
     logic sequence_;
+    logic credit;
   } entry_faults_t;
 
   function automatic logic bad_fraction(logic [15:0] value);
@@ -218,7 +219,7 @@ package gate_pkg;
         || (outcome == StageOutcomePass && reason != '0);
   endfunction
 
-  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot` and `sequence_` need the
+  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`, `sequence_` and `credit` need the
   // CRC unit and the stream table and are left clear here.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
@@ -262,6 +263,7 @@ package gate_pkg;
     if (f.stage_code) return FaultStageCode;
     if (f.slot) return FaultSlot;
     if (f.sequence_) return FaultSequence;
+    if (f.credit) return FaultCredit;
     return FaultNone;
   endfunction
 

@@ -1,12 +1,13 @@
-// One lane: ring, entry check, both banks, resolution, record assembly, log.
+// One lane: ring, entry check, both banks, resolution, record assembly, log, heartbeat credit.
 //
 // Entries leave in the order in which they came, each as one record and one completion. While an entry sweeps the banks
 // the next one is checked; a sweep follows the one before without a gap, so that a verdict takes
 // max(policy rows, entropy rows) clocks in steady state, and never more than 16 above that as long as the ring keeps up.
 // While `run_i` is low, entries that the ring still delivers are taken and dropped, and none leaves: the clock in which it falls
-// already emits nothing. Records of the session (OPEN, CLOSE, ALARM) are assembled here too.
+// already puts nothing into the log. What is in the log by then still goes out. Records of the session (OPEN, HEARTBEAT, CLOSE,
+// ALARM) are assembled here too. The log takes max(6 blocks, sweep) a verdict in steady state.
 //
-// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record.
+// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record, then the log.
 // After reset: empty, banks empty, not running.
 // The caller owes: `header_i`, `epoch_i`, `ticket_digest_i` and `ring_cfg_i` constant from OPEN until the session is over;
 // a session record only while `idle_o` (or while not running); `streams_clear_i` and `open_i` before `run_i`.
@@ -22,6 +23,7 @@ module lane
     parameter int unsigned RingLog2Max = 15,
     parameter int unsigned LogLog2Max = 20,
     parameter int unsigned WatchdogLog2 = 22,   // Response watchdog, log2 of clocks.
+    parameter int unsigned Rounds = 1,          // SHA-256 rounds a clock in the log.
     parameter logic [7:0]  LaneIndex = 8'd0,
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
@@ -30,8 +32,16 @@ module lane
     // Session.
     input  image_header_t  header_i,
     input  logic [31:0]    epoch_i,
+    input  logic [255:0]   policy_digest_i,
     input  logic [255:0]   ticket_digest_i,
     input  logic [63:0]    tick_i,
+    // Heartbeats.
+    input  logic [31:0]    heartbeat_records_i,
+    input  logic [31:0]    heartbeat_ticks_i,
+    input  logic           beat_i,           // One is presented ...
+    input  logic [63:0]    beat_nonce_i,     // ... with this nonce.
+    output logic [63:0]    heartbeat_nonce_o,
+    output logic [31:0]    heartbeat_credit_o,
     // Tables.
     input  table_access_t  policy_access_i,
     output logic           policy_rd_ack_o,
@@ -43,8 +53,15 @@ module lane
     input  logic           tables_clear_i,
     input  logic           check_i,          // `complete_o` answers a clock later.
     output logic           complete_o,
+    // Read-back of a row, for its hash; the row stands two clocks later.
+    input  logic           read_i,
+    input  logic           read_entropy_i,
+    input  logic [15:0]    read_row_i,
+    output logic           read_ready_o,
+    output row_t           read_row_o,
     // Life.
     input  logic           run_i,
+    input  logic           hold_i,           // Take no more entries.
     input  logic           drop_i,           // Drop the waiting record too.
     input  logic           streams_clear_i,
     output logic           streams_clearing_o,
@@ -55,6 +72,18 @@ module lane
     output logic           sent_o,           // A record was handed to the ring.
     output logic           written_o,        // Every record handed to the ring was answered.
     output logic           idle_o,           // Nothing between the ring's two ends.
+    // Checkpoints.
+    output logic [63:0]    size_o,
+    input  logic           snapshot_i,
+    output logic           snapshot_valid_o,
+    output logic           snapshot_last_o,
+    output log_pkg::digest_t snapshot_node_o,
+    input  logic           beat_valid_i,     // A beat for the checkpoint ring.
+    output logic           beat_take_o,
+    input  logic [31:0]    beat_entry_i,
+    input  logic [8:0]     beat_at_i,
+    input  logic [511:0]   beat_data_i,
+    output logic           beat_answered_o,
     // Ring.
     input  ring_cfg_t      ring_cfg_i,
     input  logic           open_i,
@@ -118,7 +147,7 @@ module lane
   logic [15:0] stream_slot;
   stream_t stream, stream_next;
 
-  assign sub_ready = run_i ? check_ready : 1'b1;
+  assign sub_ready = run_i ? check_ready && !hold_i : 1'b1;
 
   entry_check #(
       .MaxStreams(MaxStreams)
@@ -127,7 +156,8 @@ module lane
       .rst_i,
       .flush_i(!run_i),
       .declared_i(declared_of(header_i)),
-      .sub_valid_i(sub_valid && run_i),
+      .spent_i(spent),
+      .sub_valid_i(sub_valid && run_i && !hold_i),
       .sub_ready_o(check_ready),
       .sub_i(sub),
       .sub_index_i(sub_index),
@@ -144,6 +174,24 @@ module lane
       .entry_judge_o(checked_judge),
       .busy_o(check_busy)
   );
+
+  logic spent;
+  logic beat_sent;
+  heartbeat u_heartbeat (
+      .clk_i,
+      .rst_i,
+      .open_i,
+      .records_limit_i(heartbeat_records_i),
+      .ticks_limit_i(heartbeat_ticks_i),
+      .tick_i,
+      .accept_i(stream_update),
+      .beat_i(beat_sent),
+      .spent_o(spent),
+      .records_limit_o(records_limit),
+      .ticks_limit_o(ticks_limit),
+      .credit_o(heartbeat_credit_o)
+  );
+  logic [31:0] records_limit, ticks_limit;
 
   stream_table #(
       .MaxStreams(MaxStreams)
@@ -187,6 +235,11 @@ module lane
       .busy_o(sweep_busy)
   );
 
+  // Read-back shares the sweep's port, which is free then; the window comes first.
+  assign read_ready_o = !reading;
+  assign read_row_o = read_entropy_i ? entropy_read : policy_read;
+  row_t policy_read, entropy_read;
+
   // The entry that the comparators see; it stands from the second clock after its first step to that after its last.
   descriptor_t swept_q;
   logic [15:0] swept_index_q;
@@ -202,6 +255,8 @@ module lane
   end
 
   // ---- banks
+  logic [15:0] swept_row;
+  assign swept_row = read_i ? read_row_i : row;
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;
   assign complete_o = policy_complete && entropy_complete;
@@ -219,11 +274,13 @@ module lane
       .check_i,
       .count_i(header_i.policy_rows),
       .complete_o(policy_complete),
+      .read_i(read_i && !read_entropy_i && !reading),
+      .row_o(policy_read),
       .step_i(step),
       .first_i(first),
       .last_i(last),
       .judge_i(judge),
-      .row_i(row),
+      .row_i(swept_row),
       .desc_i(swept_q),
       .done_o(policy_done),
       .answer_o(policy_answer)
@@ -242,11 +299,13 @@ module lane
       .check_i,
       .count_i(header_i.entropy_rows),
       .complete_o(entropy_complete),
+      .read_i(read_i && read_entropy_i && !reading),
+      .row_o(entropy_read),
       .step_i(step),
       .first_i(first),
       .last_i(last),
       .judge_i(judge),
-      .row_i(row),
+      .row_i(swept_row),
       .desc_i(swept_q),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
@@ -281,11 +340,13 @@ module lane
   );
 
   logic rec_valid, rec_ready, session_take;
+  logic committed;  // The record is in the tree, and stays until the ring has it.
   assign idle_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q;
   assign session_ready_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q && !drop_i;
   assign session_take = session_valid_i && session_ready_o;
-  assign rec_valid = rec_valid_q && !drop_i && (rec_session_q || run_i);
+  assign rec_valid = rec_valid_q && (committed || (!drop_i && (rec_session_q || run_i)));
   assign sent_o = rec_valid && rec_ready;
+  assign beat_sent = sent_o && rec_answer_q.record_type == RecordTypeHeartbeat;
 
   function automatic record_type_e type_of(logic [7:0] opcode, fault_e fault);
     if (fault != FaultNone) return RecordTypeRefused;
@@ -322,9 +383,9 @@ module lane
       if (!run_i) begin
         taken_q <= 1'b0;
         last_q <= '0;
-        if (!rec_session_q && !session_take) rec_valid_q <= 1'b0;
+        if (!rec_session_q && !session_take && !committed) rec_valid_q <= 1'b0;
       end
-      if (drop_i) rec_valid_q <= 1'b0;
+      if (drop_i && !committed) rec_valid_q <= 1'b0;
     end
   end
 
@@ -335,9 +396,12 @@ module lane
     end
     if (session_take) begin
       automatic session_t session = '0;
-      session.image_header = header_i[255:0];
+      session.policy_digest = policy_digest_i;
       session.package_digest = header_i.package_digest;
       session.ticket_digest = ticket_digest_i;
+      session.heartbeat_nonce = session_type_i == RecordTypeHeartbeat ? next_nonce_q : nonce_q;
+      session.heartbeat_records = records_limit;
+      session.heartbeat_ticks = ticks_limit;
       session.open_streams = open_streams_o;
       session.cause = session_cause_i;
       rec_desc_q <= session;
@@ -368,21 +432,55 @@ module lane
     end
   end
 
+  // The nonce that is presented becomes the session's when its record is in the log.
+  logic [63:0] nonce_q, next_nonce_q;
+  assign heartbeat_nonce_o = nonce_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i) {nonce_q, next_nonce_q} <= '0;
+    else begin
+      if (beat_i) next_nonce_q <= beat_nonce_i;
+      if (beat_sent) nonce_q <= session_nonce;
+    end
+  end
+  session_t rec_session;
+  logic [63:0] session_nonce;
+  assign rec_session = rec_desc_q;
+  assign session_nonce = rec_session.heartbeat_nonce;
+
   // ---- log, counters, ring
+  // The swept descriptor, until it moves to the record.
+  logic early_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !run_i) early_q <= 1'b0;
+    else if (checked_ready) early_q <= 1'b1;
+    else if (last_q[1]) early_q <= 1'b0;
+  end
+
   record_t log_record;
   logic log_valid, log_ready;
-  log_count u_log (
+  log_tree #(
+      .Rounds(Rounds)
+  ) u_log (
       .clk_i,
       .rst_i,
       .clear_i(open_i),
+      .drop_i(!run_i),
+      .early_valid_i(early_q && !last_q[1]),
+      .early_i(swept_q),
       .valid_i(rec_valid),
       .ready_o(rec_ready),
       .record_i('{descriptor: rec_desc_q, answer: rec_answer_q}),
+      .committed_o(committed),
       .valid_o(log_valid),
       .ready_i(log_ready),
       .record_o(log_record),
-      .count_o(records_o)
+      .size_o,
+      .snapshot_i,
+      .snapshot_valid_o,
+      .snapshot_last_o,
+      .snapshot_node_o
   );
+  assign records_o = size_o[31:0];
   assign written_o = log_tail_o == records_o;
 
   counters u_counters (
@@ -430,6 +528,12 @@ module lane
       .rec_i(log_record),
       .rec_completes_i(!rec_session_q),
       .rec_index_i(rec_index_q),
+      .beat_valid_i,
+      .beat_take_o,
+      .beat_entry_i,
+      .beat_at_i,
+      .beat_data_i,
+      .beat_answered_o,
       .m_axi_awid,
       .m_axi_awaddr,
       .m_axi_awlen,
@@ -467,7 +571,7 @@ module lane
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       assert (policy_done == entropy_done) else $error("lane: the banks are out of step");
-      assert (!(admit && (!run_i || rec_session_q || rec_fault_q != FaultNone
+      assert (!(admit && (rec_session_q || rec_fault_q != FaultNone
                           || rec_answer_q.record_type != RecordTypeVerdict
                           || rec_answer_q.stage != StageNone
                           || rec_desc_q.opcode != OpcodeGate
@@ -476,6 +580,7 @@ module lane
       else $error("lane: an admit that no verdict allows");
       assert (!(resolved && taken_q && rec_valid_q)) else $error("lane: a record over another");
       assert (!(step && !locked_i)) else $error("lane: a sweep over unlocked tables");
+      assert (!(step && read_i)) else $error("lane: a sweep over a read-back");
     end
   end
 endmodule

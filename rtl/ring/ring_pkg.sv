@@ -8,15 +8,20 @@ package ring_pkg;
     logic [63:0] log_base;  // log ring
     logic [7:0]  sq_log2;   // log2 of the entries of the submission ring
     logic [7:0]  log_log2;  // log2 of the entries of the log ring
+    logic [63:0] ckpt_base; // checkpoint ring
+    logic [7:0]  ckpt_log2; // log2 of its entries; 0: there is none
   } ring_cfg_t;
 
   localparam int unsigned RingLog2Min = 5;
   localparam int unsigned LogLog2Min = 4;
+  localparam int unsigned CheckpointLog2Max = 8;
 
   // log2 of the bytes of an entry.
   localparam logic [7:0] DescriptorLog2 = 8'($clog2(DescriptorBytes));
   localparam logic [7:0] CompletionLog2 = 8'($clog2(CompletionBytes));
   localparam logic [7:0] LogStrideLog2 = 8'($clog2(LogStride));
+  localparam logic [7:0] CheckpointStrideLog2 = 8'($clog2(CheckpointStride));
+  localparam logic [7:0] BeatLog2 = 8'($clog2(BeatBytes));
 
   // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of its size: hence it
   // crosses neither 4 KiB nor the end of a ring.
@@ -35,7 +40,8 @@ package ring_pkg;
   function automatic logic cfg_ok(ring_cfg_t cfg, logic [7:0] ring_max, logic [7:0] log_max);
     return cfg.sq_log2 >= 8'(RingLog2Min) && cfg.sq_log2 <= ring_max && cfg.log_log2 >= 8'(LogLog2Min) &&
         cfg.log_log2 <= log_max && base_ok(cfg.sq_base, cfg.sq_log2, DescriptorLog2) &&
-        base_ok(cfg.cq_base, cfg.sq_log2, CompletionLog2) && base_ok(cfg.log_base, cfg.log_log2, LogStrideLog2);
+        base_ok(cfg.cq_base, cfg.sq_log2, CompletionLog2) && base_ok(cfg.log_base, cfg.log_log2, LogStrideLog2) &&
+        cfg.ckpt_log2 <= 8'(CheckpointLog2Max) && base_ok(cfg.ckpt_base, cfg.ckpt_log2, CheckpointStrideLog2);
   endfunction
 
   // All ones below 2^log2: an index modulo the size of its ring is `index & mask`.

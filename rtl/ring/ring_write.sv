@@ -1,9 +1,10 @@
-// Writes records and completions to host memory, and counts their answers.
+// Writes records, completions and checkpoints to host memory, and counts their answers.
 //
 // One burst at a time is on the request and data channels, both valid from the same clock: a record is three beats in
-// its entry of the log ring, a completion one beat in its entry of the completion ring. Completions go first. Up to
+// its entry of the log ring, a completion one beat in its entry of the completion ring, and of a checkpoint one beat at a time is
+// written at its place in its entry. Completions go first, checkpoints last. Up to
 // `MaxWrites` bursts await their answer; all share id 0, so answers come in order. `record_answered_o` is one clock
-// long, once for each record answered OKAY.
+// long, once for each record answered OKAY; `beat_answered_o` the same for a checkpoint's beat.
 //
 // `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out. `give_up_i` forgets
 // everything and takes the burst off the bus. An error response, another id or a response without a write gives `fault_o` for
@@ -24,6 +25,8 @@ module ring_write
     input logic [7:0] log_log2_i,
     input logic [63:0] cq_base_i,
     input logic [7:0] cq_log2_i,
+    input logic [63:0] ckpt_base_i,
+    input logic [7:0] ckpt_log2_i,
     input logic log_full_i,
     input logic cq_full_i,
     // a record
@@ -34,6 +37,13 @@ module ring_write
     input logic completion_valid_i,
     output logic completion_take_o,
     input completion_t completion_i,
+    // a beat of a checkpoint
+    input logic beat_valid_i,
+    output logic beat_take_o,
+    input logic [31:0] beat_entry_i,
+    input logic [8:0] beat_at_i,
+    input logic [511:0] beat_data_i,
+    output logic beat_answered_o,
     // ring counters
     output logic [31:0] log_issued_o,
     output logic [31:0] log_answered_o,
@@ -72,9 +82,15 @@ module ring_write
   logic [1:0] beats_q;  // beats left on the bus
   logic [RecordBytes*8-1:0] data_q;  // the next beat lowest
 
-  // Bursts, in order: answered <= sent <= issued. Their kinds: 1 is a completion.
+  typedef enum logic [1:0] {
+    KindRecord,
+    KindCompletion,
+    KindBeat
+  } kind_e;
+
+  // Bursts, in order: answered <= sent <= issued.
   count_t issued_q, sent_q, answered_q;
-  logic [2**MaxWritesLog2-1:0] kind_q;
+  kind_e kind_q[2**MaxWritesLog2];
 
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
@@ -85,16 +101,19 @@ module ring_write
   assign completion_take_o = channel_free && completion_valid_i && !cq_full_i;
   assign room_o = channel_free && !log_full_i && !(completion_valid_i && !cq_full_i);
   assign record_take_o = room_o && record_valid_i;
-  assign issue = completion_take_o || record_take_o;
+  assign beat_take_o = channel_free && beat_valid_i && !completion_take_o && !record_take_o;
+  assign issue = completion_take_o || record_take_o || beat_take_o;
   assign sent = on_bus && (!awvalid_q || awready_i) && (!wvalid_q || (wready_i && wlast_o));
 
   // ---- responses
-  logic awaited, good, is_completion;
+  logic awaited, good;
+  kind_e answered_kind;
   assign awaited = answered_q != sent_q;
   assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == AxiOkay;
-  assign is_completion = kind_q[answered_q[MaxWritesLog2-1:0]];
+  assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
   // Nothing counts after an error: what was counted is a prefix of what was issued.
-  assign record_answered_o = good && !is_completion && !dead_i;
+  assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
+  assign beat_answered_o = good && answered_kind == KindBeat && !dead_i;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || give_up_i) begin
@@ -113,9 +132,9 @@ module ring_write
       if (issue) begin
         awvalid_q <= 1'b1;
         wvalid_q <= 1'b1;
-        beats_q <= completion_take_o ? 2'd1 : 2'(RecordBeats);
+        beats_q <= record_take_o ? 2'(RecordBeats) : 2'd1;
         issued_q <= issued_q + 1'b1;
-        kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_take_o;
+        kind_q[issued_q[MaxWritesLog2-1:0]] <= record_take_o ? KindRecord : completion_take_o ? KindCompletion : KindBeat;
       end
       if (sent) sent_q <= sent_q + 1'b1;
       if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
@@ -130,10 +149,15 @@ module ring_write
     end else if (record_take_o) begin
       awaddr_q <= entry_address(log_base_i, log_issued_q & index_mask(log_log2_i), LogStrideLog2);
       awlen_q  <= 8'(RecordBeats - 1);
+    end else if (beat_take_o) begin
+      awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & index_mask(ckpt_log2_i), CheckpointStrideLog2)
+          + (64'(beat_at_i) << BeatLog2);
+      awlen_q <= 8'd0;
     end
 
     if (record_take_o) data_q <= record_i;
     else if (completion_take_o) data_q[511:0] <= completion_i;
+    else if (beat_take_o) data_q[511:0] <= beat_data_i;
     else if (wvalid_q && wready_i && !wlast_o) data_q <= data_q >> 512;
 
     if (rst_i || zero_i) begin
@@ -145,7 +169,7 @@ module ring_write
       if (record_take_o) log_issued_q <= log_issued_q + 32'd1;
       if (completion_take_o) cq_issued_q <= cq_issued_q + 16'd1;
       if (record_answered_o) log_answered_q <= log_answered_q + 32'd1;
-      if (good && is_completion && !dead_i) cq_answered_q <= cq_answered_q + 16'd1;
+      if (good && answered_kind == KindCompletion && !dead_i) cq_answered_q <= cq_answered_q + 16'd1;
     end
   end
 

@@ -1,0 +1,271 @@
+// Makes checkpoints: takes the lane's head, folds it to a root, has the checkpoint signed, and writes both to the checkpoint ring.
+//
+// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after `interval_i` records, and on `flush_i`.
+// It begins when the ring has room and `grant_i` gives the hash core; the only thing that records wait for is the snapshot, one clock a level.
+// What is written: 3 beats of checkpoint, 267 of signature, from the start of the ring's entry. `tail_o` counts a checkpoint once
+// every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
+// its protected header.
+//
+// Latency: the snapshot, two blocks a level of the tree, one for the lane head, the signature. After reset: nothing due.
+// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
+module checkpoint
+  import layout_pkg::*;
+  import log_pkg::*;
+#(
+    parameter logic [7:0]   KeyFlags = 8'h01,
+    parameter logic [7:0]   Lanes = 8'd1,
+    parameter logic [127:0] DesignId = '0   // First byte lowest, as in the layout.
+) (
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         open_i,
+    input  logic         abort_i,
+    // What makes one due.
+    input  logic         life_valid_i,
+    input  life_e        life_i,
+    output logic         life_done_o,
+    input  logic [31:0]  interval_i,
+    input  logic         flush_i,
+    input  logic         run_i,           // Intervals and flushes count.
+    input  logic [63:0]  size_i,
+    // What it says.
+    input  fault_e       fault_i,
+    input  logic [63:0]  tick_i,
+    input  logic [31:0]  epoch_i,
+    input  logic [255:0] policy_digest_i,  // Layout order.
+    input  logic [255:0] ticket_digest_i,
+    input  logic [127:0] boot_nonce_i,
+    input  logic [63:0]  heartbeat_nonce_i,
+    // Snapshot of the lane's tree.
+    output logic         snapshot_o,
+    input  logic         snapshot_valid_i,
+    input  logic         snapshot_last_i,
+    input  digest_t      snapshot_node_i,
+    // Hash core, and the signer that uses it after the root is known.
+    output logic         request_o,
+    input  logic         grant_i,          // Held while `request_o` is.
+    output hash_request_t hash_o,
+    input  hash_answer_t  hash_i,
+    output logic          sign_o,
+    output logic [CheckpointBytes*8-1:0] message_o,  // First byte at the top.
+    input  logic          word_valid_i,
+    output logic          word_ready_o,
+    input  logic [127:0]  word_i,
+    // Checkpoint ring.
+    input  logic [7:0]    ring_log2_i,     // 0: there is none, and nothing is ever due.
+    input  logic [31:0]   head_i,          // Consumed.
+    output logic          beat_valid_o,
+    input  logic          beat_take_i,
+    output logic [31:0]   beat_entry_o,    // Entry of the ring, counted from OPEN.
+    output logic [8:0]    beat_at_o,       // Beat of the entry.
+    output logic [511:0]  beat_o,          // First byte lowest.
+    input  logic          beat_answered_i,
+    output logic [31:0]   tail_o,
+    output logic          idle_o
+);
+  localparam logic [31:0] DefaultInterval = 32'd32768;
+  localparam logic [8:0] CheckpointBeats = 9'(CheckpointBytes / BeatBytes);
+  localparam logic [8:0] AllBeats = 9'((CheckpointBytes + SignatureBytes) / BeatBytes);
+
+  typedef enum logic [6:0] {
+    StIdle     = 7'h01,
+    StSnapshot = 7'h02,
+    StFold     = 7'h04,
+    StHead     = 7'h08,
+    StSign     = 7'h10,
+    StWrite    = 7'h20,  // Checkpoint and signature go out.
+    StAnswers  = 7'h40   // The last beats are awaited.
+  } state_e;
+
+  state_e state_q;
+  logic [31:0] tail_q;
+  logic [63:0] signed_q;    // Size at the last checkpoint.
+  logic due_q, for_life_q;  // A flush waits; this one is life's.
+  logic full, due;
+  logic [31:0] interval;
+  assign interval = interval_i == '0 ? DefaultInterval : interval_i;
+  assign full = tail_q - head_i >= 32'd1 << ring_log2_i;
+  assign due = life_valid_i || (run_i && (due_q || size_i - signed_q >= 64'(interval)));
+
+  // ---- snapshot and fold
+  (* ram_style = "distributed" *) digest_t node_q[TreeLevels];
+  logic [5:0] level_q;
+  logic [63:0] size_q;
+  logic folding_q;          // `root_q` holds the root of the levels below.
+  logic second_q, waits_q;
+  digest_t root_q;
+  checkpoint_t ckpt_q;
+
+  lane_head_t head;
+  always_comb begin
+    head = '0;
+    head.size = size_q;
+    head.root = digest_bytes(root_q);
+  end
+
+  logic fold_hash, above;
+  assign above = level_q < 6'(TreeLevels) && (size_q >> level_q) != '0;
+  assign fold_hash = state_q == StFold && above && size_q[level_q] && folding_q;
+  always_comb begin
+    hash_o = '0;
+    if (!waits_q && grant_i) begin
+      if (fold_hash) begin
+        hash_o.start = !abort_i;
+        hash_o.state = second_q ? hash_i.digest : sha256_pkg::Sha256Iv;
+        hash_o.block = node_block(node_q[level_q], root_q, second_q);
+      end else if (state_q == StHead) begin
+        hash_o.start = !abort_i;
+        hash_o.state = sha256_pkg::Sha256Iv;
+        hash_o.block = head_block(head);
+      end
+    end
+  end
+
+  // ---- beats
+  logic [8:0] made_q, answered_q;   // Beats handed to the ring; answered.
+  logic [1:0] words_q;
+  logic [511:0] beat_q;
+  logic beat_valid_q;
+  logic [CheckpointBytes*8-1:0] ckpt_bits;
+  assign ckpt_bits = ckpt_q;
+  for (genvar i = 0; i < CheckpointBytes; i++) begin : g_message
+    assign message_o[8*(CheckpointBytes-1-i)+:8] = ckpt_bits[8*i+:8];
+  end
+
+  assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && (!beat_valid_q || beat_take_i);
+  assign beat_valid_o = beat_valid_q;
+  assign beat_o = beat_q;
+  assign beat_entry_o = tail_q;
+  assign beat_at_o = made_q - 9'd1;
+
+  assign snapshot_o = state_q == StSnapshot;
+  assign request_o = state_q != StIdle;
+  assign sign_o = state_q == StSign && grant_i && !abort_i;
+  assign tail_o = tail_q;
+  assign idle_o = state_q == StIdle;
+  assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
+
+  function automatic logic [127:0] word_bytes(logic [127:0] word);
+    for (int unsigned i = 0; i < 16; i++) word_bytes[8*i+:8] = word[127-8*i-:8];
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (snapshot_valid_i) node_q[level_q] <= snapshot_node_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i) begin
+      state_q <= StIdle;
+      tail_q <= '0;
+      signed_q <= '0;
+      {due_q, for_life_q, folding_q, second_q, waits_q, beat_valid_q} <= '0;
+      {made_q, answered_q, level_q, words_q} <= '0;
+    end else begin
+      if (flush_i && run_i) due_q <= 1'b1;
+      // Life that takes its wish back, in a fault, will ask again: what is under way is not the answer.
+      if (!life_valid_i) for_life_q <= 1'b0;
+      if (hash_o.start) waits_q <= 1'b1;
+      if (waits_q && hash_i.done) waits_q <= 1'b0;
+      if (beat_take_i) beat_valid_q <= 1'b0;
+      if (beat_answered_i) answered_q <= answered_q + 9'd1;
+      case (state_q)
+        StIdle: begin
+          {made_q, answered_q, level_q, words_q} <= '0;
+          {folding_q, second_q} <= '0;
+          if (due && !full && ring_log2_i != '0) begin
+            state_q <= StSnapshot;
+            for_life_q <= life_valid_i;
+            due_q <= flush_i && run_i;
+          end
+        end
+        StSnapshot: begin
+          if (snapshot_valid_i) level_q <= level_q + 6'd1;
+          if (snapshot_last_i) begin
+            level_q <= '0;
+            size_q <= size_i;
+            signed_q <= size_i;
+            state_q <= StFold;
+          end
+        end
+        StFold: if (grant_i) begin
+          if (!above) begin
+            state_q <= StHead;
+          end else if (!fold_hash) begin
+            if (size_q[level_q]) begin
+              root_q <= node_q[level_q];
+              folding_q <= 1'b1;
+            end
+            level_q <= level_q + 6'd1;
+          end else if (waits_q && hash_i.done) begin
+            second_q <= !second_q;
+            if (second_q) begin
+              root_q <= hash_i.digest;
+              level_q <= level_q + 6'd1;
+            end
+          end
+        end
+        StHead: if (waits_q && hash_i.done) state_q <= StSign;
+        StSign: if (grant_i) state_q <= StWrite;
+        StWrite: begin
+          if (!beat_valid_q || beat_take_i) begin
+            if (made_q < CheckpointBeats) begin
+              beat_q <= ckpt_bits[512*made_q[1:0]+:512];
+              beat_valid_q <= 1'b1;
+              made_q <= made_q + 9'd1;
+            end else if (word_valid_i) begin
+              beat_q <= {word_bytes(word_i), beat_q[511:128]};
+              words_q <= words_q + 2'd1;
+              if (words_q == '1) begin
+                beat_valid_q <= 1'b1;
+                made_q <= made_q + 9'd1;
+              end
+            end
+          end
+          if (made_q == AllBeats && !beat_valid_q) state_q <= StAnswers;
+        end
+        StAnswers: if (answered_q == AllBeats) begin
+          tail_q <= tail_q + 32'd1;
+          state_q <= StIdle;
+        end
+        default: state_q <= StIdle;
+      endcase
+      if (abort_i) begin
+        state_q <= StIdle;
+        {due_q, for_life_q, waits_q, beat_valid_q} <= '0;
+      end
+    end
+  end
+
+  // What is said is what stood in the clock in which the head was taken; the root follows.
+  always_ff @(posedge clk_i) begin
+    if (state_q == StSnapshot && snapshot_last_i) begin
+      automatic checkpoint_t ckpt = '0;
+      ckpt.magic = 32'(CheckpointMagic);
+      ckpt.version = 8'(LayoutVersion);
+      ckpt.key_flags = KeyFlags;
+      ckpt.state = (for_life_q || life_i == LifeFault) ? life_i : LifeRun;
+      ckpt.lanes = Lanes;
+      ckpt.serial = 64'(tail_q);
+      ckpt.size = size_i;
+      ckpt.tick = tick_i;
+      ckpt.policy_digest = policy_digest_i;
+      ckpt.ticket_digest = ticket_digest_i;
+      ckpt.design_id = DesignId;
+      ckpt.boot_nonce = boot_nonce_i;
+      ckpt.heartbeat_nonce = heartbeat_nonce_i;
+      ckpt.epoch = epoch_i;
+      ckpt.fault = fault_i;
+      ckpt_q <= ckpt;
+    end
+    if (state_q == StHead && waits_q && hash_i.done) ckpt_q.root <= digest_bytes(hash_i.digest);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot(state_q)) else $error("checkpoint: state not one-hot");
+      assert (!(state_q == StFold && size_q == '0)) else $error("checkpoint: of an empty log");
+      assert (!(state_q == StWrite && word_valid_i && made_q == AllBeats))
+      else $error("checkpoint: a signature that is too long");
+    end
+  end
+endmodule

@@ -1,0 +1,132 @@
+// Hashes the table image as the card holds it: the header, then every row of both banks, read back through the port that the
+// sweep reads (FIPS 180-4, SHA-256). The digest is the policy digest.
+//
+// Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o` (one clock) until the
+// next start. After reset: idle, digest zero.
+// The caller owes: tables locked, `header_i` constant and no sweep from `start_i` to `done_o`; the hash core for that time; a
+// row two clocks after `read_o && read_ready_i`, and that row until the next read.
+module table_digest
+  import layout_pkg::*;
+  import log_pkg::*;
+(
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  logic          start_i,
+    input  logic          abort_i,
+    output logic          busy_o,
+    output logic          done_o,
+    output digest_t       digest_o,
+    // Tables.
+    input  image_header_t header_i,
+    output logic          read_o,
+    output logic          read_entropy_o,  // Of the entropy bank.
+    output logic [15:0]   read_row_o,
+    input  logic          read_ready_i,
+    input  row_t          row_i,
+    // Hash core.
+    output hash_request_t hash_o,
+    input  hash_answer_t  hash_i
+);
+  typedef enum logic [5:0] {
+    StIdle   = 6'h01,
+    StHeader = 6'h02,
+    StRead   = 6'h04,
+    StFetch  = 6'h08,  // The row is on its way.
+    StRow    = 6'h10,
+    StEnd    = 6'h20
+  } state_e;
+
+  localparam logic [1:0] HeaderBlocks = 2'(ImageHeaderBytes / 64);
+  localparam logic [1:0] RowBlocks = 2'(RowBytes / 64);
+
+  state_e state_q;
+  logic [1:0] block_q;      // Block of the header or of the row.
+  logic entropy_q, fetched_q, waits_q;
+  logic [15:0] row_q;
+  digest_t digest_q;
+
+  logic [15:0] rows;
+  logic last_row;
+  assign rows = entropy_q ? header_i.entropy_rows : header_i.policy_rows;
+  assign last_row = row_q + 16'd1 >= rows;
+
+  logic [31:0] all_rows;
+  logic [63:0] bits;
+  assign all_rows = 32'(header_i.policy_rows) + 32'(header_i.entropy_rows);
+  assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
+
+  logic [ImageHeaderBytes*8-1:0] header;
+  logic [RowBytes*8-1:0] row;
+  assign header = header_i;
+  assign row = row_i;
+  always_comb begin
+    hash_o = '0;
+    if (!waits_q && (state_q == StHeader || state_q == StRow || state_q == StEnd)) begin
+      hash_o.start = !abort_i;
+      hash_o.state = digest_q;
+      case (state_q)
+        StHeader: hash_o.block = block_bytes(header[512*block_q[0]+:512]);
+        StRow: hash_o.block = block_bytes(row[512*block_q+:512]);
+        default: hash_o.block = {PadStart, 440'b0, bits};
+      endcase
+    end
+  end
+
+  assign read_o = state_q == StRead;
+  assign read_entropy_o = entropy_q;
+  assign read_row_o = row_q;
+  assign busy_o = state_q != StIdle;
+  assign digest_o = digest_q;
+
+  always_ff @(posedge clk_i) begin
+    done_o <= 1'b0;
+    if (rst_i) begin
+      state_q <= StIdle;
+      digest_q <= '0;
+      {block_q, entropy_q, fetched_q, waits_q} <= '0;
+      row_q <= '0;
+    end else if (abort_i) begin
+      state_q <= StIdle;
+      waits_q <= 1'b0;
+    end else begin
+      if (hash_o.start) waits_q <= 1'b1;
+      if (waits_q && hash_i.done) begin
+        waits_q <= 1'b0;
+        digest_q <= hash_i.digest;
+        block_q <= block_q + 2'd1;
+      end
+      case (state_q)
+        StIdle: if (start_i) begin
+          state_q <= StHeader;
+          digest_q <= sha256_pkg::Sha256Iv;
+          {block_q, entropy_q} <= '0;
+          row_q <= '0;
+        end
+        StHeader: if (waits_q && hash_i.done && block_q == HeaderBlocks - 2'd1) state_q <= StRead;
+        StRead: begin
+          fetched_q <= 1'b0;
+          if (read_ready_i) state_q <= StFetch;
+        end
+        StFetch: begin
+          fetched_q <= 1'b1;
+          block_q <= '0;
+          if (fetched_q) state_q <= StRow;
+        end
+        StRow: if (waits_q && hash_i.done && block_q == RowBlocks - 2'd1) begin
+          row_q <= last_row ? 16'd0 : row_q + 16'd1;
+          if (last_row) entropy_q <= 1'b1;
+          state_q <= (last_row && entropy_q) ? StEnd : StRead;
+        end
+        StEnd: if (waits_q && hash_i.done) begin
+          state_q <= StIdle;
+          done_o <= 1'b1;
+        end
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) assert ($onehot(state_q)) else $error("table_digest: state not one-hot");
+  end
+endmodule
