@@ -146,6 +146,8 @@ module lane
   logic stream_read, stream_update;
   logic [15:0] stream_slot;
   stream_t stream, stream_next;
+  logic spent, beat_sent;
+  logic [31:0] records_limit, ticks_limit;
 
   assign sub_ready = run_i ? check_ready && !hold_i : 1'b1;
 
@@ -175,8 +177,6 @@ module lane
       .busy_o(check_busy)
   );
 
-  logic spent;
-  logic beat_sent;
   heartbeat u_heartbeat (
       .clk_i,
       .rst_i,
@@ -191,7 +191,6 @@ module lane
       .ticks_limit_o(ticks_limit),
       .credit_o(heartbeat_credit_o)
   );
-  logic [31:0] records_limit, ticks_limit;
 
   stream_table #(
       .MaxStreams(MaxStreams)
@@ -237,8 +236,8 @@ module lane
 
   // Read-back shares the sweep's port, which is free then; the window comes first.
   assign read_ready_o = !reading;
-  assign read_row_o = read_entropy_i ? entropy_read : policy_read;
   row_t policy_read, entropy_read;
+  assign read_row_o = read_entropy_i ? entropy_read : policy_read;
 
   // The entry that the comparators see; it stands from the second clock after its first step to that after its last.
   descriptor_t swept_q;
@@ -399,7 +398,7 @@ module lane
       session.policy_digest = policy_digest_i;
       session.package_digest = header_i.package_digest;
       session.ticket_digest = ticket_digest_i;
-      session.heartbeat_nonce = session_type_i == RecordTypeHeartbeat ? next_nonce_q : nonce_q;
+      session.heartbeat_nonce = session_type_i == RecordTypeHeartbeat ? presented_q : nonce_q;
       session.heartbeat_records = records_limit;
       session.heartbeat_ticks = ticks_limit;
       session.open_streams = open_streams_o;
@@ -433,19 +432,16 @@ module lane
   end
 
   // The nonce that is presented becomes the session's when its record is in the log.
-  logic [63:0] nonce_q, next_nonce_q;
+  logic [63:0] nonce_q, presented_q, recorded_q;
   assign heartbeat_nonce_o = nonce_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i || open_i) {nonce_q, next_nonce_q} <= '0;
+    if (rst_i || open_i) {nonce_q, presented_q, recorded_q} <= '0;
     else begin
-      if (beat_i) next_nonce_q <= beat_nonce_i;
-      if (beat_sent) nonce_q <= session_nonce;
+      if (beat_i) presented_q <= beat_nonce_i;
+      if (session_take && session_type_i == RecordTypeHeartbeat) recorded_q <= presented_q;
+      if (beat_sent) nonce_q <= recorded_q;
     end
   end
-  session_t rec_session;
-  logic [63:0] session_nonce;
-  assign rec_session = rec_desc_q;
-  assign session_nonce = rec_session.heartbeat_nonce;
 
   // ---- log, counters, ring
   // The swept descriptor, until it moves to the record.

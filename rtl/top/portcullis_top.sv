@@ -1,6 +1,8 @@
-// The card: registers, life, image header and one lane, between an AXI4-Lite slave and an AXI4 master.
+// The card: registers, life, image header, one lane and the attestation of its log, between an AXI4-Lite slave and an AXI4 master.
 //
-// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane.
+// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digest,
+// checkpoints). `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
+// Elaboration stops where a production card would have the key that everybody knows, or call itself simulated.
 // `irq_o` is high for one clock after a completion was written; it is a hint and nothing waits for it.
 // After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of at
 // least one clock, and the AXI rules on both ports.
@@ -15,10 +17,14 @@ module portcullis_top
     parameter int unsigned Lanes = 1,          // 1: the register map holds one lane.
     parameter int unsigned MaxReads = 32,      // Read bursts in flight, 512 bytes of buffer each.
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
-    parameter logic [7:0]  KeyFlags = 8'h01    // SIM, CLASS_KEY, NO_TRNG.
+    parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
+    parameter bit          Production = 1'b0,
+    parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
+    parameter logic [7:0]  KeyFlags = 8'h05    // SIM 1, CLASS_KEY 2, NO_TRNG 4.
 ) (
     input  logic         clk_i,
     input  logic         rst_i,
+    input  logic [127:0] boot_nonce_i,
     output logic         irq_o,
     // AXI4-Lite slave.
     output logic         s_axil_awready,
@@ -75,6 +81,18 @@ module portcullis_top
     $fatal(1, "portcullis_top: Lanes must be 1: the generated register map holds the rings of one lane");
   end
 
+  if (Production && (DeviceSecret == key_pkg::TestSecret || DeviceSecret == '0)) begin : g_test_key
+    $fatal(1, "portcullis_top: a production card needs a secret of its own, not the public test secret");
+  end
+  if (Production == KeyFlags[0]) begin : g_sim_flag
+    $fatal(1, "portcullis_top: key flag SIM is for every card that is not a production card, and for no other");
+  end
+  if (KeyFlags[7:3] != '0) begin : g_key_flags
+    $fatal(1, "portcullis_top: KeyFlags has unknown bits");
+  end
+
+  // First byte lowest; the top bit of the first byte tells simulated designs apart.
+  localparam logic [127:0] DesignId = design_pkg::DesignId | (KeyFlags[0] ? 128'h80 : 128'h0);
   localparam int unsigned RingLog2Max = 15;
   localparam int unsigned LogLog2Max = 20;
 
@@ -170,10 +188,8 @@ module portcullis_top
   logic session_valid, session_ready, sent, written, lane_idle;
   record_type_e session_type;
   fault_e session_cause;
-  // Parts that this card does not have: no digest of the tables, no heartbeat, no checkpoints.
-  logic unsupported;
-  assign unsupported = cfg.expected_digest != '0 || cfg.heartbeat_records != '0 || cfg.heartbeat_ticks != '0
-      || cfg.checkpoint_size != '0;
+  logic hash_tables, tables_hashed, hold, life_sign, life_signed;
+  logic [255:0] found_digest;
 
   life u_life (
       .clk_i,
@@ -186,7 +202,11 @@ module portcullis_top
       .check_o(check),
       .header_fits_i(header_fits),
       .complete_i(header_complete && banks_complete),
-      .unsupported_i(unsupported),
+      .unsupported_i(1'b0),
+      .digest_o(hash_tables),
+      .digest_done_i(tables_hashed),
+      .digest_expected_i(found_digest == cfg.expected_digest),
+      .digest_same_i(found_digest == policy_digest_q),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
       .ring_halt_o(ring_halt),
@@ -197,6 +217,7 @@ module portcullis_top
       .ring_bus_dead_i(bus_dead),
       .ring_idle_i(ring_idle),
       .run_o(run),
+      .hold_o(hold),
       .drop_o(drop),
       .streams_clear_o(streams_clear),
       .streams_clearing_i(streams_clearing),
@@ -207,6 +228,9 @@ module portcullis_top
       .record_sent_i(sent),
       .written_i(written),
       .lane_idle_i(lane_idle),
+      .beat_i(doorbells.beat_we),
+      .sign_o(life_sign),
+      .sign_done_i(life_sign && (life_signed || cfg.ring.ckpt_log2 == '0)),
       .life_o(status.life),
       .busy_o(status.busy),
       .fault_o(status.fault),
@@ -214,6 +238,77 @@ module portcullis_top
   );
   assign status.locked = locked;
   assign status.tick = tick_q;
+
+  // ---- attestation
+  logic [255:0] policy_digest_q;
+  logic read, read_entropy, read_ready;
+  logic [15:0] read_row;
+  row_t row;
+  logic [63:0] size, heartbeat_nonce;
+  logic snapshot, snapshot_valid, snapshot_last;
+  log_pkg::digest_t snapshot_node;
+  logic beat_valid, beat_take, beat_answered;
+  logic [31:0] beat_entry;
+  logic [8:0] beat_at;
+  logic [511:0] beat;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) policy_digest_q <= '0;
+    else if (tables_hashed) policy_digest_q <= found_digest;
+  end
+  assign status.policy_digest = policy_digest_q;
+  assign status.design_id = DesignId;
+  assign status.boot_nonce = boot_nonce_i;
+
+  attest #(
+      .Rounds(Rounds),
+      .KeyFlags(KeyFlags),
+      .Lanes(8'(Lanes)),
+      .DeviceSecret(DeviceSecret),
+      .DesignId(DesignId)
+  ) u_attest (
+      .clk_i,
+      .rst_i,
+      .public_key_o(status.public_key),
+      .digest_i(hash_tables),
+      .digest_done_o(tables_hashed),
+      .digest_o(found_digest),
+      .header_i(header),
+      .read_o(read),
+      .read_entropy_o(read_entropy),
+      .read_row_o(read_row),
+      .read_ready_i(read_ready),
+      .row_i(row),
+      .open_i(ring_open),
+      .abort_i(ring_clear || bus_dead),
+      .life_valid_i(life_sign),
+      .life_i(status.life),
+      .life_done_o(life_signed),
+      .interval_i(cfg.checkpoint_interval),
+      .flush_i(doorbells.flush_we),
+      .run_i(status.life == LifeRun),
+      .size_i(size),
+      .fault_i(status.fault),
+      .tick_i(tick_q),
+      .epoch_i(cfg.epoch),
+      .policy_digest_i(policy_digest_q),
+      .ticket_digest_i(cfg.ticket_digest),
+      .boot_nonce_i,
+      .heartbeat_nonce_i(heartbeat_nonce),
+      .snapshot_o(snapshot),
+      .snapshot_valid_i(snapshot_valid),
+      .snapshot_last_i(snapshot_last),
+      .snapshot_node_i(snapshot_node),
+      .ring_log2_i(cfg.ring.ckpt_log2),
+      .head_i(doorbells.checkpoint_head),
+      .beat_valid_o(beat_valid),
+      .beat_take_i(beat_take),
+      .beat_entry_o(beat_entry),
+      .beat_at_o(beat_at),
+      .beat_o(beat),
+      .beat_answered_i(beat_answered),
+      .tail_o(status.checkpoint_tail)
+  );
 
   // ---- lane
   lane #(
@@ -224,6 +319,7 @@ module portcullis_top
       .RingLog2Max(RingLog2Max),
       .LogLog2Max(LogLog2Max),
       .WatchdogLog2(WatchdogLog2),
+      .Rounds(Rounds),
       .LaneIndex(8'd0),
       .KeyFlags(KeyFlags)
   ) u_lane (
@@ -231,8 +327,15 @@ module portcullis_top
       .rst_i,
       .header_i(header),
       .epoch_i(cfg.epoch),
+      .policy_digest_i(policy_digest_q),
       .ticket_digest_i(cfg.ticket_digest),
       .tick_i(tick_q),
+      .heartbeat_records_i(cfg.heartbeat_records),
+      .heartbeat_ticks_i(cfg.heartbeat_ticks),
+      .beat_i(doorbells.beat_we && status.life == LifeRun),
+      .beat_nonce_i(doorbells.beat_nonce),
+      .heartbeat_nonce_o(heartbeat_nonce),
+      .heartbeat_credit_o(status.heartbeat_credit),
       .policy_access_i(policy_access),
       .policy_rd_ack_o(policy_rd_ack),
       .policy_rd_data_o(policy_rd_data),
@@ -243,7 +346,13 @@ module portcullis_top
       .tables_clear_i(tables_clear),
       .check_i(check),
       .complete_o(banks_complete),
+      .read_i(read),
+      .read_entropy_i(read_entropy),
+      .read_row_i(read_row),
+      .read_ready_o(read_ready),
+      .read_row_o(row),
       .run_i(run),
+      .hold_i(hold),
       .drop_i(drop),
       .streams_clear_i(streams_clear),
       .streams_clearing_o(streams_clearing),
@@ -254,6 +363,17 @@ module portcullis_top
       .sent_o(sent),
       .written_o(written),
       .idle_o(lane_idle),
+      .size_o(size),
+      .snapshot_i(snapshot),
+      .snapshot_valid_o(snapshot_valid),
+      .snapshot_last_o(snapshot_last),
+      .snapshot_node_o(snapshot_node),
+      .beat_valid_i(beat_valid),
+      .beat_take_o(beat_take),
+      .beat_entry_i(beat_entry),
+      .beat_at_i(beat_at),
+      .beat_data_i(beat),
+      .beat_answered_o(beat_answered),
       .ring_cfg_i(cfg.ring),
       .open_i(ring_open),
       .fetch_i(ring_fetch),

@@ -55,7 +55,7 @@ fn build() -> Result<()> {
     let card = Unit {
         top: "portcullis_top",
         prefix: "Vcard",
-        parameters: vec![format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2)],
+        parameters: vec![format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2), format!("-GRounds={}", params::ROUNDS)],
         sources: sources(&workspace)?,
     };
     // Built alike, so that it tells whether the card's assertions are alive.

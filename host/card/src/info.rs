@@ -43,6 +43,10 @@ pub struct CardInfo {
     pub reads: u8,
     /// Bits of `wire::key_flags`.
     pub key_flags: u8,
+    /// Design of the card; the top bit of the first byte is set in every simulated one.
+    pub design_id: [u8; 16],
+    /// Drawn by the card after reset; zero where it has no randomness.
+    pub boot_nonce: [u8; 16],
     /// Life state when it was asked.
     pub life: Life,
     /// Sticky fault when it was asked.
@@ -94,11 +98,31 @@ impl CardInfo {
                 log_log2: limits.log_log2(),
                 reads: limits.reads(),
                 key_flags: r.key_flags().try_read()?.v(),
+                design_id: words(r.design_id().iter().map(|word| Ok(word.try_read()?.v())))?,
+                boot_nonce: words(r.boot_nonce().iter().map(|word| Ok(word.try_read()?.v())))?,
                 life: Life::try_from(r.status().try_read()?.life())?,
                 fault: Fault::try_from(r.fault().try_read()?.code())?,
             })
         })
     }
+}
+
+/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made it, and where it
+/// has none.
+///
+/// # Errors
+/// The transport's.
+pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
+    registers::with(card, |r| words(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
+}
+
+/// Registers in ascending order as bytes, first byte lowest.
+fn words<const N: usize>(registers: impl Iterator<Item = Result<u32, CardError>>) -> Result<[u8; N], CardError> {
+    let mut bytes = [0; N];
+    for (place, word) in bytes.chunks_exact_mut(4).zip(registers) {
+        place.copy_from_slice(&word?.to_le_bytes());
+    }
+    Ok(bytes)
 }
 
 /// Life state, whether the tables are locked, whether work is in flight.

@@ -23,6 +23,8 @@ pub(super) enum Register {
     ExpectedDigest(u8),
     TicketDigest(u8),
     HeartbeatRecords,
+    HeartbeatCredit,
+    PolicyDigest(u8),
     HeartbeatTicks,
     HeartbeatNonceLo,
     HeartbeatNonceHi,
@@ -116,6 +118,10 @@ impl Decoder {
         for (i, word) in (0..).zip(r.ticket_digest()) {
             decoder.put(word.as_ptr(), Register::TicketDigest(i));
         }
+        for (i, word) in (0..).zip(r.policy_digest()) {
+            decoder.put(word.as_ptr(), Register::PolicyDigest(i));
+        }
+        decoder.put(r.heartbeat_credit().as_ptr(), Register::HeartbeatCredit);
         decoder.put(r.heartbeat_records().as_ptr(), Register::HeartbeatRecords);
         decoder.put(r.heartbeat_ticks().as_ptr(), Register::HeartbeatTicks);
         decoder.put(r.heartbeat_nonce_lo().as_ptr(), Register::HeartbeatNonceLo);

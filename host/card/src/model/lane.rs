@@ -12,6 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::decode::Register;
 use super::entry::{Slot, first_fault, slot_after};
+use super::heartbeat::Credit;
 use super::{KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, ModelCard, RING_LOG2_MAX};
 use crate::session::{LOG_LOG2_MIN, RING_LOG2_MIN};
 
@@ -44,7 +45,9 @@ pub(super) struct Lane {
     header: Option<ImageHeader>,
     evaluator: Option<Evaluator>,
     epoch: u32,
+    policy_digest: [u8; 32],
     ticket_digest: [u8; 32],
+    pub(super) credit: Credit,
     slots: Vec<Slot>,
     fetched_entries: VecDeque<(u16, Descriptor)>,
     /// Doorbells.
@@ -76,6 +79,12 @@ impl Lane {
         self.log_issued.wrapping_sub(self.log_head) >= 1 << self.rings.log_log2
     }
 
+    pub(super) fn policy_digest_word(&self, word: u8) -> u32 {
+        let at = usize::from(word) * 4;
+        let bytes = self.policy_digest.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
+        u32::from_le_bytes(bytes)
+    }
+
     /// Nothing fetched waits for its answer.
     pub(super) fn idle(&self) -> bool {
         self.fetched_entries.is_empty()
@@ -104,7 +113,7 @@ fn base_fits(base: u64, log2: u8, entry_bytes: u64) -> bool {
 
 impl ModelCard {
     /// Latches the session and zeroes everything that counts from OPEN; false when the rings are not allowed.
-    pub(super) fn open_lane(&mut self, rows: (Vec<wire::Row>, Vec<wire::Row>)) -> bool {
+    pub(super) fn open_lane(&mut self, rows: &(Vec<wire::Row>, Vec<wire::Row>), policy_digest: [u8; 32]) -> bool {
         let header = self.tables.header();
         let rings = Rings {
             submissions: self.address(Register::SqLo, Register::SqHi),
@@ -123,7 +132,13 @@ impl ModelCard {
             header: Some(header),
             evaluator: fits.then(|| Evaluator::of_rows(&rows.0, &rows.1, header.max_depth)),
             epoch: self.value(Register::Epoch),
+            policy_digest,
             ticket_digest: self.digest(Register::TicketDigest),
+            credit: Credit::new(
+                self.value(Register::HeartbeatRecords),
+                self.value(Register::HeartbeatTicks),
+                self.tick,
+            ),
             slots: vec![None; MAX_STREAMS as usize],
             ..Lane::default()
         };
@@ -190,7 +205,10 @@ impl ModelCard {
     fn answer(&mut self, index: u16, entry: &Descriptor) -> Result<(), Fault> {
         let header = self.lane.header();
         let slot = self.lane.slots.get_mut(usize::from(entry.slot.get()));
-        let fault = first_fault(entry, &header, slot.as_deref().copied());
+        let fault = match first_fault(entry, &header, slot.as_deref().copied()) {
+            Fault::None if self.lane.credit.spent(self.tick) => Fault::Credit,
+            fault => fault,
+        };
         let opcode = Opcode::try_from(entry.opcode);
         let none =
             Verdict { determination: Determination::None, stage: Stage::None, policy_row: None, entropy_row: None };
@@ -209,6 +227,7 @@ impl ModelCard {
                 _ => {}
             }
             *slot = after;
+            self.lane.credit.accept();
         }
         self.count(record_type, verdict.determination, &header);
         let row = |row: Option<u16>| U16::new(row.unwrap_or(ROW_NONE));
@@ -291,11 +310,14 @@ impl ModelCard {
     /// Writes a record of the session.
     pub(super) fn write_session_record(&mut self, record_type: RecordType, cause: Fault) -> Result<(), Fault> {
         let header = self.lane.header();
-        let (head, _) = header.as_bytes().split_first_chunk().unwrap_or((&[0; 32], &[]));
+        let credit = self.lane.credit;
         let session = wire::Session {
-            image_header: *head,
+            policy_digest: self.lane.policy_digest,
             package_digest: header.package_digest,
             ticket_digest: self.lane.ticket_digest,
+            heartbeat_nonce: U64::new(credit.nonce),
+            heartbeat_records: U32::new(credit.records_limit),
+            heartbeat_ticks: U32::new(credit.ticks_limit),
             open_streams: U32::new(self.lane.open_streams),
             cause: U16::new(cause.into()),
             ..wire::Session::ZERO

@@ -15,6 +15,8 @@ pub(super) struct Life {
     /// Records that FAULT still has to write.
     alarm_due: bool,
     close_due: bool,
+    /// A heartbeat waits for room in the log.
+    beat_due: bool,
 }
 
 impl Default for Life {
@@ -26,6 +28,7 @@ impl Default for Life {
             log_open: false,
             alarm_due: false,
             close_due: false,
+            beat_due: false,
         }
     }
 }
@@ -77,16 +80,16 @@ impl ModelCard {
 
     fn open(&mut self) {
         self.life.load_fault = Fault::None;
-        let unsupported = [Register::HeartbeatRecords, Register::HeartbeatTicks, Register::CheckpointSize]
-            .into_iter()
-            .any(|register| self.value(register) != 0)
-            || self.digest(Register::ExpectedDigest) != [0; 32];
         let refusal = if !self.tables.header_fits() {
             Fault::ImageHeader
         } else if let Some(rows) = self.tables.complete() {
-            if unsupported {
+            let header = self.tables.header();
+            let found = crate::Tables { header: &header, policy: &rows.0, entropy: &rows.1 }.digest();
+            if self.value(Register::CheckpointSize) != 0 {
                 Fault::Unsupported
-            } else if !self.open_lane(rows) {
+            } else if found != self.digest(Register::ExpectedDigest) {
+                Fault::ImageDigest
+            } else if !self.open_lane(&rows, found) {
                 Fault::RingConfig
             } else {
                 Fault::None
@@ -106,6 +109,13 @@ impl ModelCard {
                 self.life.state = wire::Life::Run;
             }
             Err(fault) => self.fail(fault, true),
+        }
+    }
+
+    /// A heartbeat is presented.
+    pub(super) fn beat(&mut self) {
+        if self.life.state == wire::Life::Run {
+            self.life.beat_due = true;
         }
     }
 
@@ -146,6 +156,12 @@ impl ModelCard {
     fn try_work(&mut self) -> Result<(), Fault> {
         match self.life.state {
             wire::Life::Run => loop {
+                if self.life.beat_due && self.lane.idle() && !self.lane.log_full() {
+                    self.life.beat_due = false;
+                    let nonce = self.address(Register::HeartbeatNonceLo, Register::HeartbeatNonceHi);
+                    self.lane.credit.beat(nonce, self.tick);
+                    self.write_session_record(RecordType::Heartbeat, Fault::None)?;
+                }
                 self.fetch()?;
                 self.answer_fetched()?;
                 // Full rings, or nothing left.

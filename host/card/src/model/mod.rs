@@ -6,6 +6,7 @@
 
 mod decode;
 mod entry;
+mod heartbeat;
 mod lane;
 mod life;
 mod memory;
@@ -107,8 +108,8 @@ impl ModelCard {
                 let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
                 u32::from_le_bytes(bytes)
             }
-            // One lane, one row a clock, none of the parts that have a bit.
-            Register::Capabilities => 1 | 1 << 8,
+            // One lane, one row a clock, table digest and heartbeats; no signer.
+            Register::Capabilities => 1 | 1 << 8 | 1 << 16 | 1 << 18,
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,
             Register::QueueLimits => u32::from(RING_LOG2_MAX) | u32::from(LOG_LOG2_MAX) << 8 | READS << 16,
@@ -130,6 +131,8 @@ impl ModelCard {
             Register::LogTail => self.lane.log_issued,
             Register::SqHead => self.lane.fetched.into(),
             Register::CqTail => self.lane.cq_issued.into(),
+            Register::PolicyDigest(word) => self.lane.policy_digest_word(word),
+            Register::HeartbeatCredit => self.lane.credit.left(),
             Register::Command => 0,
             other => self.value(other),
         }
@@ -144,11 +147,15 @@ impl ModelCard {
             }
             register if register.is_config() && self.life.configurable() => {
                 // Eight bits each; every other one has 32.
-                let bits = if matches!(register, Register::SqSize | Register::LogSize) { 0xff } else { u32::MAX };
+                let bits = if matches!(register, Register::SqSize | Register::LogSize | Register::CheckpointSize) { 0xff } else { u32::MAX };
                 self.written.insert(register, value & bits);
             }
-            Register::HeartbeatNonceLo | Register::HeartbeatNonceHi => {
+            Register::HeartbeatNonceLo => {
                 self.written.insert(register, value);
+            }
+            Register::HeartbeatNonceHi => {
+                self.written.insert(register, value);
+                self.beat();
             }
             _ => {}
         }

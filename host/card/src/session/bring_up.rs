@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use portcullis_core::wire::{Command, Fault, Life, RecordType};
 use portcullis_policy::image::Image;
-use zerocopy::IntoBytes;
 
-use super::config::{LOG_LOG2_MIN, RING_LOG2_MIN};
+use super::checkpoints::Checkpoints;
+use super::config::{HeartbeatLimits, LOG_LOG2_MIN, RING_LOG2_MIN};
 use super::rings::Rings;
 use super::streams::Streams;
-use super::{Health, Session, SessionConfig, SessionError, Tables, WaitError, check, tables};
+use super::{CHECKPOINT_LOG2_MAX, Health, Lost, Session, SessionConfig, SessionError, Tables, WaitError, check, tables};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, CardInfo, registers};
 
@@ -17,6 +17,9 @@ use crate::{Card, CardInfo, registers};
 pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Result<(), SessionError> {
     Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
 }
+
+/// A signature takes about this many times as long as anything else that the card does: millions of clocks.
+const SIGNING: u32 = 64;
 
 /// Waits until `done` says so of the status.
 pub(super) fn await_status<C: Card + ?Sized>(
@@ -66,7 +69,17 @@ fn check_rings(info: &CardInfo, config: &SessionConfig) -> Result<(), SessionErr
         if log2 < min || log2 > max { Err(SessionError::RingSize { ring, log2, min, max }) } else { Ok(()) }
     };
     check("submission", config.ring_log2, RING_LOG2_MIN, info.ring_log2)?;
-    check("log", config.log_log2, LOG_LOG2_MIN, info.log_log2)
+    check("log", config.log_log2, LOG_LOG2_MIN, info.log_log2)?;
+    if let Some(checkpoints) = config.checkpoints {
+        if !info.signer {
+            return Err(SessionError::Missing("signer"));
+        }
+        check("checkpoint", checkpoints.ring_log2, 1, CHECKPOINT_LOG2_MAX)?;
+    }
+    if config.heartbeat != HeartbeatLimits::default() && !info.heartbeat {
+        return Err(SessionError::Missing("heartbeats"));
+    }
+    Ok(())
 }
 
 fn random_epoch() -> Result<u32, SessionError> {
@@ -94,14 +107,18 @@ impl<C: Card> Session<C> {
         let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
         // The card is in LOAD, so nothing is in flight and fresh memory is zero before OPEN.
         let rings = Rings::allocate(&mut card, config.ring_log2, config.log_log2)?;
-        let (head, _) = tables.header.as_bytes().split_first_chunk().unwrap_or((&[0; 32], &[]));
+        let checkpoints = config.checkpoints.map(|c| Checkpoints::allocate(&mut card, c)).transpose()?;
         // From here on the session owns the rings: an early return resets the card before it gives them back.
         let mut session = Self {
             card,
             epoch,
             ticket_digest: config.ticket_digest,
             rows: (tables.header.policy_rows.get(), tables.header.entropy_rows.get()),
-            identity: (*head, tables.header.package_digest),
+            policy_digest: if info.digest { tables.digest() } else { [0; 32] },
+            package_digest: tables.header.package_digest,
+            heartbeat: config.heartbeat,
+            heartbeat_nonce: 0,
+            checkpoints,
             rings: Some(rings),
             pending: VecDeque::new(),
             ready: VecDeque::new(),
@@ -120,21 +137,29 @@ impl<C: Card> Session<C> {
     fn run(&mut self) -> Result<(), SessionError> {
         let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
         rings.configure(&mut self.card)?;
-        let epoch = self.epoch;
-        let ticket = self.ticket_digest;
+        let (epoch, limits, ticket, expected) = (self.epoch, self.heartbeat, self.ticket_digest, self.policy_digest);
+        let words = |digest: [u8; 32]| {
+            let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+            digest.chunks_exact(4).map(word).collect::<Vec<_>>()
+        };
         registers::with(&mut self.card, |r| {
             r.epoch().try_write(|w| w.set_v(epoch))?;
-            for (register, word) in r.ticket_digest().iter().zip(ticket.chunks_exact(4)) {
-                register.try_write(|w| w.set_v(u32::from_le_bytes(word.try_into().unwrap_or_default())))?;
+            for (register, word) in r.ticket_digest().iter().zip(words(ticket)) {
+                register.try_write(|w| w.set_v(word))?;
             }
-            // Parts that this card may not have; OPEN refuses other values then.
-            r.heartbeat_records().try_write(|w| w.set_v(0))?;
-            r.heartbeat_ticks().try_write(|w| w.set_v(0))?;
-            r.checkpoint_size().try_write(|w| w.set_v(0))?;
-            r.expected_digest().iter().try_for_each(|register| register.try_write(|w| w.set_v(0)))
+            for (register, word) in r.expected_digest().iter().zip(words(expected)) {
+                register.try_write(|w| w.set_v(word))?;
+            }
+            r.heartbeat_records().try_write(|w| w.set_v(limits.records))?;
+            r.heartbeat_ticks().try_write(|w| w.set_v(limits.ticks))?;
+            r.checkpoint_head().try_write(|w| w.set_v(0))?;
+            r.checkpoint_size().try_write(|w| w.set_log2(0))
         })?;
+        if let Some(checkpoints) = &self.checkpoints {
+            checkpoints.configure(&mut self.card)?;
+        }
         command(&mut self.card, Command::Open)?;
-        let status = await_status(&mut self.card, "state RUN after OPEN", |s| s.life != Life::Opening)?;
+        let status = self.await_signed("state RUN after OPEN", |s| s.life != Life::Opening)?;
         match status.life {
             Life::Run => {}
             Life::Load => {
@@ -148,6 +173,62 @@ impl<C: Card> Session<C> {
         let record = self.take_record()?;
         check::session_record(&record, RecordType::Open, self)?;
         self.opening = Some(record);
+        if self.checkpoints.is_some() && self.collect_checkpoints()? == 0 {
+            return Err(Lost::Checkpoint { serial: 0, what: "the card runs without it" }.into());
+        }
+        Ok(())
+    }
+
+    /// Waits for a status that may come only after a signature, and makes room for checkpoints meanwhile.
+    pub(super) fn await_signed(
+        &mut self,
+        awaited: &'static str,
+        mut done: impl FnMut(Status) -> bool,
+    ) -> Result<Status, SessionError> {
+        let signing = if self.checkpoints.is_some() { SIGNING } else { 1 };
+        let bound = self.card.patience().saturating_mul(signing);
+        for _ in 0..bound {
+            let status = Status::read(&mut self.card)?;
+            if done(status) {
+                return Ok(status);
+            }
+            self.card.wait(None)?;
+            self.collect_checkpoints()?;
+        }
+        Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// Gives the memory back. The card is quiet.
+    pub(super) fn release(&mut self, rings: Rings) -> Result<(), SessionError> {
+        rings.release(&mut self.card)?;
+        Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)
+    }
+
+    /// Presents a heartbeat: the credit is full again once its record is in the log. Entries in flight are answered first; their
+    /// answers come with the next [`Session::poll`].
+    ///
+    /// # Errors
+    /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
+    pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
+        if !self.info.heartbeat {
+            return Err(SessionError::Missing("heartbeats"));
+        }
+        let answered = self.drain()?;
+        self.ready.extend(answered);
+        let beaten = self.beat(nonce);
+        self.or_lose(beaten)
+    }
+
+    fn beat(&mut self, nonce: u64) -> Result<(), SessionError> {
+        self.heartbeat_nonce = nonce;
+        registers::with(&mut self.card, |r| {
+            r.heartbeat_nonce_lo().try_write(|w| w.set_v((nonce & 0xffff_ffff) as u32))?;
+            r.heartbeat_nonce_hi().try_write(|w| w.set_v((nonce >> 32) as u32))
+        })?;
+        self.await_record("the HEARTBEAT record")?;
+        let record = self.take_record()?;
+        check::session_record(&record, RecordType::Heartbeat, self)?;
+        self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
         Ok(())
     }
 }

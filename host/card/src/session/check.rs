@@ -124,9 +124,12 @@ pub(super) fn session_record<C: Card>(
     check(blank, "a verdict on what is not judged")?;
     let fields = wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::Session::ZERO);
     check(fields.reserved_is_zero(), "a reserved byte is set")?;
-    check(fields.image_header == session.identity.0, "header of another image")?;
-    check(fields.package_digest == session.identity.1, "another policy package")?;
+    check(fields.policy_digest == session.policy_digest, "digest of other tables")?;
+    check(fields.package_digest == session.package_digest, "another policy package")?;
     check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
+    let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
+    check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
+    check(fields.heartbeat_nonce.get() == session.heartbeat_nonce, "another heartbeat nonce")?;
     Ok(Fault::try_from(fields.cause.get())?)
 }
 

@@ -3,7 +3,7 @@
 use portcullis_core::wire::{Fault, Life, Record, RecordType};
 
 use super::submit::Pending;
-use super::{Health, Lost, Session, SessionError, WaitError, bring_up, check};
+use super::{Health, Lost, Session, SessionError, WaitError, check};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, Completed, Outcome};
 
@@ -81,6 +81,10 @@ impl<C: Card> Session<C> {
         if self.ready.len() > before {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
             rings.ring_consumed(&mut self.card, false)?;
+            let logged = rings.logged;
+            if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
+                self.collect_checkpoints()?;
+            }
         }
         Ok(())
     }
@@ -103,7 +107,7 @@ impl<C: Card> Session<C> {
         let record = rings.next_record(&self.card)?;
         let index = rings.logged;
         rings.logged += 1;
-        self.sink.record(&record).map_err(|why| Lost::Sink { index, why: why.to_string() })?;
+        self.sink.record(&record).map_err(|why| Lost::Sink { what: "record", index, why: why.to_string() })?;
         Ok(record)
     }
 
@@ -160,11 +164,12 @@ impl<C: Card> Session<C> {
         self.collect_all()?;
         self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
         // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
-        match bring_up::await_status(&mut self.card, "the card to be quiet after a fault", |s| !s.busy) {
+        match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),
         }
         self.collect_all()?;
+        self.collect_checkpoints()?;
         while self.has_record()? {
             let index = self.logged()?;
             let record = self.take_record()?;

@@ -1,11 +1,20 @@
 //! How a session is set up.
 
-use super::RecordSink;
+use super::{CheckpointConfig, RecordSink};
 
 /// Smallest log2 of submission ring entries: rings are made of whole pages.
 pub const RING_LOG2_MIN: u8 = 5;
 /// Smallest log2 of log ring entries.
 pub const LOG_LOG2_MIN: u8 = 4;
+
+/// What a card may do without hearing from the outside: past either limit every entry is refused with the credit fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeartbeatLimits {
+    /// Accepted entries; 0 is no limit.
+    pub records: u32,
+    /// Time, in units of 2^16 clocks; 0 is no limit.
+    pub ticks: u32,
+}
 
 /// Sizes and identity of a session.
 pub struct SessionConfig {
@@ -17,14 +26,27 @@ pub struct SessionConfig {
     pub epoch: Option<u32>,
     /// Digest of the session's ticket, bound into the OPEN record; zero is no ticket.
     pub ticket_digest: [u8; 32],
-    /// Takes every record.
+    /// Heartbeat limits; latched at OPEN and recorded.
+    pub heartbeat: HeartbeatLimits,
+    /// Signed checkpoints; without them the session leaves no evidence.
+    pub checkpoints: Option<CheckpointConfig>,
+    /// Takes every record and every checkpoint.
     pub sink: Box<dyn RecordSink>,
 }
 
 impl Default for SessionConfig {
-    /// Rings of 1,024 entries, a random epoch, no ticket, records kept nowhere but in [`crate::Completed`].
+    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, no checkpoints, records kept nowhere but in
+    /// [`crate::Completed`].
     fn default() -> Self {
-        Self { ring_log2: 10, log_log2: 10, epoch: None, ticket_digest: [0; 32], sink: Box::new(()) }
+        Self {
+            ring_log2: 10,
+            log_log2: 10,
+            epoch: None,
+            ticket_digest: [0; 32],
+            heartbeat: HeartbeatLimits::default(),
+            checkpoints: None,
+            sink: Box::new(()),
+        }
     }
 }
 

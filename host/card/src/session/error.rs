@@ -110,6 +110,9 @@ pub enum SessionError {
     /// A second GATE for a stream whose first is not answered.
     #[error("slot {0} has a GATE in flight; the next depends on its verdict")]
     InFlight(u16),
+    /// The session asks for something that the card does not have.
+    #[error("this card has no {0}: use the simulated card or a real one, or do without")]
+    Missing(&'static str),
     /// Every stream slot is open.
     #[error("all {0} stream slots are open")]
     NoFreeSlot(u32),
@@ -158,10 +161,20 @@ pub enum Lost {
     /// The transport or a wait failed in the middle of work.
     #[error("{0}")]
     Broken(String),
-    /// A record could not be kept; without its record nothing is released.
-    #[error("record {index} could not be kept: {why}")]
+    /// A checkpoint that does not fit.
+    #[error("checkpoint {serial}: {what}")]
+    Checkpoint {
+        /// Serial that was expected.
+        serial: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A record or a checkpoint could not be kept; without its record nothing is released.
+    #[error("{what} {index} could not be kept: {why}")]
     Sink {
-        /// Log index.
+        /// `record` or `checkpoint`.
+        what: &'static str,
+        /// Log index, or serial.
         index: u64,
         /// What the sink said.
         why: String,

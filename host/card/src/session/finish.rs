@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{Command, Fault, Life, Record, RecordType};
 
-use super::bring_up::{await_status, command, reset};
+use super::bring_up::{command, reset};
 use super::{Health, Lost, Session, SessionError, check};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, Completed};
@@ -35,7 +35,7 @@ impl<C: Card> Session<C> {
         };
         // Without quiet the card keeps its memory until it is dropped itself.
         if let (Ok(()), Some(rings)) = (&quiet, rings) {
-            rings.release(&mut self.card)?;
+            self.release(rings)?;
         }
         let closed = closed?;
         quiet?;
@@ -63,7 +63,7 @@ impl<C: Card> Session<C> {
         command(&mut self.card, Command::Close)?;
         let end = if cause == Fault::None { Life::Load } else { Life::Fault };
         let quiet = |s: Status| !s.busy && (s.life == end || s.life == Life::Fault);
-        let status = await_status(&mut self.card, "the card to be quiet after CLOSE", quiet)?;
+        let status = self.await_signed("the card to be quiet after CLOSE", quiet)?;
         if status.life != end {
             return Err(SessionError::Faulted(sticky_fault(&mut self.card)?));
         }
@@ -83,6 +83,7 @@ impl<C: Card> Session<C> {
                 Some(record)
             }
         };
+        self.collect_checkpoints()?;
         rest.extend(self.ready.drain(..));
         Ok(Closed { record, cause, rest })
     }

@@ -9,6 +9,7 @@
 
 mod bring_up;
 mod check;
+mod checkpoints;
 mod collect;
 mod config;
 mod error;
@@ -24,12 +25,14 @@ use std::collections::VecDeque;
 use portcullis_core::wire::{Fault, Record};
 
 use crate::{Card, CardInfo, Completed};
+use checkpoints::Checkpoints;
 use rings::Rings;
 use streams::Streams;
 use submit::Pending;
 
 pub use bring_up::{load_only, reset};
-pub use config::{LOG_LOG2_MIN, RING_LOG2_MIN, SessionConfig};
+pub use checkpoints::{CHECKPOINT_INTERVAL, CHECKPOINT_LOG2_MAX, CheckpointConfig, Signed};
+pub use config::{HeartbeatLimits, LOG_LOG2_MIN, RING_LOG2_MIN, SessionConfig};
 pub use error::{Lost, SessionError, WaitError};
 pub use finish::Closed;
 pub use sink::{RecordSink, SinkError};
@@ -56,8 +59,14 @@ pub struct Session<C: Card = Box<dyn Card>> {
     ticket_digest: [u8; 32],
     /// Rows of the image's two banks; what a verdict names lies below them.
     rows: (u16, u16),
-    /// First 32 bytes and package digest of the image header, as OPEN and CLOSE records repeat them.
-    identity: ([u8; 32], [u8; 32]),
+    /// SHA-256 of the tables, zero where the card hashes none; session records and checkpoints repeat it.
+    policy_digest: [u8; 32],
+    /// Package digest of the image header, as session records repeat it.
+    package_digest: [u8; 32],
+    heartbeat: HeartbeatLimits,
+    /// Nonce of the last heartbeat.
+    heartbeat_nonce: u64,
+    checkpoints: Option<Checkpoints>,
     /// `None` once given back.
     rings: Option<Rings>,
     /// Entries without an answer, oldest first.
@@ -95,6 +104,11 @@ impl<C: Card> Session<C> {
     /// The OPEN record.
     pub const fn opening(&self) -> Option<&Record> {
         self.opening.as_ref()
+    }
+
+    /// Digest of the tables as the card read them back; `None` where it hashes none.
+    pub fn policy_digest(&self) -> Option<[u8; 32]> {
+        self.info.digest.then_some(self.policy_digest)
     }
 
     /// The ALARM record of a sticky fault, once it was met and if the card could write one.
@@ -165,7 +179,7 @@ impl<C: Card> Drop for Session<C> {
         if let Some(rings) = self.rings.take()
             && reset(&mut self.card).is_ok()
         {
-            let _ = rings.release(&mut self.card);
+            let _ = self.release(rings);
         }
     }
 }

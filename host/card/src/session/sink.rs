@@ -2,16 +2,28 @@
 
 use portcullis_core::wire::Record;
 
+use super::Signed;
+
 /// Why a record was not kept.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Takes every record of a session, in the order of the log, each once, before its entry's outcome is given out.
+/// Takes every record and every checkpoint of a session: records in the order of the log, each once, before its entry's outcome is
+/// given out.
 pub trait RecordSink: Send {
     /// Keeps `record`.
     ///
     /// # Errors
     /// Whatever prevented it; the session is lost then, because what has no record is not released.
     fn record(&mut self, record: &Record) -> Result<(), SinkError>;
+
+    /// Keeps a checkpoint; every one of a session, in the order of their serials. Its signature was not verified.
+    ///
+    /// # Errors
+    /// Whatever prevented it; the session is lost then.
+    fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
+        let _ = checkpoint;
+        Ok(())
+    }
 }
 
 /// Keeps nothing.

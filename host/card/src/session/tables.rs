@@ -2,6 +2,7 @@
 
 use portcullis_core::wire::{BANK_STRIDE, ImageHeader, Row};
 use portcullis_policy::image::{Bank, Image};
+use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
 use super::SessionError;
@@ -35,6 +36,16 @@ struct Word {
 }
 
 impl Tables<'_> {
+    /// SHA-256 over the canonical bytes: header, policy rows, entropy rows. What the card finds when it reads its tables back.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.header.as_bytes());
+        hash.update(self.policy.as_bytes());
+        hash.update(self.entropy.as_bytes());
+        hash.finalize().into()
+    }
+
     /// Every word, in the order in which the card takes them: rows ascending, words ascending.
     fn words(&self) -> impl Iterator<Item = Word> {
         let header = words("image header", HEADER_WINDOW, 0, self.header.as_bytes());

@@ -24,7 +24,7 @@ pub const BANK_STRIDE: usize = 256;
 /// `PCMI` in memory: a table image.
 pub const IMAGE_MAGIC: u32 = 1229800272;
 /// `PCKP` in memory: a checkpoint.
-pub const CHECKPOINT_MAGIC: usize = 1347109712;
+pub const CHECKPOINT_MAGIC: u32 = 1347109712;
 /// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, zeros.
 pub const CHECKPOINT_STRIDE: usize = 32768;
 /// SLH-DSA-SHA2-128f signature (FIPS 205, table 2).

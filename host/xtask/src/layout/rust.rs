@@ -16,7 +16,7 @@ pub(crate) fn rust(layout: &Layout) -> String {
         let ty = match name.as_str() {
             "layout_version" => "u8",
             "row_none" | "basis_points_max" => "u16",
-            "image_magic" => "u32",
+            "image_magic" | "checkpoint_magic" => "u32",
             _ => "usize",
         };
         let _ = writeln!(out, "/// {}\npub const {}: {ty} = {};", c.doc, name.to_uppercase(), c.value);

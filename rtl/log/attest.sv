@@ -1,0 +1,294 @@
+// What makes the card's word worth something: its key, the digest of its tables, and signed checkpoints, over one hash core.
+//
+// After reset the key is derived from the device secret and the design, and its public half computed; until then nothing is
+// hashed or signed (`public_key_o` is zero). From then on the core serves one at a time: the digest of the tables while life asks
+// for it, or a checkpoint from its snapshot to its signature. Verdicts never wait for it: lanes hash with cores of their own.
+//
+// Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design id), i of 0 SK.seed, 1 SK.prf,
+// 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a parameter: it is in the bitstream and in nothing that the host can read.
+//
+// After reset: making its key. The caller owes: what table_digest and checkpoint ask for.
+module attest
+  import layout_pkg::*;
+  import sha256_pkg::*;
+  import log_pkg::*;
+#(
+    parameter int unsigned  Rounds = 1,            // SHA-256 rounds a clock: 1, 2, 4, 16.
+    parameter logic [7:0]   KeyFlags = 8'h01,
+    parameter logic [7:0]   Lanes = 8'd1,
+    parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
+    parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
+) (
+    input  logic          clk_i,
+    input  logic          rst_i,
+    output logic [255:0]  public_key_o,        // PK.seed, PK.root; layout order. Zero until it is made.
+    // Tables.
+    input  logic          digest_i,            // Hash them, until ...
+    output logic          digest_done_o,       // ... this, for one clock.
+    output logic [255:0]  digest_o,            // What they hashed to last; layout order.
+    input  image_header_t header_i,
+    output logic          read_o,
+    output logic          read_entropy_o,
+    output logic [15:0]   read_row_o,
+    input  logic          read_ready_i,
+    input  row_t          row_i,
+    // Checkpoints.
+    input  logic          open_i,
+    input  logic          abort_i,
+    input  logic          life_valid_i,
+    input  life_e         life_i,
+    output logic          life_done_o,
+    input  logic [31:0]   interval_i,
+    input  logic          flush_i,
+    input  logic          run_i,
+    input  logic [63:0]   size_i,
+    input  fault_e        fault_i,
+    input  logic [63:0]   tick_i,
+    input  logic [31:0]   epoch_i,
+    input  logic [255:0]  policy_digest_i,
+    input  logic [255:0]  ticket_digest_i,
+    input  logic [127:0]  boot_nonce_i,
+    input  logic [63:0]   heartbeat_nonce_i,
+    output logic          snapshot_o,
+    input  logic          snapshot_valid_i,
+    input  logic          snapshot_last_i,
+    input  digest_t       snapshot_node_i,
+    input  logic [7:0]    ring_log2_i,
+    input  logic [31:0]   head_i,
+    output logic          beat_valid_o,
+    input  logic          beat_take_i,
+    output logic [31:0]   beat_entry_o,
+    output logic [8:0]    beat_at_o,
+    output logic [511:0]  beat_o,
+    input  logic          beat_answered_i,
+    output logic [31:0]   tail_o
+);
+  typedef enum logic [4:0] {
+    StDerive     = 5'h01,  // The seeds are being derived.
+    StKeygen     = 5'h02,  // The public key is being computed.
+    StReady      = 5'h04,
+    StDigest     = 5'h08,
+    StCheckpoint = 5'h10
+  } state_e;
+
+  // What is signed begins like this: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) whose protected header is
+  // {1: -70001}, whose external data is empty and whose payload is 192 bytes long.
+  localparam int unsigned PrefixBytes = 23;
+  localparam logic [8*PrefixBytes-1:0] Prefix = {
+    8'h84,                                         // an array of four
+    8'h6a, "Signature1",                           // its context
+    8'h47, 56'ha1_01_3a_00_01_11_70,               // the protected header: {1: -70001}, a private-use algorithm
+    8'h40,                                         // no external data
+    8'h58, 8'(CheckpointBytes)                     // the payload's head
+  };
+  localparam int unsigned MessageBytes = PrefixBytes + CheckpointBytes;
+
+  state_e state_q;
+
+  // ---- the core, and who has it
+  hash_request_t request, derive_request, digest_request, checkpoint_request, signer_request;
+  hash_answer_t answer, derive_answer, digest_answer, checkpoint_answer, signer_answer;
+  logic core_reset, core_busy, signer_ready;
+  assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || (!digest_i && state_q == StDigest);
+  sha256 #(
+      .Rounds(Rounds)
+  ) u_sha256 (
+      .clk_i,
+      .rst_i(core_reset),
+      .start_i(request.start),
+      .state_i(request.state),
+      .block_i(request.block),
+      .busy_o(core_busy),
+      .done_o(answer.done),
+      .digest_o(answer.digest)
+  );
+  always_comb begin
+    request = '0;
+    {derive_answer, digest_answer, checkpoint_answer, signer_answer} = {4{answer}};
+    {derive_answer.done, digest_answer.done, checkpoint_answer.done, signer_answer.done} = '0;
+    case (state_q)
+      StDerive: begin
+        request = derive_request;
+        derive_answer.done = answer.done;
+      end
+      StDigest: begin
+        request = digest_request;
+        digest_answer.done = answer.done;
+      end
+      StCheckpoint: begin
+        request = signer_ready ? checkpoint_request : signer_request;
+        checkpoint_answer.done = answer.done && signer_ready;
+        signer_answer.done = answer.done && !signer_ready;
+      end
+      StKeygen: begin
+        request = signer_request;
+        signer_answer.done = answer.done;
+      end
+      default: ;
+    endcase
+  end
+
+  // ---- key
+  logic [127:0] design_id;
+  for (genvar i = 0; i < 16; i++) begin : g_design
+    assign design_id[127-8*i-:8] = DesignId[8*i+:8];
+  end
+  logic derived, derive, deriving;
+  assign derive = state_q == StDerive && !derived && !deriving;
+  logic [127:0] sk_seed, sk_prf, pk_seed, pk_root;
+  logic root_valid, keygen;
+  device_key u_key (
+      .clk_i,
+      .rst_i,
+      .start_i(derive),
+      .busy_o(deriving),
+      .secret_i(DeviceSecret),
+      .design_id_i(design_id),
+      .valid_o(derived),
+      .sk_seed_o(sk_seed),
+      .sk_prf_o(sk_prf),
+      .pk_seed_o(pk_seed),
+      .hash_start_o(derive_request.start),
+      .hash_state_o(derive_request.state),
+      .hash_block_o(derive_request.block),
+      .hash_done_i(derive_answer.done),
+      .hash_digest_i(derive_answer.digest)
+  );
+
+  // ---- tables
+  logic digest_start, digest_done, digest_busy;
+  digest_t digest;
+  assign digest_start = state_q == StReady && digest_i;
+  table_digest u_digest (
+      .clk_i,
+      .rst_i,
+      .start_i(digest_start),
+      .abort_i(!digest_i && state_q == StDigest),
+      .busy_o(digest_busy),
+      .done_o(digest_done),
+      .digest_o(digest),
+      .header_i,
+      .read_o,
+      .read_entropy_o,
+      .read_row_o,
+      .read_ready_i,
+      .row_i,
+      .hash_o(digest_request),
+      .hash_i(digest_answer)
+  );
+  assign digest_done_o = digest_done && digest_i;
+  assign digest_o = digest_bytes(digest);
+
+  // ---- checkpoints
+  logic wanted, sign, word_valid, word_ready;
+  logic [127:0] word;
+  logic [CheckpointBytes*8-1:0] payload;
+  checkpoint #(
+      .KeyFlags(KeyFlags),
+      .Lanes(Lanes),
+      .DesignId(DesignId)
+  ) u_checkpoint (
+      .clk_i,
+      .rst_i,
+      .open_i,
+      .abort_i,
+      .life_valid_i,
+      .life_i,
+      .life_done_o,
+      .interval_i,
+      .flush_i,
+      .run_i,
+      .size_i,
+      .fault_i,
+      .tick_i,
+      .epoch_i,
+      .policy_digest_i,
+      .ticket_digest_i,
+      .boot_nonce_i,
+      .heartbeat_nonce_i,
+      .snapshot_o,
+      .snapshot_valid_i,
+      .snapshot_last_i,
+      .snapshot_node_i,
+      .request_o(wanted),
+      .grant_i(state_q == StCheckpoint),
+      .hash_o(checkpoint_request),
+      .hash_i(checkpoint_answer),
+      .sign_o(sign),
+      .message_o(payload),
+      .word_valid_i(word_valid),
+      .word_ready_o(word_ready),
+      .word_i(word),
+      .ring_log2_i,
+      .head_i,
+      .beat_valid_o,
+      .beat_take_i,
+      .beat_entry_o,
+      .beat_at_o,
+      .beat_o,
+      .beat_answered_i,
+      .tail_o
+  );
+
+  slh_dsa #(
+      .MessageBytes(MessageBytes)
+  ) u_signer (
+      .clk_i,
+      .rst_i(rst_i || (abort_i && state_q == StCheckpoint)),
+      .keygen_i(keygen),
+      .sign_i(sign),
+      .ready_o(signer_ready),
+      .sk_seed_i(sk_seed),
+      .sk_prf_i(sk_prf),
+      .pk_seed_i(pk_seed),
+      .message_i({Prefix, payload}),
+      .root_o(pk_root),
+      .root_valid_o(root_valid),
+      .word_valid_o(word_valid),
+      .word_ready_i(word_ready),
+      .word_o(word),
+      .hash_start_o(signer_request.start),
+      .hash_state_o(signer_request.state),
+      .hash_block_o(signer_request.block),
+      .hash_done_i(signer_answer.done),
+      .hash_digest_i(signer_answer.digest)
+  );
+  // The root is lost when a signature is abandoned; the key as the host sees it is not.
+  assign keygen = state_q == StKeygen && signer_ready && !root_valid;
+
+  logic [255:0] public_key_q;
+  assign public_key_o = public_key_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= StDerive;
+      public_key_q <= '0;
+    end else begin
+      case (state_q)
+        StDerive: if (derived) state_q <= StKeygen;
+        StKeygen: if (root_valid) begin
+          state_q <= StReady;
+          public_key_q <= digest_bytes({pk_seed, pk_root});
+        end
+        StReady: begin
+          if (digest_i) state_q <= StDigest;
+          else if (wanted && !abort_i) state_q <= StCheckpoint;
+        end
+        StDigest: if (digest_done || !digest_i) state_q <= StReady;
+        StCheckpoint: begin
+          if (abort_i) state_q <= StKeygen;
+          else if (!wanted) state_q <= StReady;
+        end
+        default: state_q <= StDerive;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot(state_q)) else $error("attest: state not one-hot");
+      assert (!(digest_busy && state_q != StDigest && !digest_done)) else $error("attest: hashing without the core");
+      assert (!(core_busy && state_q == StReady)) else $error("attest: a hash that nobody waits for");
+      assert (!(sign && !signer_ready)) else $error("attest: a signature over another");
+    end
+  end
+endmodule
