@@ -1,0 +1,74 @@
+// SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2), blocks of the tweakable hashes.
+//
+// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated to n bytes (11.2.1), and each
+// of F, H, PRF and T_l starts with the same block PK.seed ‖ 0^48: its state is computed once a signature.
+package slh_dsa_pkg;
+  import sha256_pkg::*;
+
+  localparam int unsigned NodeBytes = 16;       // n
+  localparam int unsigned Layers = 22;          // d
+  localparam int unsigned LayerHeight = 3;      // h'
+  localparam int unsigned ForsHeight = 6;       // a
+  localparam int unsigned ForsTrees = 33;       // k
+  localparam int unsigned DigitBits = 4;        // lg_w
+  localparam int unsigned MessageDigits = 32;   // len_1
+  localparam int unsigned ChecksumDigits = 3;   // len_2
+  localparam int unsigned Chains = MessageDigits + ChecksumDigits;  // len
+  localparam int unsigned LastStep = 2 ** DigitBits - 1;            // w - 1: steps of a chain
+  localparam int unsigned DigestBytes = 34;     // m
+
+  // Lengths in words of n bytes: R, FORS signature, hypertree signature (9.2).
+  localparam int unsigned SignatureWords = 1 + ForsTrees * (1 + ForsHeight) + Layers * (Chains + LayerHeight);
+
+  localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;  // of the ceil(k*a/8) bytes of md
+  localparam int unsigned TreeIndexBits = (Layers - 1) * LayerHeight;
+  localparam int unsigned PathBits = Layers * LayerHeight;         // h
+
+  typedef logic [8*NodeBytes-1:0] node_t;
+  typedef logic [DigitBits-1:0] digit_t;
+  typedef logic [8*DigestBytes-1:0] digest_t;
+
+  // ---- addresses
+  typedef enum logic [7:0] {
+    AdrsWotsHash  = 8'd0,
+    AdrsWotsPk    = 8'd1,
+    AdrsTree      = 8'd2,
+    AdrsForsTree  = 8'd3,
+    AdrsForsRoots = 8'd4,
+    AdrsWotsPrf   = 8'd5,
+    AdrsForsPrf   = 8'd6
+  } adrs_kind_e;
+
+  // ADRSc (11.2).
+  typedef struct packed {
+    logic [7:0]  layer;
+    logic [63:0] tree;
+    adrs_kind_e  kind;
+    logic [31:0] key_pair;  // zero in AdrsTree
+    logic [31:0] chain;     // chain address, or tree height
+    logic [31:0] hash;      // hash address, or tree index
+  } adrs_t;
+
+  localparam int unsigned AdrsBytes = 22;
+  localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;  // what is left before a whole number of nodes
+
+  // ---- blocks
+  // The first block of every F, H, PRF and T_l.
+  function automatic block_t seed_block(node_t pk_seed);
+    return {pk_seed, 384'd0};
+  endfunction
+
+  // The second and last block of F and PRF (11.2.1).
+  function automatic block_t one_node_block(adrs_t adrs, node_t m);
+    return {adrs, m, 208'd0} | padding(AdrsBytes + NodeBytes, BlockBytes + AdrsBytes + NodeBytes);
+  endfunction
+
+  // The second and last block of H (11.2.1).
+  function automatic block_t two_node_block(adrs_t adrs, node_t left, node_t right);
+    return {adrs, left, right, 80'd0} | padding(AdrsBytes + 2 * NodeBytes, BlockBytes + AdrsBytes + 2 * NodeBytes);
+  endfunction
+
+  function automatic node_t truncated(state_t digest);
+    return digest[255-:8*NodeBytes];
+  endfunction
+endpackage
