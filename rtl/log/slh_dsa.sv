@@ -1,0 +1,413 @@
+// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an empty context.
+//
+// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and rises again with `ready_o`. `sign_i` in a
+// clock of `ready_o` and `root_valid_o` signs `message_i` (algorithms 19 and 22 with opt_rand = PK.seed); the signature
+// leaves as 1,068 words of 16 bytes, first byte at the top, in the order of section 9.2: R, 33 times (secret, 6 nodes), 22 times
+// (35 chain values, 3 nodes). `word_o` stands until `word_ready_i`; nothing goes on meanwhile. `ready_o` rises after the
+// last word. Nothing of a signature is used by the next one.
+//
+// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of one chain of one step (FORS) or
+// the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node with its left sibling on the stack is hashed
+// with it at once, the sibling of the selected path's node is kept for AUTH. What the standard computes by
+// fors_pkFromSig and wots_pkFromSig is the root of the tree just walked, so nothing is computed twice.
+//
+// Latency in blocks of the hash core: 4,568 a keygen, 106,788 + message a signature (12 for 215 bytes); each takes one clock
+// more than the core. One clock for each node placed and each word.
+// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the digest is
+// taken. So an arbiter may give the core to others first.
+// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash port is to be reset too.
+// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not both commands at once.
+module slh_dsa
+  import sha256_pkg::*;
+  import slh_dsa_pkg::*;
+#(
+    parameter int unsigned MessageBytes = 215  // 1 or more; see slh_message
+) (
+    input  logic                      clk_i,
+    input  logic                      rst_i,
+    input  logic                      keygen_i,
+    input  logic                      sign_i,
+    output logic                      ready_o,
+    input  node_t                     sk_seed_i,
+    input  node_t                     sk_prf_i,
+    input  node_t                     pk_seed_i,
+    input  logic [8*MessageBytes-1:0] message_i,  // first byte at the top
+    output node_t                     root_o,
+    output logic                      root_valid_o,
+    // The signature.
+    output logic                      word_valid_o,
+    input  logic                      word_ready_i,
+    output node_t                     word_o,
+    // Hash port.
+    output logic                      hash_start_o,
+    output state_t                    hash_state_o,
+    output block_t                    hash_block_o,
+    input  logic                      hash_done_i,
+    input  state_t                    hash_digest_i
+);
+  typedef enum logic [3:0] {
+    StIdle,
+    StSeed,        // State after PK.seed ‖ 0^48.
+    StMessage,     // PRF_msg and H_msg (algorithm 19).
+    StRandomizer,  // R goes out.
+    StSecret,      // PRF: the start of a chain (algorithms 6, 7, 14).
+    StChain,       // F: a step of a chain (algorithms 5 and 15).
+    StReveal,      // A chain's value goes out (algorithms 7 and 16).
+    StAbsorb,      // A chain's end, or a FORS root, goes into T_l.
+    StCompress,    // T_l: a WOTS+ public key (algorithm 6), or the FORS one (algorithm 17).
+    StPlace,       // A node of the tree is known: root, right or left child.
+    StNode,        // H: two children (algorithms 9 and 15).
+    StAuth         // AUTH goes out (algorithms 10 and 16).
+  } state_e;
+
+  localparam int unsigned MaxHeight = ForsHeight;
+
+  state_e state_q;
+  logic signing_q;  // else keygen
+  logic fors_q;     // FORS trees, else the hypertree
+  // Where the walk is.
+  logic [5:0] tree_q;    // FORS tree i, or layer of the hypertree
+  logic [5:0] leaf_q;
+  logic [5:0] chain_q;   // 0 in FORS
+  digit_t step_q;        // steps that `value_q` is from the start of its chain
+  logic [2:0] height_q;  // of the node in `value_q`; in StAuth, of the node going out
+  // What it works on.
+  logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
+  logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
+  logic [LayerHeight-1:0] path_leaf_q;       // its selected leaf; in FORS, the key pair
+  node_t message_q;                          // what this layer signs: a root of the layer below, or the FORS public key
+  logic [4*ChecksumDigits-1:0] checksum_q;
+  // What it knows.
+  state_t seed_state_q;
+  node_t value_q;             // a chain's value or a node
+  node_t stack_q[MaxHeight];  // left children, by height
+  node_t auth_q[MaxHeight];   // siblings of the selected path's nodes, by height
+  node_t root_q;
+  logic root_valid_q;
+
+  // ---- the place in the tree
+  logic [5:0] selected, last_leaf, node, selected_node;
+  logic [2:0] top;
+  logic [11:0] node_index;  // FORS trees stand side by side (8.2)
+  logic last_tree, last_chain;
+  digit_t last_step;
+  always_comb begin
+    selected = fors_q ? fors_indices_q[ForsIndexBits-1-:ForsHeight] : 6'(path_leaf_q);
+    last_leaf = fors_q ? 6'(2 ** ForsHeight - 1) : 6'(2 ** LayerHeight - 1);
+    top = fors_q ? 3'(ForsHeight) : 3'(LayerHeight);
+    last_tree = tree_q == (fors_q ? 6'(ForsTrees - 1) : 6'(Layers - 1));
+    last_chain = chain_q == 6'(Chains - 1);
+    last_step = fors_q ? digit_t'(1) : digit_t'(LastStep);
+    node = leaf_q >> height_q;
+    selected_node = selected >> height_q;
+    node_index = {fors_q ? tree_q : 6'd0, leaf_q} >> height_q;
+  end
+
+  // ---- the digits to sign (algorithm 7): in FORS the secret itself is revealed
+  digit_t digit;
+  always_comb begin
+    digit = '0;
+    if (!fors_q) digit = digit_t'({message_q, checksum_q} >> {6'(Chains - 1) - chain_q, 2'd0});
+  end
+
+  // ---- addresses
+  adrs_t adrs, pk_adrs;
+  always_comb begin
+    adrs = '{
+        layer: fors_q ? 8'd0 : 8'(tree_q),
+        tree: 64'(path_tree_q),
+        kind: AdrsTree,
+        key_pair: fors_q ? 32'(path_leaf_q) : 32'(leaf_q),
+        chain: '0,
+        hash: '0
+    };
+    pk_adrs = adrs;
+    pk_adrs.kind = fors_q ? AdrsForsRoots : AdrsWotsPk;
+    case (state_q)
+      StSecret: begin
+        adrs.kind = fors_q ? AdrsForsPrf : AdrsWotsPrf;
+        adrs.chain = 32'(chain_q);
+        if (fors_q) adrs.hash = 32'(node_index);
+      end
+      StChain: begin
+        adrs.kind = fors_q ? AdrsForsTree : AdrsWotsHash;
+        adrs.chain = 32'(chain_q);
+        adrs.hash = fors_q ? 32'(node_index) : 32'(step_q);
+      end
+      default: begin
+        if (fors_q) adrs.kind = AdrsForsTree;
+        else adrs.key_pair = '0;
+        adrs.chain = 32'(height_q);
+        adrs.hash = 32'(node_index);
+      end
+    endcase
+  end
+
+  // ---- hash port
+  logic request, started_q;
+  logic message_request, tl_request;
+  state_t message_state, tl_state;
+  block_t message_block, tl_block;
+  always_comb begin
+    request = 1'b1;
+    hash_state_o = seed_state_q;
+    hash_block_o = one_node_block(adrs, value_q);
+    case (state_q)
+      StSeed: begin
+        hash_state_o = InitialHash;
+        hash_block_o = seed_block(pk_seed_i);
+      end
+      StMessage: begin
+        request = message_request;
+        hash_state_o = message_state;
+        hash_block_o = message_block;
+      end
+      StSecret: hash_block_o = one_node_block(adrs, sk_seed_i);
+      StChain: ;
+      StNode: hash_block_o = two_node_block(adrs, stack_q[height_q-3'd1], value_q);
+      StAbsorb, StCompress: begin
+        request = tl_request;
+        hash_state_o = tl_state;
+        hash_block_o = tl_block;
+      end
+      default: request = 1'b0;
+    endcase
+  end
+  assign hash_start_o = request && !started_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) started_q <= 1'b0;
+    else started_q <= request && !hash_done_i;
+  end
+
+  logic message_done;
+  message_digest_t message_digest;
+  node_t randomizer;
+  slh_message #(
+      .MessageBytes(MessageBytes)
+  ) u_message (
+      .clk_i,
+      .rst_i,
+      .run_i(state_q == StMessage),
+      .done_o(message_done),
+      .sk_prf_i,
+      .pk_seed_i,
+      .pk_root_i(root_q),
+      .message_i,
+      .r_o(randomizer),
+      .digest_o(message_digest),
+      .hash_request_o(message_request),
+      .hash_state_o(message_state),
+      .hash_block_o(message_block),
+      .hash_done_i,
+      .hash_digest_i
+  );
+
+  // T_l is opened with the first secret of what it hashes.
+  logic tl_open, tl_taken;
+  node_t tl_node;
+  assign tl_open = state_q == StSecret && hash_start_o && chain_q == '0 && !(fors_q && (tree_q != '0 || leaf_q != '0));
+  slh_tl u_tl (
+      .clk_i,
+      .rst_i,
+      .seed_state_i(seed_state_q),
+      .open_i(tl_open),
+      .adrs_i(pk_adrs),
+      .push_i(state_q == StAbsorb),
+      .node_i(value_q),
+      .finish_i(state_q == StCompress),
+      .taken_o(tl_taken),
+      .node_o(tl_node),
+      .hash_request_o(tl_request),
+      .hash_state_o(tl_state),
+      .hash_block_o(tl_block),
+      .hash_done_i,
+      .hash_digest_i
+  );
+
+  // ---- outputs
+  assign ready_o = state_q == StIdle;
+  assign root_o = root_q;
+  assign root_valid_o = root_valid_q;
+  assign word_valid_o = state_q == StRandomizer || state_q == StReveal || state_q == StAuth;
+  always_comb begin
+    case (state_q)
+      StRandomizer: word_o = randomizer;
+      StAuth: word_o = auth_q[height_q];
+      default: word_o = value_q;
+    endcase
+  end
+
+  // ---- next state
+  state_e state_d, after_chain;
+  digit_t step_d;        // steps of the value that comes now
+  logic reveal;          // that value belongs into the signature
+  logic is_root, is_right, last_auth;
+  always_comb begin
+    after_chain = fors_q ? StPlace : StAbsorb;
+    step_d = state_q == StSecret ? '0 : step_q + 1'b1;
+    reveal = signing_q && leaf_q == selected && digit == step_d;
+    is_root = height_q == top;
+    is_right = node[0];
+    last_auth = height_q == top - 3'd1;
+
+    state_d = state_q;
+    case (state_q)
+      StIdle: if (keygen_i || (sign_i && root_valid_q)) state_d = StSeed;
+      StSeed: if (hash_done_i) state_d = signing_q ? StMessage : StSecret;
+      StMessage: if (message_done) state_d = StRandomizer;
+      StRandomizer: if (word_ready_i) state_d = StSecret;
+      StSecret, StChain: begin
+        if (hash_done_i) begin
+          state_d = StChain;
+          if (step_d == last_step) state_d = after_chain;
+          if (reveal) state_d = StReveal;
+        end
+      end
+      StReveal: if (word_ready_i) state_d = step_q == last_step ? after_chain : StChain;
+      StAbsorb: if (tl_taken) state_d = (fors_q ? last_tree : last_chain) ? StCompress : StSecret;
+      StCompress: if (tl_taken) state_d = fors_q ? StSecret : StPlace;
+      StPlace: begin
+        if (is_root) state_d = signing_q ? StAuth : StIdle;
+        else state_d = is_right ? StNode : StSecret;
+      end
+      StNode: if (hash_done_i) state_d = StPlace;
+      StAuth: begin
+        if (word_ready_i && last_auth) begin
+          if (fors_q) state_d = StAbsorb;
+          else state_d = last_tree ? StIdle : StSecret;
+        end
+      end
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= StIdle;
+      {signing_q, fors_q, root_valid_q} <= '0;
+      {tree_q, leaf_q, chain_q, step_q, height_q} <= '0;
+      {fors_indices_q, path_tree_q, path_leaf_q} <= '0;
+      {message_q, checksum_q} <= '0;
+      seed_state_q <= '0;
+      {value_q, root_q} <= '0;
+    end else begin
+      state_q <= state_d;
+      case (state_q)
+        StIdle: begin
+          // Keygen walks the only tree of the top layer (algorithm 18).
+          if (state_d == StSeed) begin
+            signing_q <= !keygen_i;
+            if (keygen_i) root_valid_q <= 1'b0;
+            fors_q <= 1'b0;
+            tree_q <= 6'(Layers - 1);
+            {leaf_q, chain_q, height_q} <= '0;
+            {path_tree_q, path_leaf_q} <= '0;
+          end
+        end
+        StSeed: if (hash_done_i) seed_state_q <= hash_digest_i;
+        StMessage: begin
+          if (message_done) begin
+            fors_indices_q <= message_digest.fors_indices;
+            path_tree_q <= message_digest.tree;
+            path_leaf_q <= message_digest.leaf;
+            fors_q <= 1'b1;
+            tree_q <= '0;
+          end
+        end
+        StSecret, StChain: begin
+          if (hash_done_i) begin
+            value_q <= truncated(hash_digest_i);
+            step_q <= step_d;
+          end
+          // The selected leaf's checksum is whole when its digits are asked for, after the message's.
+          if (hash_done_i && state_q == StSecret && chain_q < 6'(MessageDigits)) begin
+            checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
+          end
+        end
+        StAbsorb: begin
+          if (tl_taken && fors_q) begin
+            tree_q <= tree_q + 6'd1;
+            leaf_q <= '0;
+            height_q <= '0;
+            fors_indices_q <= fors_indices_q << ForsHeight;
+          end else if (tl_taken) begin
+            chain_q <= last_chain ? '0 : chain_q + 6'd1;
+          end
+        end
+        StCompress: begin
+          if (tl_taken) begin
+            value_q <= tl_node;
+            if (fors_q) begin
+              message_q <= tl_node;
+              fors_q <= 1'b0;
+              tree_q <= '0;
+            end
+          end
+        end
+        StPlace: begin
+          if (is_root) begin
+            height_q <= '0;
+            if (!signing_q) begin
+              root_q <= value_q;
+              root_valid_q <= 1'b1;
+            end
+          end else if (is_right) begin
+            height_q <= height_q + 3'd1;
+          end else begin
+            height_q <= '0;
+            leaf_q <= leaf_q + 6'd1;
+          end
+        end
+        StNode: if (hash_done_i) value_q <= truncated(hash_digest_i);
+        StAuth: begin
+          if (word_ready_i) begin
+            height_q <= height_q + 3'd1;
+            if (last_auth && !fors_q) begin
+              message_q <= value_q;
+              {path_tree_q, path_leaf_q} <= {path_tree_q, path_leaf_q} >> LayerHeight;
+              tree_q <= tree_q + 6'd1;
+              leaf_q <= '0;
+              height_q <= '0;
+            end
+          end
+        end
+        default: ;
+      endcase
+    end
+  end
+
+  // Memories: no reset.
+  always_ff @(posedge clk_i) begin
+    if (state_q == StPlace && !is_root) begin
+      if (!is_right) stack_q[height_q] <= value_q;
+      if (node == (selected_node ^ 6'd1)) auth_q[height_q] <= value_q;
+    end
+  end
+
+  // ---- checks
+  logic [10:0] words_q;  // gone out of this signature
+  logic stalled_q;
+  node_t word_q;
+  always_ff @(posedge clk_i) begin
+    stalled_q <= !rst_i && word_valid_o && !word_ready_i;
+    word_q <= word_o;
+    if (rst_i || ready_o) words_q <= '0;
+    else if (word_valid_o && word_ready_i) words_q <= words_q + 11'd1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!(keygen_i && sign_i)) else $error("slh_dsa: two commands at once");
+      assert (!sign_i || !ready_o || root_valid_q) else $error("slh_dsa: a signature without a root");
+      assert (!hash_done_i || started_q) else $error("slh_dsa: an answer of the hash core to nothing");
+      assert (!stalled_q || (word_valid_o && word_o == word_q)) else $error("slh_dsa: a word that did not stand");
+      assert (state_q == StIdle || leaf_q <= last_leaf) else $error("slh_dsa: past the last leaf");
+      assert (state_d != StNode || state_q != StPlace || height_q < top) else $error("slh_dsa: above the root");
+      if (!fors_q && signing_q && state_q == StAuth && last_tree) begin
+        assert (value_q == root_q) else $error("slh_dsa: the top tree's root is not PK.root");
+      end
+      if (signing_q && state_q != StIdle && state_d == StIdle) begin
+        assert (32'(words_q) == SignatureWords - 1) else $error("slh_dsa: a signature of another length");
+      end
+    end
+  end
+endmodule

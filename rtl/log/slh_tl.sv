@@ -1,0 +1,86 @@
+// The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed ‖ 0^48 ‖ ADRSc ‖ M_1 ‖ … ‖ M_l), cut to n bytes.
+//
+// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until `taken_o`: one clock, or a hash where
+// the node completes a block. Last, `finish_i` is held until `taken_o`, in which clock `node_o` is right. Any time may
+// pass in between, so that other hashes use the core while this one is collected.
+// An address is 6 bytes and a node; so every block is what the last node of the block before left over, three nodes, and the
+// first 10 bytes of another.
+// Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
+// After reset: nothing opened.
+// The caller owes: one of open, push, finish at a time; `seed_state_i`, the state after PK.seed ‖ 0^48, at `open_i`.
+module slh_tl
+  import sha256_pkg::*;
+  import slh_dsa_pkg::*;
+(
+    input  logic   clk_i,
+    input  logic   rst_i,
+    input  state_t seed_state_i,
+    input  logic   open_i,
+    input  adrs_t  adrs_i,
+    input  logic   push_i,
+    input  node_t  node_i,
+    input  logic   finish_i,
+    output logic   taken_o,
+    output node_t  node_o,
+    output logic   hash_request_o,
+    output state_t hash_state_o,
+    output block_t hash_block_o,
+    input  logic   hash_done_i,
+    input  state_t hash_digest_i
+);
+  localparam int unsigned RestBits = 8 * AdrsHeadBytes;               // left over from the last node of a block
+  localparam int unsigned HeldBits = RestBits + 3 * 8 * NodeBytes;    // before the node that completes a block
+  localparam int unsigned MissingBits = $bits(block_t) - HeldBits;    // what that node gives
+  localparam int unsigned FixedBits = 8 * (BlockBytes + AdrsHeadBytes);  // hashed besides nodes
+
+  typedef logic [5:0] count_t;
+  localparam count_t MaxNodes = count_t'(Chains + 1);
+
+  state_t state_q;
+  logic [HeldBits-1:0] held_q;  // first byte at the top; zero where there is nothing yet
+  count_t nodes_q;              // taken since `open_i`, that of the address included
+
+  logic completes;  // the node at the input completes a block
+  logic [8:0] held_bits;
+  logic [63:0] length;
+  assign completes = nodes_q[1:0] == 2'd3;
+  assign held_bits = 9'(RestBits) + 9'(nodes_q[1:0]) * 9'd128;
+  assign length = 64'(FixedBits) + 64'(nodes_q) * 64'(8 * NodeBytes);
+
+  assign hash_request_o = finish_i || (push_i && completes);
+  assign hash_state_o = state_q;
+  always_comb begin
+    hash_block_o = {held_q, node_i[127-:MissingBits]};
+    if (finish_i) hash_block_o = {held_q, MissingBits'(0)} | ({1'b1, 511'd0} >> held_bits) | block_t'(length);
+  end
+  assign taken_o = hash_request_o ? hash_done_i : push_i;
+  assign node_o = truncated(hash_digest_i);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= '0;
+      held_q <= '0;
+      nodes_q <= '0;
+    end else if (open_i) begin
+      state_q <= seed_state_i;
+      held_q <= {adrs_i, 256'd0};
+      nodes_q <= 6'd1;
+    end else if (push_i && taken_o) begin
+      nodes_q <= nodes_q + 6'd1;
+      if (completes) begin
+        state_q <= hash_digest_i;
+        held_q <= {node_i[RestBits-1:0], 384'd0};
+      end else begin
+        held_q <= held_q | (HeldBits'({node_i, 256'd0}) >> {nodes_q[1:0], 7'd0});
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot0({open_i, push_i, finish_i})) else $error("slh_tl: two things at once");
+      assert (!(push_i || finish_i) || nodes_q != '0) else $error("slh_tl: not opened");
+      assert (!push_i || nodes_q < MaxNodes) else $error("slh_tl: more nodes than chains");
+    end
+  end
+endmodule
