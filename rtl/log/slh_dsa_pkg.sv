@@ -15,18 +15,26 @@ package slh_dsa_pkg;
   localparam int unsigned ChecksumDigits = 3;   // len_2
   localparam int unsigned Chains = MessageDigits + ChecksumDigits;  // len
   localparam int unsigned LastStep = 2 ** DigitBits - 1;            // w - 1: steps of a chain
-  localparam int unsigned DigestBytes = 34;     // m
 
   // Lengths in words of n bytes: R, FORS signature, hypertree signature (9.2).
   localparam int unsigned SignatureWords = 1 + ForsTrees * (1 + ForsHeight) + Layers * (Chains + LayerHeight);
 
-  localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;  // of the ceil(k*a/8) bytes of md
-  localparam int unsigned TreeIndexBits = (Layers - 1) * LayerHeight;
-  localparam int unsigned PathBits = Layers * LayerHeight;         // h
+  localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;      // used of md
+  localparam int unsigned TreeBits = (Layers - 1) * LayerHeight;       // h - h/d
 
   typedef logic [8*NodeBytes-1:0] node_t;
   typedef logic [DigitBits-1:0] digit_t;
-  typedef logic [8*DigestBytes-1:0] digest_t;
+
+  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the first bits of md are used, and
+  // the last of the indices (algorithm 19).
+  typedef struct packed {
+    logic [ForsIndexBits-1:0] fors_indices;
+    logic [1:0]               md_rest;
+    logic                     tree_rest;
+    logic [TreeBits-1:0]      tree;
+    logic [4:0]               leaf_rest;
+    logic [LayerHeight-1:0]   leaf;
+  } message_digest_t;
 
   // ---- addresses
   typedef enum logic [7:0] {
@@ -69,6 +77,6 @@ package slh_dsa_pkg;
   endfunction
 
   function automatic node_t truncated(state_t digest);
-    return digest[255-:8*NodeBytes];
+    return node_t'(digest >> ($bits(state_t) - $bits(node_t)));
   endfunction
 endpackage

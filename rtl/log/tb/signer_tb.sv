@@ -1,0 +1,130 @@
+// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and slh_dsa.
+//
+// `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the ports.
+module signer_tb
+  import sha256_pkg::*;
+  import slh_dsa_pkg::*;
+#(
+    parameter int unsigned Rounds = 16,         // as in sha256
+    parameter int unsigned MessageBytes = 215   // as in slh_dsa
+) (
+    input  logic                      clk_i,
+    input  logic                      rst_i,
+    // The core itself.
+    input  logic                      start_i,
+    input  state_t                    state_i,
+    input  block_t                    block_i,
+    output logic                      busy_o,
+    output logic                      done_o,
+    output state_t                    digest_o,
+    // device_key
+    input  logic                      derive_i,
+    input  logic [255:0]              secret_i,
+    input  logic [127:0]              design_id_i,
+    output logic                      derive_busy_o,
+    output logic                      derive_valid_o,
+    output logic [3*128-1:0]          derived_o,       // SK.seed ‖ SK.prf ‖ PK.seed
+    // slh_dsa
+    input  logic                      keygen_i,
+    input  logic                      sign_i,
+    output logic                      ready_o,
+    input  logic                      use_derived_i,
+    input  logic [3*128-1:0]          seeds_i,         // SK.seed ‖ SK.prf ‖ PK.seed
+    input  logic [8*MessageBytes-1:0] message_i,
+    output node_t                     root_o,
+    output logic                      root_valid_o,
+    output logic                      word_valid_o,
+    input  logic                      word_ready_i,
+    output node_t                     word_o
+);
+  logic key_start, sign_start, core_start;
+  state_t key_state, sign_state, core_state;
+  block_t key_block, sign_block, core_block;
+  node_t sk_seed, sk_prf, pk_seed;
+
+  always_comb begin
+    core_start = start_i || key_start || sign_start;
+    core_state = state_i;
+    core_block = block_i;
+    if (derive_busy_o) {core_state, core_block} = {key_state, key_block};
+    if (!ready_o) {core_state, core_block} = {sign_state, sign_block};
+  end
+
+  sha256 #(
+      .Rounds(Rounds)
+  ) u_core (
+      .clk_i,
+      .rst_i,
+      .start_i(core_start),
+      .state_i(core_state),
+      .block_i(core_block),
+      .busy_o,
+      .done_o,
+      .digest_o
+  );
+
+  device_key u_key (
+      .clk_i,
+      .rst_i,
+      .start_i(derive_i),
+      .secret_i,
+      .design_id_i,
+      .busy_o(derive_busy_o),
+      .valid_o(derive_valid_o),
+      .sk_seed_o(sk_seed),
+      .sk_prf_o(sk_prf),
+      .pk_seed_o(pk_seed),
+      .hash_start_o(key_start),
+      .hash_state_o(key_state),
+      .hash_block_o(key_block),
+      .hash_done_i(done_o && derive_busy_o),
+      .hash_digest_i(digest_o)
+  );
+  assign derived_o = {sk_seed, sk_prf, pk_seed};
+
+  logic [3*128-1:0] seeds;
+  assign seeds = use_derived_i ? derived_o : seeds_i;
+  slh_dsa #(
+      .MessageBytes(MessageBytes)
+  ) u_sign (
+      .clk_i,
+      .rst_i,
+      .keygen_i,
+      .sign_i,
+      .ready_o,
+      .sk_seed_i(seeds[383:256]),
+      .sk_prf_i(seeds[255:128]),
+      .pk_seed_i(seeds[127:0]),
+      .message_i,
+      .root_o,
+      .root_valid_o,
+      .word_valid_o,
+      .word_ready_i,
+      .word_o,
+      .hash_start_o(sign_start),
+      .hash_state_o(sign_state),
+      .hash_block_o(sign_block),
+      .hash_done_i(done_o && !ready_o),
+      .hash_digest_i(digest_o)
+  );
+
+  // ---- the hash port's contract: one user at a time; its state and block stand until the answer
+  logic open_q;
+  state_t state_q;
+  block_t block_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) open_q <= 1'b0;
+    else if (core_start) open_q <= 1'b1;
+    else if (done_o) open_q <= 1'b0;
+    if (core_start) {state_q, block_q} <= {core_state, core_block};
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ($onehot0({start_i, key_start, sign_start})) else $error("signer_tb: two users of one core");
+      assert (!(derive_busy_o && !ready_o)) else $error("signer_tb: two users of one core");
+      if (open_q && (derive_busy_o || !ready_o)) begin
+        assert ({core_state, core_block} == {state_q, block_q}) else $error("signer_tb: a block that did not stand");
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,48 @@
+// The clock loop around one Verilated `signer_tb`, whichever its parameters.
+//
+// Byte strings have their first byte first here, and at the top of the RTL's vectors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "model_hooks.h"
+#include "rust/cxx.h"
+
+namespace portcullis {
+
+struct Outputs;
+
+// When the taker of the signature is ready.
+enum class Stall : uint8_t {
+  kNone = 0,
+  kAlternating = 1,  // every second clock
+  kRandom = 2,       // half of the clocks
+  kAfterValid = 3,   // only in clocks in which a word stands, and not in the first of them
+  kLong = 4,         // for a few words, then not for up to 4,095 clocks
+};
+
+class SignerBench {
+ public:
+  virtual ~SignerBench() = default;
+
+  virtual void reset(uint32_t clocks) = 0;
+  virtual void run(uint64_t clocks) = 0;
+  virtual uint64_t hash(rust::Slice<uint8_t> state, rust::Slice<const uint8_t> blocks) = 0;
+  virtual uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,
+                          rust::Slice<uint8_t> seeds) = 0;
+  virtual uint64_t keygen(rust::Slice<const uint8_t> seeds, rust::Slice<uint8_t> root) = 0;
+  virtual uint64_t sign(rust::Slice<const uint8_t> message, uint8_t stall, uint64_t random_seed,
+                        rust::Slice<uint8_t> signature) = 0;
+  virtual void command(uint8_t command) = 0;
+  virtual Outputs outputs() const = 0;
+
+  rust::String failure() const { return rust::String::lossy(sink_.stopped ? sink_.text : std::string()); }
+
+ protected:
+  ModelSink sink_;
+};
+
+std::unique_ptr<SignerBench> new_signer_bench(uint32_t rounds);
+
+}  // namespace portcullis

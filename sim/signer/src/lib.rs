@@ -1,0 +1,219 @@
+//! Bench of the card's hash core, key derivation and signer (`rtl/log/`): each model is the same top, Verilated with other
+//! parameters, and every call returns what the RTL computed and how many clocks it took.
+//!
+//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed and of
+//! every one after it.
+
+#[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
+mod ffi;
+mod models;
+
+use cxx::UniquePtr;
+use ffi::bridge::{self, SignerBench};
+pub use models::{MODELS, Model};
+use std::pin::Pin;
+
+/// Bytes of a SHA-256 block.
+pub const BLOCK_BYTES: usize = 64;
+/// Bytes of a SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
+pub const SIGNATURE_BYTES: usize = 17_088;
+/// SHA-256's initial hash value (FIPS 180-4, 5.3.3).
+pub const INITIAL_HASH: [u8; 32] = [
+    0x6a, 0x09, 0xe6, 0x67, 0xbb, 0x67, 0xae, 0x85, 0x3c, 0x6e, 0xf3, 0x72, 0xa5, 0x4f, 0xf5, 0x3a, 0x51, 0x0e, 0x52,
+    0x7f, 0x9b, 0x05, 0x68, 0x8c, 0x1f, 0x83, 0xd9, 0xab, 0x5b, 0xe0, 0xcd, 0x19,
+];
+
+/// What can go wrong in a bench.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No model was built with these rounds a clock.
+    #[error("there is no model with {0} rounds a clock")]
+    NoModel(u32),
+    /// An input of another length than the model takes.
+    #[error("the model takes {expected} bytes, not {given}")]
+    Length {
+        /// What the model takes.
+        expected: usize,
+        /// What was given.
+        given: usize,
+    },
+    /// No result came within the bound, or one of another length.
+    #[error("no whole result of `{0}` within 100,000,000 clocks")]
+    NoResult(&'static str),
+    /// An assertion of the RTL failed.
+    #[error("an assertion of the RTL failed: {0}")]
+    Assertion(String),
+}
+
+/// A result and the clocks from the command to it, both included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timed<T> {
+    /// What was computed.
+    pub value: T,
+    /// Clocks.
+    pub clocks: u64,
+}
+
+/// SK.seed, SK.prf and PK.seed (FIPS 205, 9.1).
+pub type Seeds = [u8; 48];
+
+/// A command to one of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Command {
+    /// `device_key`: derive the seeds.
+    Derive = 0,
+    /// `slh_dsa`: compute PK.root.
+    Keygen = 1,
+    /// `slh_dsa`: sign.
+    Sign = 2,
+}
+
+/// When the taker of a signature is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stall {
+    /// Always.
+    None = 0,
+    /// Every second clock.
+    Alternating = 1,
+    /// Half of the clocks, at random.
+    Random = 2,
+    /// Only in clocks in which a word stands, and not in the first of them.
+    AfterValid = 3,
+    /// For a few words, then not for up to 4,095 clocks.
+    Long = 4,
+}
+
+/// Outputs after the last clock.
+pub type Outputs = bridge::Outputs;
+
+/// One model under its clock loop.
+pub struct Bench {
+    model: Model,
+    top: UniquePtr<SignerBench>,
+}
+
+impl Bench {
+    /// The model with `rounds` rounds of SHA-256 a clock, after its reset.
+    ///
+    /// # Errors
+    /// There is no such model.
+    pub fn new(rounds: u32) -> Result<Self, BenchError> {
+        let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(BenchError::NoModel(rounds))?;
+        Ok(Self { model, top: bridge::new_signer_bench(rounds) })
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        self.model
+    }
+
+    /// Resets everything for four clocks.
+    ///
+    /// # Errors
+    /// A failed assertion.
+    pub fn reset(&mut self) -> Result<(), BenchError> {
+        self.top().reset(4);
+        self.checked(())
+    }
+
+    /// Goes on for `clocks` without a command; the words of a signature are taken and dropped.
+    ///
+    /// # Errors
+    /// A failed assertion.
+    pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
+        self.top().run(clocks);
+        self.checked(())
+    }
+
+    /// Gives a command for one clock, with the inputs of the last whole call.
+    ///
+    /// # Errors
+    /// A failed assertion.
+    pub fn command(&mut self, command: Command) -> Result<(), BenchError> {
+        self.top().command(command as u8);
+        self.checked(())
+    }
+
+    /// The outputs, settled.
+    #[must_use]
+    pub fn outputs(&self) -> Outputs {
+        self.top.outputs()
+    }
+
+    /// Compresses blocks into a state, each block started in the clock in which the one before is done.
+    ///
+    /// # Errors
+    /// No whole number of blocks, or none; no result; a failed assertion.
+    pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
+        if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK_BYTES) {
+            return Err(BenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
+        }
+        let mut value = state;
+        let clocks = self.top().hash(&mut value, blocks);
+        self.timed("hash", value, clocks)
+    }
+
+    /// SHA-256 of a message, padded here (FIPS 180-4, 5.1.1).
+    ///
+    /// # Errors
+    /// No result; a failed assertion.
+    pub fn sha256(&mut self, message: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
+        let mut padded = message.to_vec();
+        padded.push(0x80);
+        while padded.len() % BLOCK_BYTES != BLOCK_BYTES - 8 {
+            padded.push(0);
+        }
+        padded.extend_from_slice(&(message.len() as u64 * 8).to_be_bytes());
+        self.compress(INITIAL_HASH, &padded)
+    }
+
+    /// `device_key`: the seeds of a device secret and a design id.
+    ///
+    /// # Errors
+    /// No result; a failed assertion.
+    pub fn derive(&mut self, secret: &[u8; 32], design_id: &[u8; 16]) -> Result<Timed<Seeds>, BenchError> {
+        let mut value = [0; 48];
+        let clocks = self.top().derive(secret, design_id, &mut value);
+        self.timed("derive", value, clocks)
+    }
+
+    /// `slh_dsa`: PK.root of these seeds, or of those that `device_key` holds.
+    ///
+    /// # Errors
+    /// No result; a failed assertion.
+    pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<Timed<[u8; 16]>, BenchError> {
+        let mut value = [0; 16];
+        let clocks = self.top().keygen(seeds.map_or(&[], |seeds| seeds.as_slice()), &mut value);
+        self.timed("keygen", value, clocks)
+    }
+
+    /// `slh_dsa`: the signature of a message under the last keygen's seeds. `random_seed` is that of the stalls.
+    ///
+    /// # Errors
+    /// A message of another length than the model's; no result, or more or fewer words than a signature has; a failed assertion.
+    pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
+        if message.len() != self.model.message_bytes {
+            return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });
+        }
+        let mut value = vec![0; SIGNATURE_BYTES];
+        let clocks = self.top().sign(message, stall as u8, random_seed, &mut value);
+        self.timed("sign", value, clocks)
+    }
+
+    fn top(&mut self) -> Pin<&mut SignerBench> {
+        self.top.pin_mut()
+    }
+
+    fn checked<T>(&self, value: T) -> Result<T, BenchError> {
+        let failure = self.top.failure();
+        if failure.is_empty() { Ok(value) } else { Err(BenchError::Assertion(failure)) }
+    }
+
+    fn timed<T>(&self, what: &'static str, value: T, clocks: u64) -> Result<Timed<T>, BenchError> {
+        let value = self.checked(value)?;
+        if clocks == 0 { Err(BenchError::NoResult(what)) } else { Ok(Timed { value, clocks }) }
+    }
+}
