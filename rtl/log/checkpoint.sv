@@ -10,6 +10,7 @@
 // The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
 module checkpoint
   import layout_pkg::*;
+  import sha256_pkg::*;
   import log_pkg::*;
 #(
     parameter logic [7:0]   KeyFlags = 8'h01,
@@ -60,8 +61,7 @@ module checkpoint
     output logic [8:0]    beat_at_o,       // Beat of the entry.
     output logic [511:0]  beat_o,          // First byte lowest.
     input  logic          beat_answered_i,
-    output logic [31:0]   tail_o,
-    output logic          idle_o
+    output logic [31:0]  tail_o
 );
   localparam logic [31:0] DefaultInterval = 32'd32768;
   localparam logic [8:0] CheckpointBeats = 9'(CheckpointBytes / BeatBytes);
@@ -111,11 +111,11 @@ module checkpoint
     if (!waits_q && grant_i) begin
       if (fold_hash) begin
         hash_o.start = !abort_i;
-        hash_o.state = second_q ? hash_i.digest : sha256_pkg::Sha256Iv;
+        hash_o.state = second_q ? hash_i.digest : InitialHash;
         hash_o.block = node_block(node_q[level_q], root_q, second_q);
       end else if (state_q == StHead) begin
         hash_o.start = !abort_i;
-        hash_o.state = sha256_pkg::Sha256Iv;
+        hash_o.state = InitialHash;
         hash_o.block = head_block(head);
       end
     end
@@ -142,7 +142,6 @@ module checkpoint
   assign request_o = state_q != StIdle;
   assign sign_o = state_q == StSign && grant_i && !abort_i;
   assign tail_o = tail_q;
-  assign idle_o = state_q == StIdle;
   assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
 
   function automatic logic [127:0] word_bytes(logic [127:0] word);

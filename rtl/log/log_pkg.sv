@@ -5,12 +5,10 @@ package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
 
-  typedef logic [255:0] digest_t;
-  typedef logic [511:0] block_t;
+  typedef state_t digest_t;
 
   localparam logic [7:0] LeafPrefix = 8'h00;
   localparam logic [7:0] NodePrefix = 8'h01;
-  localparam logic [7:0] PadStart = 8'h80;
 
   // Levels of a lane's tree: 2^48 records.
   localparam int unsigned TreeLevels = 48;
@@ -30,36 +28,32 @@ package log_pkg;
     for (int unsigned i = 0; i < 32; i++) digest_bytes[255-8*i-:8] = value[8*i+:8];
   endfunction
 
-  function automatic block_t block_bytes(logic [511:0] value);
-    for (int unsigned i = 0; i < 64; i++) block_bytes[511-8*i-:8] = value[8*i+:8];
-  endfunction
-
   // Leaf of a record: 193 bytes, four blocks.
   localparam int unsigned LeafBlocks = 4;
-  localparam logic [63:0] LeafBits = 64'(8 * (RecordBytes + 1));
 
-  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor.
+  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte up by one.
   function automatic block_t leaf_block(record_t record, logic [1:0] at);
     logic [RecordBytes*8-1:0] bytes = record;
+    block_t beat;
+    logic [7:0] carried;  // The last byte of the beat before.
     case (at)
-      2'd0: leaf_block = {LeafPrefix, block_bytes(bytes[0*512+:512])[511:8]};
-      2'd1: leaf_block = {block_bytes(bytes[0*512+:512])[7:0], block_bytes(bytes[1*512+:512])[511:8]};
-      2'd2: leaf_block = {block_bytes(bytes[1*512+:512])[7:0], block_bytes(bytes[2*512+:512])[511:8]};
-      default: leaf_block = {block_bytes(bytes[2*512+:512])[7:0], PadStart, 432'b0, LeafBits};
+      2'd0: {beat, carried} = {bytes[0*512+:512], LeafPrefix};
+      2'd1: {beat, carried} = {bytes[1*512+:512], bytes[1*512-1-:8]};
+      2'd2: {beat, carried} = {bytes[2*512+:512], bytes[2*512-1-:8]};
+      default: {beat, carried} = {512'b0, bytes[3*512-1-:8]};
     endcase
+    beat = first_byte_at_top(beat);
+    leaf_block = {carried, beat[511:8]};
+    if (at == 2'd3) leaf_block |= padding(1, RecordBytes + 1);
   endfunction
 
   // Node over two children: 65 bytes, two blocks.
-  localparam logic [63:0] NodeBits = 64'd520;
   function automatic block_t node_block(digest_t left, digest_t right, logic second);
-    node_block = second ? {right[7:0], PadStart, 432'b0, NodeBits} : {NodePrefix, left, right[255:8]};
+    node_block = second ? {right[7:0], 504'b0} | padding(1, 2 * DigestBytes + 1) : {NodePrefix, left, right[255:8]};
   endfunction
 
   // Leaf of a lane head: 49 bytes, one block.
-  localparam logic [63:0] HeadBits = 64'(8 * (LaneHeadBytes + 1));
   function automatic block_t head_block(lane_head_t head);
-    logic [511:0] padded = 512'(head);
-    logic [511:0] bytes = block_bytes(padded);
-    head_block = {LeafPrefix, bytes[511-:LaneHeadBytes*8], PadStart, 48'b0, HeadBits};
+    head_block = {LeafPrefix, 504'b0} | (first_byte_at_top(512'(head)) >> 8) | padding(LaneHeadBytes + 1, LaneHeadBytes + 1);
   endfunction
 endpackage

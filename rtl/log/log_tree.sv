@@ -15,6 +15,7 @@
 // The caller owes: no record and no snapshot in the clock of `clear_i`; `drop_i` when the swept descriptor is given up.
 module log_tree
   import layout_pkg::*;
+  import sha256_pkg::*;
   import log_pkg::*;
 #(
     parameter int unsigned Rounds = 1  // SHA-256 rounds a clock: 1, 2, 4, 16. Each costs an adder chain more on the path.
@@ -61,7 +62,7 @@ module log_tree
   // ---- the core
   hash_request_t request;
   hash_answer_t answer;
-  logic abort, core_free;
+  logic abort, core_free, core_busy;
   sha256 #(
       .Rounds(Rounds)
   ) u_sha256 (
@@ -70,7 +71,7 @@ module log_tree
       .start_i(request.start),
       .state_i(request.state),
       .block_i(request.block),
-      .busy_o(),
+      .busy_o(core_busy),
       .done_o(answer.done),
       .digest_o(answer.digest)
   );
@@ -91,7 +92,7 @@ module log_tree
   digest_t state;
   logic early_next, leaf_next, merge, commit;
   assign blocks = blocks_q + 3'(running_q && answer.done);
-  assign state = (running_q && answer.done) ? answer.digest : (blocks_q == '0 ? sha256_pkg::Sha256Iv : hashed_q);
+  assign state = (running_q && answer.done) ? answer.digest : (blocks_q == '0 ? InitialHash : hashed_q);
   assign early_next = state_q == StIdle && core_free && early_valid_i && !valid_i && !snapshot_i && blocks < 3'd2;
   assign leaf_next = (state_q == StIdle || state_q == StLeaf) && core_free && valid_i && blocks < 3'(LeafBlocks)
       && !(state_q == StIdle && snapshot_i);
@@ -115,7 +116,7 @@ module log_tree
       request.block = leaf_block(early_next ? '{descriptor: early_i, answer: '0} : record, blocks[1:0]);
     end else if (merge_q) begin
       request.start = !abort;
-      request.state = sha256_pkg::Sha256Iv;
+      request.state = InitialHash;
       request.block = node_block(left, hashed_q, 1'b0);
     end else if (state_q == StNode && answer.done && !second_q) begin
       request.start = !abort;
@@ -209,6 +210,7 @@ module log_tree
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       assert ($onehot(state_q)) else $error("log_tree: state not one-hot");
+      assert (!core_busy || running_q) else $error("log_tree: a hash that nobody waits for");
       assert (!(clear_i && (valid_i || snapshot_i))) else $error("log_tree: a record or a snapshot in the clock of clear");
       assert (!(state_q == StOffer && !valid_i)) else $error("log_tree: a record withdrawn after its leaf was in");
       assert (!(commit && size_q[63:TreeLevels] != '0)) else $error("log_tree: the tree is full");

@@ -7,6 +7,7 @@
 // row two clocks after `read_o && read_ready_i`, and that row until the next read.
 module table_digest
   import layout_pkg::*;
+  import sha256_pkg::*;
   import log_pkg::*;
 (
     input  logic          clk_i,
@@ -65,9 +66,9 @@ module table_digest
       hash_o.start = !abort_i;
       hash_o.state = digest_q;
       case (state_q)
-        StHeader: hash_o.block = block_bytes(header[512*block_q[0]+:512]);
-        StRow: hash_o.block = block_bytes(row[512*block_q+:512]);
-        default: hash_o.block = {PadStart, 440'b0, bits};
+        StHeader: hash_o.block = first_byte_at_top(header[512*block_q[0]+:512]);
+        StRow: hash_o.block = first_byte_at_top(row[512*block_q+:512]);
+        default: hash_o.block = {8'h80, 440'b0, bits};
       endcase
     end
   end
@@ -98,7 +99,7 @@ module table_digest
       case (state_q)
         StIdle: if (start_i) begin
           state_q <= StHeader;
-          digest_q <= sha256_pkg::Sha256Iv;
+          digest_q <= InitialHash;
           {block_q, entropy_q} <= '0;
           row_q <= '0;
         end
