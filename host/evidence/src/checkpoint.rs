@@ -1,7 +1,7 @@
 //! Checkpoints: what a card signs about its log.
 
-use crate::tree::{self, Hash};
 use crate::cose;
+use crate::tree::{self, Hash};
 use portcullis_core::wire::{
     self, CHECKPOINT_MAGIC, Fault, LAYOUT_VERSION, LaneHead, Life, SIGNATURE_BYTES, key_flags,
 };

@@ -1,5 +1,6 @@
 //! Evidence: what a card logs and signs, how it is bundled, and how somebody who trusts neither operator nor card checks it.
 
+pub mod bundle;
 mod cbor;
 pub mod checkpoint;
 pub mod cose;

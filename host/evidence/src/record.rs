@@ -307,7 +307,8 @@ impl Rules {
         self.place(opcode, entry)?;
         let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
         let stage = Stage::try_from(answer.stage).map_err(|_| Violation::Layout)?;
-        let fits = if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
+        let fits =
+            if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
         if !fits || answer.fault.get() != 0 {
             return Err(Violation::Answer);
         }
@@ -383,7 +384,8 @@ impl Rules {
             (Opcode::Gate, _) => {
                 let deciding = (answer.stage, answer.policy_row.get(), answer.entropy_row.get());
                 *counts.refusals.entry(deciding).or_default() += 1;
-                let total = if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
+                let total =
+                    if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
                 *total += 1;
             }
             (Opcode::End, _) => {}

@@ -317,4 +317,3 @@ fn read_contexts(map: &mut Reader) -> Result<BTreeSet<[u8; 32]>, TicketError> {
     }
     Ok(contexts)
 }
-
