@@ -1,0 +1,99 @@
+//! Bundles: what a session leaves behind, as files under fixed names.
+//!
+//! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over its cap or
+//! a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
+
+mod line;
+mod name;
+mod read;
+mod write;
+
+pub use line::{Lines, Receipt, Span, Stream, commitment};
+pub use name::{
+    APPROVAL, CERTIFICATE, CHAIN, IMAGE, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET, anchor,
+    checkpoint, context, package, witness,
+};
+pub use read::{Bundle, Directory, Files, Memory};
+pub use write::Writer;
+
+use crate::hex::Hex;
+use serde::{Deserialize, Serialize};
+
+/// `schema` of a manifest.
+pub const SCHEMA: &str = "portcullis/bundle/1";
+
+/// Why files are no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// Reading or writing failed; nothing is said about the evidence.
+    #[error("cannot read or write `{name}`: {source}")]
+    Io {
+        /// File or folder.
+        name: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A name that no bundle has.
+    #[error("`{0}` is no file of a bundle")]
+    Name(String),
+    /// A symbolic link, a device, or anything else that is neither file nor folder.
+    #[error("`{0}` is neither a file nor a folder")]
+    Kind(String),
+    /// A file that every bundle has is not there.
+    #[error("`{0}` is missing")]
+    Missing(String),
+    /// A file over its cap, or too many files.
+    #[error("`{name}` is larger than {cap} bytes")]
+    Size {
+        /// File.
+        name: String,
+        /// Its cap in bytes.
+        cap: u64,
+    },
+    /// Content that is not what the name says.
+    #[error("`{name}`: {what}")]
+    Content {
+        /// File.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl BundleError {
+    pub(crate) fn content(name: &str, what: impl ToString) -> Self {
+        Self::Content { name: name.to_owned(), what: what.to_string() }
+    }
+
+    pub(crate) fn io(name: &str) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { name: name.to_owned(), source }
+    }
+
+    /// Whether reading failed, which says nothing about the evidence.
+    #[must_use]
+    pub const fn is_operational(&self) -> bool {
+        matches!(self, Self::Io { .. })
+    }
+}
+
+/// `manifest.json`: every other file of the bundle. A convenience: whoever changed a file could change it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Files, in bytewise order of their paths.
+    pub files: Vec<ManifestFile>,
+}
+
+/// A file of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestFile {
+    /// Path in the bundle.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256.
+    pub sha256: Hex<32>,
+}

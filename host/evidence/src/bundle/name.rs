@@ -1,0 +1,155 @@
+//! The names that files of a bundle have, and how large each may be.
+
+use crate::cose;
+use crate::hex;
+use crate::ticket;
+use portcullis_core::wire::{ImageHeader, Record, Row};
+
+/// List of the other files.
+pub const MANIFEST: &str = "manifest.json";
+/// Session ticket.
+pub const TICKET: &str = "ticket.cose";
+/// Device certificate.
+pub const CERTIFICATE: &str = "device/cert.pem";
+/// Intermediate certificates; may be empty.
+pub const CHAIN: &str = "device/chain.pem";
+/// Table image.
+pub const IMAGE: &str = "policy/image.bin";
+/// Approval of the policy.
+pub const APPROVAL: &str = "policy/approval.cose";
+/// Folder of the policy package's files.
+pub const PACKAGE: &str = "policy/package/";
+/// Records of lane 0.
+pub const RECORDS: &str = "records/lane-0.bin";
+/// One line a BEGIN record.
+pub const STREAMS: &str = "streams.jsonl";
+/// Disclosed spans.
+pub const SPANS: &str = "spans.jsonl";
+/// Receipts of released spans.
+pub const RECEIPTS: &str = "receipts.jsonl";
+/// How to check the bundle with stock tools.
+pub const README: &str = "README.md";
+
+/// Most checkpoints.
+pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
+/// Most files in all.
+pub(super) const FILES_MAX: usize = 4_000_000;
+
+const TEXT_MAX: u64 = 64 << 20;
+const RECORDS_MAX: u64 = (1 << 32) * Record::BYTES as u64;
+// Anchor stores can be databases.
+const ANCHOR_MAX: u64 = 16 << 30;
+// A span's line is at most 1 MiB, and a record has at most one.
+const LINES_MAX: u64 = 1 << 52;
+const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
+
+/// Checkpoint `serial`.
+#[must_use]
+pub fn checkpoint(serial: u64) -> String {
+    format!("checkpoints/{serial:08}.cose")
+}
+
+/// Witness note of checkpoint `serial`.
+#[must_use]
+pub fn witness(serial: u64) -> String {
+    format!("witness/{serial:08}.note")
+}
+
+/// Context document with this digest.
+#[must_use]
+pub fn context(digest: &[u8; 32]) -> String {
+    format!("contexts/{}.json", hex::encode(digest))
+}
+
+/// Anchor store file with this digest.
+#[must_use]
+pub fn anchor(digest: &[u8; 32]) -> String {
+    format!("anchors/{}", hex::encode(digest))
+}
+
+/// File `path` of the policy package.
+#[must_use]
+pub fn package(path: &str) -> String {
+    format!("{PACKAGE}{path}")
+}
+
+/// Most bytes that the file `name` may have; `None` for a name that no bundle has.
+pub(super) fn cap(name: &str) -> Option<u64> {
+    match name {
+        TICKET | APPROVAL => return Some(ticket::MAX_BYTES as u64),
+        CERTIFICATE | CHAIN => return Some(1 << 20),
+        IMAGE => return Some(IMAGE_MAX),
+        RECORDS => return Some(RECORDS_MAX),
+        STREAMS | SPANS | RECEIPTS => return Some(LINES_MAX),
+        MANIFEST | README => return Some(TEXT_MAX),
+        _ => {}
+    }
+    let (folder, rest) = name.split_once('/')?;
+    let digest = |text: &str| hex::decode::<32>(text).is_some();
+    match folder {
+        "checkpoints" => serial(rest, ".cose").map(|_| cose::MESSAGE_BYTES as u64),
+        "witness" => serial(rest, ".note").map(|_| 1 << 20),
+        "contexts" => rest.strip_suffix(".json").filter(|d| digest(d)).map(|_| 1 << 20),
+        "anchors" => digest(rest).then_some(ANCHOR_MAX),
+        "policy" => name.strip_prefix(PACKAGE).filter(|path| is_package_path(path)).map(|_| TEXT_MAX),
+        _ => None,
+    }
+}
+
+/// The serial in the name of a checkpoint or note: exactly eight digits, within the cap.
+pub(super) fn serial(name: &str, suffix: &str) -> Option<u64> {
+    let digits = name.strip_suffix(suffix).filter(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))?;
+    digits.parse().ok().filter(|serial| *serial < CHECKPOINTS_MAX)
+}
+
+/// A relative path of plain parts: nothing hidden, nothing above, no control characters.
+fn is_package_path(path: &str) -> bool {
+    let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(is_plain);
+    path.len() <= 512 && path.split('/').all(plain)
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_names() {
+        let digest = "ab".repeat(32);
+        let anchor = format!("anchors/{digest}");
+        let context = format!("contexts/{digest}.json");
+        for name in ["manifest.json", "checkpoints/00000000.cose", "witness/00999999.note", &anchor, &context] {
+            assert!(cap(name).is_some(), "{name}");
+        }
+        assert!(cap("policy/package/vocabulary/drug names-1.txt").is_some());
+        let long = format!("policy/package/{}", "a".repeat(513));
+        let upper = context.to_uppercase();
+        for name in [
+            "",
+            "/",
+            "manifest.json/",
+            "x",
+            "checkpoints/0.cose",
+            "checkpoints/01000000.cose",
+            "checkpoints/+0000001.cose",
+            "checkpoints/00000000.COSE",
+            "witness/00000000.cose",
+            "policy/package/",
+            "policy/package/../x",
+            "policy/x",
+            "policy/package//x",
+            "policy/package/.git/x",
+            "policy/package/a\u{202e}b",
+            "contexts/ab.json",
+            "records/lane-1.bin",
+            "policy/package/a\nb",
+            &upper,
+            &long,
+        ] {
+            assert_eq!(cap(name), None, "{name}");
+        }
+    }
+}

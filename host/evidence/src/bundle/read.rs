@@ -1,0 +1,245 @@
+//! Where the files of a bundle come from, and the checked bundle over them.
+
+use super::line::{Indexed, Lines, Receipt, Span, Stream};
+use super::name::{self, cap};
+use super::{BundleError, Manifest, SCHEMA};
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Deepest folder in a bundle.
+const DEPTH_MAX: usize = 12;
+const BUFFER: usize = 1 << 18;
+
+/// A set of files.
+pub trait Files {
+    /// Names, with `/` between their parts, and sizes in bytes.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError>;
+
+    /// A file's content from its start.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError>;
+}
+
+/// The files below a folder.
+#[derive(Clone, Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// The files below `path`.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    fn list(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        depth: usize,
+        into: &mut BTreeMap<String, u64>,
+    ) -> Result<(), BundleError> {
+        let at = if prefix.is_empty() { "." } else { prefix };
+        for entry in fs::read_dir(folder).map_err(BundleError::io(at))? {
+            let entry = entry.map_err(BundleError::io(at))?;
+            let file_name = entry.file_name();
+            let name = format!("{prefix}{}", file_name.to_string_lossy());
+            if file_name.to_str().is_none() || depth > DEPTH_MAX || into.len() >= name::FILES_MAX {
+                return Err(BundleError::Name(name));
+            }
+            // Of the entry itself: a link is not followed.
+            let about = entry.metadata().map_err(BundleError::io(&name))?;
+            if about.is_dir() {
+                self.list(&entry.path(), &format!("{name}/"), depth + 1, into)?;
+            } else if about.is_file() {
+                into.insert(name, about.len());
+            } else {
+                return Err(BundleError::Kind(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Files for Directory {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        let mut names = BTreeMap::new();
+        self.list(&self.0, "", 0, &mut names)?;
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        let file = File::open(self.0.join(name)).map_err(BundleError::io(name))?;
+        Ok(Box::new(file))
+    }
+}
+
+/// Files in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(pub BTreeMap<String, Vec<u8>>);
+
+impl Files for Memory {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        Ok(self.0.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let bytes = self.0.get(name).ok_or_else(missing).map_err(BundleError::io(name))?;
+        Ok(Box::new(&**bytes))
+    }
+}
+
+/// Files whose names and sizes are those of a bundle.
+pub struct Bundle<'a> {
+    files: &'a dyn Files,
+    names: BTreeMap<String, u64>,
+    checkpoints: u64,
+}
+
+impl<'a> Bundle<'a> {
+    /// The bundle in `files`. Content is not looked at.
+    ///
+    /// # Errors
+    /// A name that no bundle has, a file over its cap, a file that is missing.
+    pub fn open(files: &'a dyn Files) -> Result<Self, BundleError> {
+        let names = files.names()?;
+        for (name, size) in &names {
+            let cap = cap(name).ok_or_else(|| BundleError::Name(name.clone()))?;
+            if *size > cap {
+                return Err(BundleError::Size { name: name.clone(), cap });
+            }
+        }
+        let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
+        let last = name::checkpoint(checkpoints.saturating_sub(1));
+        let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS, &last];
+        // As many checkpoints as the last one's serial says: none is missing before it.
+        match needed.iter().find(|name| !names.contains_key(**name)) {
+            Some(missing) => Err(BundleError::Missing((*missing).to_owned())),
+            None => Ok(Self { files, names, checkpoints }),
+        }
+    }
+
+    /// Names and sizes in bytes.
+    #[must_use]
+    pub const fn names(&self) -> &BTreeMap<String, u64> {
+        &self.names
+    }
+
+    /// Number of checkpoints; their serials run from 0.
+    #[must_use]
+    pub const fn checkpoints(&self) -> u64 {
+        self.checkpoints
+    }
+
+    /// Whether there is a file of this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
+    /// Names and the rest of them, of all files below a folder, which ends with `/`.
+    pub fn below(&self, folder: &'a str) -> impl Iterator<Item = (&str, &str)> {
+        self.names.keys().filter_map(move |name| Some((&**name, name.strip_prefix(folder)?)))
+    }
+
+    /// The file's content, to be streamed. A file that grew since it was listed is cut at its listed size.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Missing`, `Io`.
+    pub fn stream(&self, name: &str) -> Result<Box<dyn BufRead + 'a>, BundleError> {
+        let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
+        Ok(Box::new(BufReader::with_capacity(BUFFER, self.files.open(name)?.take(*size))))
+    }
+
+    /// The file's whole content. For the small ones.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Missing`, `Io`.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, BundleError> {
+        let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
+        let mut bytes = Vec::new();
+        self.files.open(name)?.take(*size).read_to_end(&mut bytes).map_err(BundleError::io(name))?;
+        Ok(bytes)
+    }
+
+    /// SHA-256 of a file.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Missing`, `Io`.
+    pub fn digest(&self, name: &str) -> Result<[u8; 32], BundleError> {
+        let mut from = self.stream(name)?;
+        let mut hash = Sha256::new();
+        loop {
+            let bytes = from.fill_buf().map_err(BundleError::io(name))?;
+            if bytes.is_empty() {
+                return Ok(hash.finalize().into());
+            }
+            hash.update(bytes);
+            let taken = bytes.len();
+            from.consume(taken);
+        }
+    }
+
+    /// The lines of `streams.jsonl`.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn streams(&self) -> Result<Lines<'a, Stream>, BundleError> {
+        self.lines(name::STREAMS)
+    }
+
+    /// The lines of `spans.jsonl`.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn spans(&self) -> Result<Lines<'a, Span>, BundleError> {
+        self.lines(name::SPANS)
+    }
+
+    /// The lines of `receipts.jsonl`.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn receipts(&self) -> Result<Lines<'a, Receipt>, BundleError> {
+        self.lines(name::RECEIPTS)
+    }
+
+    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str) -> Result<Lines<'a, T>, BundleError> {
+        let from = if self.has(name) { Some(self.stream(name)?) } else { None };
+        Ok(Lines::new(name, from))
+    }
+
+    /// Compares every file with the manifest.
+    ///
+    /// # Errors
+    /// A manifest that is not one, or that lists other files, sizes or digests.
+    pub fn check_manifest(&self) -> Result<(), BundleError> {
+        let wrong = |what: &str| BundleError::content(name::MANIFEST, what);
+        let manifest: Manifest = serde_json::from_slice(&self.read(name::MANIFEST)?)
+            .map_err(|error| BundleError::content(name::MANIFEST, error))?;
+        if manifest.schema != SCHEMA {
+            return Err(wrong("another schema"));
+        }
+        let mut listed = manifest.files.iter();
+        for (name, size) in self.names.iter().filter(|(name, _)| *name != name::MANIFEST) {
+            let file = listed.next().filter(|file| file.path == *name && file.size == *size);
+            let file = file.ok_or_else(|| wrong(&format!("`{name}` is not listed with its size, in order")))?;
+            if file.sha256.0 != self.digest(name)? {
+                return Err(wrong(&format!("`{name}` has another digest")));
+            }
+        }
+        if listed.next().is_some() {
+            return Err(wrong("it lists a file that is not there"));
+        }
+        Ok(())
+    }
+}

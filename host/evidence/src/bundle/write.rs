@@ -1,0 +1,97 @@
+//! Writes a bundle into a new folder.
+
+use super::name::{self, cap};
+use super::{BundleError, Directory, Files, Manifest, ManifestFile, SCHEMA};
+use crate::hex::Hex;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A bundle that is being written. It is whole once [`Writer::finish`] returned.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+}
+
+impl Writer {
+    /// A bundle in a new folder.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`], a folder that exists already included.
+    pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
+        let folder = folder.into();
+        fs::create_dir(&folder).map_err(BundleError::io(&folder.to_string_lossy()))?;
+        Ok(Self { folder })
+    }
+
+    /// Folder of the bundle.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A new file, to be streamed into.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Name` for a name that no bundle has, `Io`.
+    pub fn file(&self, name: &str) -> Result<BufWriter<File>, BundleError> {
+        if cap(name).is_none() || name == name::MANIFEST {
+            return Err(BundleError::Name(name.to_owned()));
+        }
+        self.create_file(name).map(BufWriter::new).map_err(BundleError::io(name))
+    }
+
+    /// A new file with this content.
+    ///
+    /// # Errors
+    /// As [`Writer::file`].
+    pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        let mut file = self.file(name)?;
+        file.write_all(content).and_then(|()| file.flush()).map_err(BundleError::io(name))
+    }
+
+    /// Writes the manifest over every file, and what was written to the disk.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn finish(self) -> Result<(), BundleError> {
+        let files = Directory::new(&self.folder);
+        let mut manifest = Manifest { schema: SCHEMA.to_owned(), files: Vec::new() };
+        for (path, size) in files.names()? {
+            let mut hash = HashWriter(Sha256::new());
+            io::copy(&mut files.open(&path)?, &mut hash).map_err(BundleError::io(&path))?;
+            File::open(self.folder.join(&path)).and_then(|file| file.sync_all()).map_err(BundleError::io(&path))?;
+            manifest.files.push(ManifestFile { path, size, sha256: Hex(hash.0.finalize().into()) });
+        }
+        let mut json =
+            serde_json::to_vec_pretty(&manifest).map_err(|error| BundleError::content(name::MANIFEST, error))?;
+        json.push(b'\n');
+        let written = self.create_file(name::MANIFEST).and_then(|mut file| {
+            file.write_all(&json)?;
+            file.sync_all()
+        });
+        written.map_err(BundleError::io(name::MANIFEST))
+    }
+
+    fn create_file(&self, name: &str) -> io::Result<File> {
+        let path = self.folder.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        File::create_new(path)
+    }
+}
+
+struct HashWriter(Sha256);
+
+impl Write for HashWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

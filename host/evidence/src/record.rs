@@ -1,0 +1,422 @@
+//! The rules that a card's log follows from its OPEN record to its CLOSE record.
+//!
+//! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and in each
+//! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
+
+use portcullis_core::wire::{
+    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, Session, Stage,
+    StageOutcome,
+};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Bytes of a record in a log file.
+pub const BYTES: usize = Record::BYTES;
+/// Clocks in one unit of the heartbeat's tick limit.
+pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
+
+/// A rule that a record breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Layout version, record type, or a reserved byte.
+    #[error("it is no record of layout version {LAYOUT_VERSION}")]
+    Layout,
+    /// The log index is not the next.
+    #[error("its log index is {0}")]
+    Index(u64),
+    /// The tick is before the last record's.
+    #[error("its tick {0} is before the tick of the record before it")]
+    Tick(u64),
+    /// Epoch, lane or key flags of another session.
+    #[error("epoch, lane or key flags are not those of the session")]
+    Session,
+    /// The log does not start with OPEN, or opens twice.
+    #[error("OPEN does not stand first and only there")]
+    Open,
+    /// A record after CLOSE, or anything but CLOSE after an ALARM.
+    #[error("a {0} record follows the end of the session")]
+    AfterEnd(&'static str),
+    /// A session record that does not repeat what OPEN latched.
+    #[error("it does not repeat what OPEN latched")]
+    Latched,
+    /// The number of open streams in CLOSE.
+    #[error("it counts {found} open streams, but {tracked} are")]
+    OpenStreams {
+        /// As recorded.
+        found: u32,
+        /// As the log shows.
+        tracked: usize,
+    },
+    /// An accepted entry whose CRC, version, opcode or reserved bytes are wrong.
+    #[error("the card accepts no such entry")]
+    Entry,
+    /// BEGIN on an open slot or another entry on a free one.
+    #[error("slot {0} is not in the state that the entry needs")]
+    Slot(u16),
+    /// A gap or a repetition within a stream.
+    #[error("sequence {found} where the stream's next is {next}")]
+    Sequence {
+        /// As recorded.
+        found: u32,
+        /// As the log shows.
+        next: u32,
+    },
+    /// Determination, stage, fault and rows do not fit together or the record.
+    #[error("determination, stage, fault and rows contradict")]
+    Answer,
+    /// An entry was accepted after the heartbeat credit was spent.
+    #[error("an entry was accepted after the heartbeat credit was spent")]
+    Credit,
+}
+
+impl Violation {
+    /// Reason code in reports.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Layout => "record-layout",
+            Self::Index(_) => "record-index",
+            Self::Tick(_) => "record-tick",
+            Self::Session => "record-session",
+            Self::Open => "record-open",
+            Self::AfterEnd(_) => "record-after-end",
+            Self::Latched => "record-latched",
+            Self::OpenStreams { .. } => "record-open-streams",
+            Self::Entry => "record-entry",
+            Self::Slot(_) => "stream-slot",
+            Self::Sequence { .. } => "stream-sequence",
+            Self::Answer => "record-answer",
+            Self::Credit => "heartbeat-gap",
+        }
+    }
+}
+
+/// What a record is, once it has been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// OPEN, HEARTBEAT, CLOSE or ALARM.
+    Session(RecordType, Session),
+    /// An entry that was accepted.
+    Entry(Opcode, Determination),
+    /// An entry that was refused.
+    Refused(Fault),
+}
+
+/// Counts of what a log holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Records.
+    pub records: u64,
+    /// Streams begun.
+    pub streams: u64,
+    /// Mutations admitted.
+    pub admits: u64,
+    /// Mutations rejected.
+    pub rejects: u64,
+    /// Mutations to be decomposed.
+    pub decomposes: u64,
+    /// Digests noted.
+    pub notes: u64,
+    /// Heartbeats.
+    pub heartbeats: u64,
+    /// Alarms.
+    pub alarms: u64,
+    /// Entries refused, by fault.
+    pub refused: BTreeMap<u16, u64>,
+    /// Rejects and decomposes, by deciding stage, policy row and entropy row.
+    pub refusals: BTreeMap<(u8, u16, u16), u64>,
+}
+
+/// What the records so far say of the session.
+#[derive(Clone, Debug)]
+struct Opened {
+    session: Session,
+    epoch: u32,
+    key_flags: u8,
+}
+
+/// The rules, and the log so far.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    rows: (u16, u16),
+    opened: Option<Opened>,
+    tick: u64,
+    streams: BTreeMap<u16, u32>,
+    alarm: bool,
+    closed: bool,
+    // Accepted entries since OPEN or the last heartbeat, and its tick.
+    spent: u64,
+    heartbeat_tick: u64,
+    counts: Counts,
+}
+
+impl Rules {
+    /// For a log under an image with this many policy and entropy rows.
+    #[must_use]
+    pub fn new(rows: (u16, u16)) -> Self {
+        Self {
+            rows,
+            opened: None,
+            tick: 0,
+            streams: BTreeMap::new(),
+            alarm: false,
+            closed: false,
+            spent: 0,
+            heartbeat_tick: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Counts so far.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What OPEN recorded; `None` before it.
+    #[must_use]
+    pub fn open(&self) -> Option<&Session> {
+        self.opened.as_ref().map(|opened| &opened.session)
+    }
+
+    /// Epoch and key flags of every record; `None` before OPEN.
+    #[must_use]
+    pub fn identity(&self) -> Option<(u32, u8)> {
+        self.opened.as_ref().map(|opened| (opened.epoch, opened.key_flags))
+    }
+
+    /// Whether CLOSE was the last record.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether there was an ALARM.
+    #[must_use]
+    pub const fn is_alarmed(&self) -> bool {
+        self.alarm
+    }
+
+    /// Tick of the last record.
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Checks the next record.
+    ///
+    /// # Errors
+    /// The first rule that it breaks. The log so far is then no longer meaningful.
+    pub fn next(&mut self, record: &Record) -> Result<Seen, Violation> {
+        let answer = &record.answer;
+        let kind = self.common(answer)?;
+        let seen = match kind {
+            RecordType::Open | RecordType::Heartbeat | RecordType::Close | RecordType::Alarm => {
+                self.session_record(kind, record)?
+            }
+            RecordType::Begin | RecordType::Verdict | RecordType::Note | RecordType::End => self.entry(kind, record)?,
+            RecordType::Refused => self.refused(record)?,
+        };
+        self.tick = answer.tick.get();
+        self.counts.records += 1;
+        Ok(seen)
+    }
+
+    fn common(&self, answer: &Answer) -> Result<RecordType, Violation> {
+        let kind = RecordType::try_from(answer.record_type).map_err(|_| Violation::Layout)?;
+        let index = answer.log_index.get();
+        let opened = self.opened.as_ref();
+        let holds = |holds, violation| if holds { Ok(()) } else { Err(violation) };
+        holds(answer.version == LAYOUT_VERSION && answer.reserved_is_zero(), Violation::Layout)?;
+        holds(index == self.counts.records, Violation::Index(index))?;
+        holds((kind == RecordType::Open) == opened.is_none(), Violation::Open)?;
+        holds(answer.tick.get() >= self.tick, Violation::Tick(answer.tick.get()))?;
+        let same = opened.is_none_or(|o| o.epoch == answer.epoch.get() && o.key_flags == answer.key_flags);
+        holds(same && answer.lane == 0, Violation::Session)?;
+        let over = self.closed || self.alarm && kind != RecordType::Close;
+        holds(!over, Violation::AfterEnd(kind.name()))?;
+        Ok(kind)
+    }
+
+    fn session_record(&mut self, kind: RecordType, record: &Record) -> Result<Seen, Violation> {
+        let answer = &record.answer;
+        let session = Session::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
+        let cause = Fault::try_from(session.cause.get()).map_err(|_| Violation::Layout)?;
+        let fault = answer.fault.get();
+        let bare = is_bare(answer) && (fault == 0 || fault == session.cause.get());
+        if !session.reserved_is_zero() || !bare {
+            return Err(Violation::Layout);
+        }
+        // A cause stands where something went wrong, and nowhere else.
+        let caused = match kind {
+            RecordType::Alarm => cause != Fault::None,
+            RecordType::Close => (cause != Fault::None) == self.alarm,
+            _ => cause == Fault::None,
+        };
+        if !caused {
+            return Err(Violation::Answer);
+        }
+        let latched = self.open().is_none_or(|open| {
+            open.package_digest == session.package_digest
+                && open.ticket_digest == session.ticket_digest
+                && open.heartbeat_records == session.heartbeat_records
+                && open.heartbeat_ticks == session.heartbeat_ticks
+        });
+        if !latched {
+            return Err(Violation::Latched);
+        }
+        let found = session.open_streams.get();
+        let tracked = self.streams.len();
+        if u32::try_from(tracked) != Ok(found) {
+            return Err(Violation::OpenStreams { found, tracked });
+        }
+        match kind {
+            RecordType::Open => {
+                self.opened = Some(Opened { session, epoch: answer.epoch.get(), key_flags: answer.key_flags });
+                self.heartbeat_tick = answer.tick.get();
+            }
+            RecordType::Heartbeat => {
+                (self.spent, self.heartbeat_tick) = (0, answer.tick.get());
+                self.counts.heartbeats += 1;
+            }
+            RecordType::Alarm => {
+                self.alarm = true;
+                self.counts.alarms += 1;
+            }
+            _ => self.closed = true,
+        }
+        Ok(Seen::Session(kind, session))
+    }
+
+    fn entry(&mut self, kind: RecordType, record: &Record) -> Result<Seen, Violation> {
+        let (entry, answer) = (&record.descriptor, &record.answer);
+        let opcode = match kind {
+            RecordType::Begin => Opcode::Begin,
+            RecordType::Verdict => Opcode::Gate,
+            RecordType::Note => Opcode::Note,
+            _ => Opcode::End,
+        };
+        let well_made = entry.version == LAYOUT_VERSION
+            && entry.opcode == u8::from(opcode)
+            && entry.reserved_is_zero()
+            && entry.crc.get() == entry.computed_crc();
+        if !well_made {
+            return Err(Violation::Entry);
+        }
+        self.place(opcode, entry)?;
+        let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
+        let stage = Stage::try_from(answer.stage).map_err(|_| Violation::Layout)?;
+        let fits =
+            if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
+        if !fits || answer.fault.get() != 0 {
+            return Err(Violation::Answer);
+        }
+        self.spend(answer.tick.get())?;
+        self.count(opcode, answer, determination);
+        Ok(Seen::Entry(opcode, determination))
+    }
+
+    /// Slot and sequence of an accepted entry.
+    fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
+        let (slot, found) = (entry.slot.get(), entry.sequence.get());
+        let next = match (opcode, self.streams.get(&slot)) {
+            (Opcode::Begin, None) => 0,
+            (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),
+            (_, Some(next)) => *next,
+        };
+        let after = found.checked_add(1).filter(|_| found == next).ok_or(Violation::Sequence { found, next })?;
+        if opcode == Opcode::End {
+            self.streams.remove(&slot);
+        } else {
+            self.streams.insert(slot, after);
+        }
+        Ok(())
+    }
+
+    fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
+        let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
+        let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
+        let pass = u8::from(StageOutcome::Pass);
+        let admit = determination == Determination::Admit;
+        // An admit is what every stage passed: both banks name the row that permits.
+        let admitted = stage == Stage::None
+            && entry.validation_outcome == pass
+            && entry.lineage_outcome == pass
+            && policy != ROW_NONE
+            && entropy != ROW_NONE;
+        let refused = stage != Stage::None && determination != Determination::None;
+        in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && if admit { admitted } else { refused }
+    }
+
+    /// The heartbeat credit of an accepted entry. A unit of ticks more than the limit is allowed for: the card counts in units.
+    fn spend(&mut self, tick: u64) -> Result<(), Violation> {
+        self.spent += 1;
+        let Some(open) = self.open() else { return Err(Violation::Open) };
+        let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
+        let clocks = (u64::from(ticks) + 1) * HEARTBEAT_CLOCKS;
+        let late = ticks != 0 && tick - self.heartbeat_tick > clocks;
+        if records != 0 && self.spent > u64::from(records) || late {
+            return Err(Violation::Credit);
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, record: &Record) -> Result<Seen, Violation> {
+        let (entry, answer) = (&record.descriptor, &record.answer);
+        let fault = Fault::try_from(answer.fault.get()).map_err(|_| Violation::Layout)?;
+        // Entry and credit faults only: any other ends the session.
+        let of_an_entry = matches!(u16::from(fault) >> 8, 1 | 2);
+        let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
+        if !of_an_entry || !crc || !is_bare(answer) {
+            return Err(Violation::Answer);
+        }
+        *self.counts.refused.entry(fault.into()).or_default() += 1;
+        Ok(Seen::Refused(fault))
+    }
+
+    fn count(&mut self, opcode: Opcode, answer: &Answer, determination: Determination) {
+        let counts = &mut self.counts;
+        match (opcode, determination) {
+            (Opcode::Begin, _) => counts.streams += 1,
+            (Opcode::Note, _) => counts.notes += 1,
+            (Opcode::Gate, Determination::Admit) => counts.admits += 1,
+            (Opcode::Gate, _) => {
+                let deciding = (answer.stage, answer.policy_row.get(), answer.entropy_row.get());
+                *counts.refusals.entry(deciding).or_default() += 1;
+                let total =
+                    if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
+                *total += 1;
+            }
+            (Opcode::End, _) => {}
+        }
+    }
+}
+
+/// No verdict: neither determination nor stage nor rows.
+fn is_bare(answer: &Answer) -> bool {
+    answer.determination == 0
+        && answer.stage == 0
+        && answer.policy_row.get() == ROW_NONE
+        && answer.entropy_row.get() == ROW_NONE
+}
+
+/// Reads the next record of a log; `None` at its end.
+///
+/// # Errors
+/// `UnexpectedEof` when the log ends within a record, and what `from` gives.
+pub fn read(from: &mut impl Read) -> io::Result<Option<Record>> {
+    let mut record = Record::ZERO;
+    let bytes = record.as_mut_bytes();
+    let (first, rest) = bytes.split_at_mut(1);
+    loop {
+        match from.read(first) {
+            Ok(0) => return Ok(None),
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    from.read_exact(rest)?;
+    Ok(Some(record))
+}
