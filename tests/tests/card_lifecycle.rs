@@ -35,7 +35,7 @@ fn a_session_from_open_to_close<C: TestCard>() {
     assert_eq!(opening.answer.log_index.get(), 0);
     assert_eq!(opening.answer.record_type, RecordType::Open as u8);
     assert_eq!(session_half(opening).ticket_digest, [7; 32]);
-    assert_eq!(session_half(opening).image_header, world.header.as_bytes()[..32]);
+    assert_eq!(session_half(opening).policy_digest, world.tables().digest());
 
     let (stream, begun) = session.begin([9; 32]).unwrap();
     assert_eq!(begun.outcome, Outcome::Accepted);

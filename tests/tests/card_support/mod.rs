@@ -35,6 +35,7 @@ macro_rules! on_both {
 pub(crate) use on_both;
 
 use portcullis_card::SessionConfig;
+use portcullis_card::session::{RecordSink, Signed, SinkError};
 use portcullis_core::wire::Record;
 use std::sync::{Arc, Mutex};
 
@@ -55,6 +56,29 @@ pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
         Ok(())
     };
     (SessionConfig { sink: Box::new(keep), ..config }, kept)
+}
+
+/// Everything that a session leaves, in order.
+#[derive(Debug, Default)]
+pub struct Trail {
+    pub records: Vec<Record>,
+    pub checkpoints: Vec<Signed>,
+}
+
+/// A sink that keeps everything.
+#[derive(Debug, Default, Clone)]
+pub struct Keeper(pub Arc<Mutex<Trail>>);
+
+impl RecordSink for Keeper {
+    fn record(&mut self, record: &Record) -> Result<(), SinkError> {
+        self.0.lock().unwrap().records.push(*record);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
+        self.0.lock().unwrap().checkpoints.push(checkpoint.clone());
+        Ok(())
+    }
 }
 
 /// Whether the long runs are asked for.

@@ -173,7 +173,8 @@ impl<C: Card> Session<C> {
         let record = self.take_record()?;
         check::session_record(&record, RecordType::Open, self)?;
         self.opening = Some(record);
-        if self.checkpoints.is_some() && self.collect_checkpoints()? == 0 {
+        self.collect_checkpoints()?;
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.consumed == 0) {
             return Err(Lost::Checkpoint { serial: 0, what: "the card runs without it" }.into());
         }
         Ok(())
