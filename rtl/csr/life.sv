@@ -35,7 +35,6 @@ module life
     output logic         check_o,            // Register the checks below; they are read one clock later.
     input  logic         header_fits_i,
     input  logic         complete_i,         // Header and every counted row are valid.
-    input  logic         unsupported_i,      // The configuration asks for a part that is not present.
     output logic         digest_o,           // Hash the tables, until ...
     input  logic         digest_done_i,      // ... the digest stands; the checks below are read in this clock.
     input  logic         digest_expected_i,  // It is the one that the host expects.
@@ -192,7 +191,6 @@ module life
       StJudge: begin
         if (!header_fits_i) refusal = FaultImageHeader;
         else if (!complete_i) refusal = FaultImageIncomplete;
-        else if (unsupported_i) refusal = FaultUnsupported;
         state_d = StDigest;
       end
       StDigest: if (digest_done_i) begin

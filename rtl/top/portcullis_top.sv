@@ -202,7 +202,6 @@ module portcullis_top
       .check_o(check),
       .header_fits_i(header_fits),
       .complete_i(header_complete && banks_complete),
-      .unsupported_i(1'b0),
       .digest_o(hash_tables),
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_digest == cfg.expected_digest),

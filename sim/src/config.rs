@@ -10,6 +10,8 @@ pub const MAX_LATENCY: u32 = 1_000;
 /// The card's default is 2^22; the simulated card is built with a smaller one so that tests reach it. It stays far above
 /// the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
+/// SHA-256 rounds a clock in the simulated card.
+pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
 
 /// When the bus model refuses to move data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -19,6 +19,10 @@ const OLDEST: (u32, u32) = (5, 30);
 const FILE_LIST: &str = "rtl/portcullis.f";
 /// Waivers, each with its reason.
 const WAIVERS: &str = "rtl/lint.vlt";
+/// SHA-256 rounds a clock in the simulated card. Sixteen mean fewer clocks for the simulator to walk through; one is what hardware
+/// takes. What is hashed and signed is the same.
+const ROUNDS: &str = "PORTCULLIS_ROUNDS";
+const DEFAULT_ROUNDS: &str = "16";
 const CANARY: &str = "sim/verilated/canary.sv";
 
 /// One top module, its sources relative to the workspace, and the class that it becomes.
@@ -48,14 +52,17 @@ fn build() -> Result<()> {
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
-    for variable in ["VERILATOR", "VERILATOR_ROOT"] {
+    for variable in ["VERILATOR", "VERILATOR_ROOT", ROUNDS] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
+
+    let rounds = env::var(ROUNDS).unwrap_or_else(|_| DEFAULT_ROUNDS.to_owned());
+    println!("cargo::rustc-env={ROUNDS}={rounds}");
 
     let card = Unit {
         top: "portcullis_top",
         prefix: "Vcard",
-        parameters: vec![format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2), format!("-GRounds={}", params::ROUNDS)],
+        parameters: vec![format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2), format!("-GRounds={rounds}")],
         sources: sources(&workspace)?,
     };
     // Built alike, so that it tells whether the card's assertions are alive.

@@ -104,7 +104,7 @@ impl<C: TestCard> Card for Liar<C> {
     }
     fn patience(&self) -> u32 {
         // Enough for what these tests wait for, and short where they wait in vain.
-        self.card.patience().min(40)
+        self.card.patience().min(400)
     }
 }
 

@@ -17,7 +17,8 @@ on_both!(
     a_command_that_the_state_does_not_allow_is_a_sticky_fault,
     an_image_that_does_not_fit_is_not_opened,
     a_row_that_was_not_written_whole_is_not_opened,
-    what_the_card_does_not_have_is_not_opened,
+    a_checkpoint_ring_that_cannot_be_is_not_opened,
+    tables_of_another_digest_are_not_opened,
     rings_that_are_not_allowed_are_not_opened,
     tables_cannot_be_written_while_running,
     a_read_error_admits_nothing,
@@ -245,7 +246,13 @@ fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
 
 fn give_open<C: TestCard>(card: &mut C) -> (Life, Fault) {
     command(card, Command::Open as u8);
-    card.pass(3_000);
+    // The card may have to make its key first.
+    for _ in 0..100 {
+        card.pass(3_000);
+        if CardInfo::read(card).unwrap().life != Life::Opening {
+            break;
+        }
+    }
     let life = CardInfo::read(card).unwrap().life;
     let fault = registers::with(card, |r| r.load_fault().try_read()).unwrap().code();
     (life, Fault::try_from(fault).unwrap())
@@ -276,24 +283,58 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-fn what_the_card_does_not_have_is_not_opened<C: TestCard>() {
+/// Without a signer there is no checkpoint ring; with one, no ring that is larger than any, or that leaves its page.
+fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Rng::new(13), 1, 1);
-    for part in 0..4 {
+    let signer = CardInfo::read(&mut card).unwrap().signer;
+    for (low, log2) in [(0x1040, 1), (0x1000, 9), (0x1000, 255)] {
         load_only(&mut card, &world.tables()).unwrap();
-        let set = |card: &mut C, value: u32| {
-            registers::with(card, |r| match part {
-                0 => r.heartbeat_records().try_write(|w| w.set_v(value)),
-                1 => r.heartbeat_ticks().try_write(|w| w.set_v(value)),
-                2 => r.checkpoint_size().try_write(|w| w.set_v(value)),
-                _ => r.expected_digest()[7].try_write(|w| w.set_v(value)),
-            })
-            .unwrap();
-        };
-        set(&mut card, 1);
-        assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::Unsupported), "part {part}");
-        set(&mut card, 0);
+        registers::with(&mut card, |r| r.checkpoint_lo().try_write(|w| w.set_v(low))).unwrap();
+        registers::with(&mut card, |r| r.checkpoint_size().try_write(|w| w.set_log2(log2))).unwrap();
+        let fault = if signer { Fault::RingConfig } else { Fault::Unsupported };
+        assert_eq!(open_by_hand(&mut card), (Life::Load, fault), "{low:#x}, 2^{log2}");
     }
+    reset(&mut card).unwrap();
+    registers::with(&mut card, |r| r.checkpoint_lo().try_write(|w| w.set_v(0))).unwrap();
+    registers::with(&mut card, |r| r.checkpoint_size().try_write(|w| w.set_log2(0))).unwrap();
+    assert_serves(&mut card);
+    card.assert_clean();
+}
+
+/// The card reads its tables back and hashes them: one bit in any word of a table, or of the digest, and it does not open.
+fn tables_of_another_digest_are_not_opened<C: TestCard>() {
+    let mut card = C::fresh();
+    let world = World::random(&mut Rng::new(15), 2, 2);
+    let digest = world.tables().digest();
+    for word in 0..8 {
+        load_only(&mut card, &world.tables()).unwrap();
+        let bytes = digest[word * 4..][..4].try_into().unwrap();
+        let other = u32::from_le_bytes(bytes) ^ 1 << (word * 4);
+        registers::with(&mut card, |r| r.expected_digest()[word].try_write(|w| w.set_v(other))).unwrap();
+        assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageDigest), "word {word}");
+    }
+    // The image's own package digest is in its header and thus in the digest.
+    let mut rows = [world.policy.clone(), world.entropy.clone()];
+    for bank in 0..2 {
+        let before = rows[bank].clone();
+        let last = rows[bank].len() - 1;
+        rows[bank][last].established_none = (before[last].established_none.get() ^ 1 << 127).into();
+        let changed = Tables { header: &world.header, policy: &rows[0], entropy: &rows[1] };
+        load_only(&mut card, &changed).unwrap();
+        for (word, bytes) in digest.chunks_exact(4).enumerate() {
+            let value = u32::from_le_bytes(bytes.try_into().unwrap());
+            registers::with(&mut card, |r| r.expected_digest()[word].try_write(|w| w.set_v(value))).unwrap();
+        }
+        assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageDigest), "bank {bank}");
+        rows[bank] = before;
+    }
+    load_only(&mut card, &world.tables()).unwrap();
+    assert_eq!(open_by_hand(&mut card), (Life::Run, Fault::None));
+    let found: Vec<u8> = registers::with(&mut card, |r| {
+        r.policy_digest().iter().flat_map(|word| word.try_read().unwrap().v().to_le_bytes()).collect()
+    });
+    assert_eq!(found, digest);
     assert_serves(&mut card);
     card.assert_clean();
 }

@@ -7,6 +7,7 @@ use portcullis_core::wire::{Descriptor, Determination, Opcode};
 use portcullis_policy::image::{Image, ImageError};
 use zerocopy::little_endian::{U16, U32};
 
+use crate::session::CheckpointConfig;
 use crate::{Card, Outcome, Session, SessionConfig, SessionError, known};
 
 /// What to measure.
@@ -16,12 +17,14 @@ pub struct BenchConfig {
     pub verdicts: u64,
     /// Streams that each have one GATE in flight.
     pub streams: u16,
+    /// Have checkpoints signed, one after every 4,096 records.
+    pub attest: bool,
 }
 
 impl Default for BenchConfig {
-    /// 20,000 verdicts over 64 streams.
+    /// 20,000 verdicts over 64 streams, without checkpoints.
     fn default() -> Self {
-        Self { verdicts: 20_000, streams: 64 }
+        Self { verdicts: 20_000, streams: 64, attest: false }
     }
 }
 
@@ -36,6 +39,8 @@ pub struct BenchReport {
     pub rejects: u64,
     /// Decomposes among them.
     pub decomposes: u64,
+    /// Wall time from reset to the open session, key and first checkpoint included.
+    pub opened: Duration,
     /// Wall time from the first submission to the last answer.
     pub elapsed: Duration,
     /// Clocks of the card in that time, where the transport knows them.
@@ -85,7 +90,10 @@ pub fn run_with<C: Card>(
     gates: &[Descriptor],
     config: BenchConfig,
 ) -> Result<BenchReport, SessionError> {
-    let mut session = Session::open(card, image, SessionConfig::default())?;
+    let checkpoints = config.attest.then_some(CheckpointConfig { interval: 4096, ..CheckpointConfig::default() });
+    let begun = Instant::now();
+    let mut session = Session::open(card, image, SessionConfig { checkpoints, ..SessionConfig::default() })?;
+    let opened = begun.elapsed();
     let streams = u32::from(config.streams).min(session.info().max_streams);
     let begins: Vec<_> = (0..streams)
         .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
@@ -107,6 +115,7 @@ pub fn run_with<C: Card>(
         admits: 0,
         rejects: 0,
         decomposes: 0,
+        opened,
         elapsed: Duration::ZERO,
         clocks: None,
         rows: image.header().policy_rows.get().max(image.header().entropy_rows.get()),

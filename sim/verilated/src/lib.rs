@@ -10,3 +10,9 @@ use libz_sys as _;
 use lz4_sys as _;
 
 pub use params::WATCHDOG_LOG2;
+
+/// SHA-256 rounds a clock that the card was built with: 16, or what the build's environment says in `PORTCULLIS_ROUNDS`.
+pub const ROUNDS: u64 = match u64::from_str_radix(env!("PORTCULLIS_ROUNDS"), 10) {
+    Ok(rounds) => rounds,
+    Err(_) => 0,
+};

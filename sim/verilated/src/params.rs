@@ -3,7 +3,3 @@
 /// log2 of the clocks after which the simulated card's bus watchdog expires. The card's default is 22; this is small
 /// enough for a test to wait for, and 16 times the longest latency of the bus model.
 pub const WATCHDOG_LOG2: u32 = 14;
-
-/// SHA-256 rounds a clock in the simulated card: fewer clocks for the simulator to walk through. The card's default is 1;
-/// what is hashed and signed is the same.
-pub const ROUNDS: u32 = 16;

@@ -39,7 +39,7 @@ const LOG_LOG2_MAX: u8 = 20;
 /// Reads that the RTL has in flight; the model has none.
 const READS: u32 = 32;
 /// The model's evidence is nobody's: its key flags say so like the simulated card's.
-const KEY_FLAGS: u8 = key_flags::SIM as u8;
+const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
 /// Bytes of the register window.
 const REGISTER_WINDOW: u32 = 1 << 20;
 

@@ -47,7 +47,7 @@ pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     await_status(card, "the card to be quiet after RESET", |s| s.life == Life::Reset && !s.busy).map(|_| ())
 }
 
-/// Brings the card to LOAD and writes the tables, with every word read back; opens nothing.
+/// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens nothing.
 ///
 /// # Errors
 /// As [`Session::open`] up to this point.
@@ -61,7 +61,19 @@ pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<
     command(card, Command::Load)?;
     await_status(card, "state LOAD", |s| s.life == Life::Load)?;
     tables::load(card, tables)?;
+    // A card that does not hash its tables has nothing to compare with; it refuses any value but zero.
+    let expected = if info.digest { tables.digest() } else { [0; 32] };
+    registers::with(card, |r| {
+        let pairs = r.expected_digest().into_iter().zip(words(expected));
+        pairs.into_iter().try_for_each(|(register, word)| register.try_write(|w| w.set_v(word)))
+    })?;
     Ok(info)
+}
+
+/// A digest as registers hold it: first byte lowest.
+fn words(digest: [u8; 32]) -> impl Iterator<Item = u32> {
+    let words: [[u8; 4]; 8] = zerocopy::transmute!(digest);
+    words.into_iter().map(u32::from_le_bytes)
 }
 
 fn check_rings(info: &CardInfo, config: &SessionConfig) -> Result<(), SessionError> {
@@ -137,17 +149,10 @@ impl<C: Card> Session<C> {
     fn run(&mut self) -> Result<(), SessionError> {
         let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
         rings.configure(&mut self.card)?;
-        let (epoch, limits, ticket, expected) = (self.epoch, self.heartbeat, self.ticket_digest, self.policy_digest);
-        let words = |digest: [u8; 32]| {
-            let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap_or_default());
-            digest.chunks_exact(4).map(word).collect::<Vec<_>>()
-        };
+        let (epoch, limits, ticket) = (self.epoch, self.heartbeat, self.ticket_digest);
         registers::with(&mut self.card, |r| {
             r.epoch().try_write(|w| w.set_v(epoch))?;
             for (register, word) in r.ticket_digest().iter().zip(words(ticket)) {
-                register.try_write(|w| w.set_v(word))?;
-            }
-            for (register, word) in r.expected_digest().iter().zip(words(expected)) {
                 register.try_write(|w| w.set_v(word))?;
             }
             r.heartbeat_records().try_write(|w| w.set_v(limits.records))?;
@@ -159,7 +164,8 @@ impl<C: Card> Session<C> {
             checkpoints.configure(&mut self.card)?;
         }
         command(&mut self.card, Command::Open)?;
-        let status = self.await_signed("state RUN after OPEN", |s| s.life != Life::Opening)?;
+        // The card may have to make its key first.
+        let status = self.await_for(SIGNING, "state RUN after OPEN", |s| s.life != Life::Opening)?;
         match status.life {
             Life::Run => {}
             Life::Load => {
@@ -184,10 +190,18 @@ impl<C: Card> Session<C> {
     pub(super) fn await_signed(
         &mut self,
         awaited: &'static str,
+        done: impl FnMut(Status) -> bool,
+    ) -> Result<Status, SessionError> {
+        self.await_for(if self.checkpoints.is_some() { SIGNING } else { 1 }, awaited, done)
+    }
+
+    fn await_for(
+        &mut self,
+        times: u32,
+        awaited: &'static str,
         mut done: impl FnMut(Status) -> bool,
     ) -> Result<Status, SessionError> {
-        let signing = if self.checkpoints.is_some() { SIGNING } else { 1 };
-        let bound = self.card.patience().saturating_mul(signing);
+        let bound = self.card.patience().saturating_mul(times);
         for _ in 0..bound {
             let status = Status::read(&mut self.card)?;
             if done(status) {
