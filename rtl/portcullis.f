@@ -13,6 +13,7 @@ rtl/csr/gen/card.sv
 rtl/csr/card_csr.sv
 rtl/csr/image_header.sv
 rtl/csr/life.sv
+rtl/csr/tick_counter.sv
 rtl/gate/bank_table.sv
 rtl/gate/bank_match.sv
 rtl/gate/bank.sv

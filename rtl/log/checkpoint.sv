@@ -6,6 +6,7 @@
 // every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
 // its protected header.
 //
+// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an earlier session's.
 // Latency: the snapshot, two blocks a level of the tree, one for the lane head, the signature. After reset: nothing due.
 // The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
 module checkpoint

@@ -155,11 +155,12 @@ module portcullis_top
   );
 
   // ---- time
-  logic [63:0] tick_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) tick_q <= '0;
-    else tick_q <= tick_q + 64'd1;
-  end
+  logic [63:0] tick;
+  tick_counter u_tick (
+      .clk_i,
+      .rst_i,
+      .tick_o(tick)
+  );
 
   // ---- image header
   image_header_t header;
@@ -236,7 +237,7 @@ module portcullis_top
       .load_fault_o(status.load_fault)
   );
   assign status.locked = locked;
-  assign status.tick = tick_q;
+  assign status.tick = tick;
 
   // ---- attestation
   logic [255:0] policy_digest_q;
@@ -278,7 +279,7 @@ module portcullis_top
       .read_row_o(read_row),
       .read_ready_i(read_ready),
       .row_i(row),
-      .open_i(ring_open),
+      .open_i(check),
       .abort_i(ring_clear || bus_dead),
       .life_valid_i(life_sign),
       .life_i(status.life),
@@ -288,7 +289,7 @@ module portcullis_top
       .run_i(status.life == LifeRun),
       .size_i(size),
       .fault_i(status.fault),
-      .tick_i(tick_q),
+      .tick_i(tick),
       .epoch_i(cfg.epoch),
       .policy_digest_i(policy_digest_q),
       .ticket_digest_i(cfg.ticket_digest),
@@ -328,7 +329,7 @@ module portcullis_top
       .epoch_i(cfg.epoch),
       .policy_digest_i(policy_digest_q),
       .ticket_digest_i(cfg.ticket_digest),
-      .tick_i(tick_q),
+      .tick_i(tick),
       .heartbeat_records_i(cfg.heartbeat_records),
       .heartbeat_ticks_i(cfg.heartbeat_ticks),
       .beat_i(doorbells.beat_we && status.life == LifeRun),

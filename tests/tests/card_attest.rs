@@ -7,8 +7,9 @@ mod card_support;
 use card_support::{Keeper, Rng, TestCard, Trail, World, gate, small};
 use portcullis_card::session::CheckpointConfig;
 use portcullis_card::sim::SimCard;
-use portcullis_card::{Card, CardInfo, Session, SessionConfig, public_key};
-use portcullis_core::wire::{Life, RecordType};
+use portcullis_card::{Card, CardInfo, Session, SessionConfig, public_key, registers};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType};
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::IntoBytes;
 
@@ -67,5 +68,121 @@ fn a_session_is_signed_from_open_to_close() {
     for signed in &trail.checkpoints {
         assert_eq!(signed.checkpoint.policy_digest, world.tables().digest());
     }
+    card.assert_clean();
+}
+
+/// A session's roots at every size that a checkpoint can have, up to 5,000 records, against the tree of the records as they were written.
+#[test]
+fn roots_of_random_logs() {
+    let mut rng = Rng::new(5);
+    let world = World::random(&mut rng, 2, 1);
+    let mut card = SimCard::fresh();
+    for (epoch, entries) in [(1, 0), (2, 1), (3, 2), (4, 5), (5, 62), (6, 250), (7, 1021), (8, 5000 - 3)] {
+        let (config, keeper) = attested(epoch, 512);
+        let mut session =
+            Session::open_tables(&mut card, &world.tables(), SessionConfig { ring_log2: 8, log_log2: 10, ..config }).unwrap();
+        let (stream, _) = session.begin([9; 32]).unwrap();
+        let mut left = entries;
+        let (mut sequence, slot) = (1, stream.slot());
+        while left > 0 {
+            // Some are refused for their sequence: they are in the tree as well.
+            let note = |i: u32| {
+                let place = Place { slot, sequence: if rng.below(10) == 0 { 0 } else { sequence + i } };
+                Descriptor::entry(Opcode::Note, place, [rng.below(256) as u8; 32]).sealed()
+            };
+            let batch: Vec<_> = (0..left.min(200)).map(note).collect();
+            session.submit(&batch).unwrap();
+            sequence += session.drain().unwrap().iter().filter(|c| c.outcome.fault().is_none()).count() as u32;
+            left -= batch.len() as u32;
+        }
+        session.close().unwrap();
+        let trail = keeper.0.lock().unwrap();
+        assert_eq!(trail.records.len() as u32, entries + 3);
+        verify(&trail, &public_key(&mut card).unwrap());
+    }
+    card.assert_clean();
+}
+
+/// A fault is recorded and signed; CLOSE puts its own record and checkpoint behind it.
+#[test]
+fn a_fault_is_signed() {
+    let mut card = SimCard::fresh();
+    let mut rng = Rng::new(6);
+    let world = World::random(&mut rng, 3, 2);
+    let (config, keeper) = attested(1, 1000);
+    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let (stream, _) = session.begin([9; 32]).unwrap();
+    session.gate_descriptor(&stream, gate(&mut rng, &world.header)).unwrap();
+    // A command that RUN does not allow.
+    registers::with(session.card_mut(), |r| r.command().try_write(|w| w.set_v(Command::Load.into()))).unwrap();
+    let closed = session.close().unwrap();
+    assert_eq!(closed.cause, Fault::Command);
+    let key = public_key(&mut card).unwrap();
+    let trail = keeper.0.lock().unwrap();
+    let kinds: Vec<_> = trail.records.iter().map(|r| RecordType::try_from(r.answer.record_type).unwrap()).collect();
+    assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
+    assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Fault]);
+    assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
+    // The key is the card's, whatever happened.
+    let (config, keeper) = attested(2, 1000);
+    Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
+    assert_eq!(public_key(&mut card).unwrap(), key);
+    assert_eq!(verify(&keeper.0.lock().unwrap(), &key), [Life::Opening, Life::Closing]);
+    card.assert_clean();
+}
+
+/// RESET in the middle of anything: the next session is whole, under the same key.
+#[test]
+fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
+    let mut card = SimCard::fresh();
+    let mut rng = Rng::new(7);
+    let world = World::random(&mut rng, 3, 2);
+    let mut key = None;
+    for after in [1, 700, 5_000, 30_000, 100_000, 400_000, 560_000] {
+        let (config, _) = attested(1, 4);
+        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let (stream, _) = session.begin([9; 32]).unwrap();
+        for _ in 0..5 {
+            session.gate_descriptor(&stream, gate(&mut rng, &world.header)).unwrap();
+        }
+        session.card_mut().pass(after);
+        drop(session);
+        let (config, keeper) = attested(2, 1000);
+        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let (stream, _) = session.begin([9; 32]).unwrap();
+        session.gate_descriptor(&stream, gate(&mut rng, &world.header)).unwrap();
+        session.close().unwrap();
+        let now = public_key(&mut card).unwrap();
+        assert_eq!(*key.get_or_insert(now), now);
+        assert_eq!(verify(&keeper.0.lock().unwrap(), &now), [Life::Opening, Life::Closing], "reset after {after}");
+    }
+    card.assert_clean();
+}
+
+/// The host is slow with checkpoints: none is overwritten, verdicts go on, and CLOSE waits for room.
+#[test]
+fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
+    let mut card = SimCard::fresh();
+    let mut rng = Rng::new(8);
+    let world = World::random(&mut rng, 1, 1);
+    let (config, keeper) = attested(1, 10);
+    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let tail = |card: &mut SimCard| registers::with(card, |r| r.checkpoint_tail().try_read()).unwrap().v();
+    let (stream, _) = session.begin([9; 32]).unwrap();
+    // As the driver asks for checkpoints only when it has collected a verdict, none is consumed while clocks pass.
+    for _ in 0..11 {
+        session.gate_descriptor(&stream, gate(&mut rng, &world.header)).unwrap();
+    }
+    let before = keeper.0.lock().unwrap().checkpoints.len() as u32;
+    for _ in 0..4 {
+        session.flush().unwrap();
+        session.card_mut().pass(700_000);
+    }
+    assert_eq!(tail(session.card_mut()), before + 2, "two fit");
+    session.gate_descriptor(&stream, gate(&mut rng, &world.header)).unwrap();
+    session.close().unwrap();
+    let trail = keeper.0.lock().unwrap();
+    let states = verify(&trail, &public_key(&mut card).unwrap());
+    assert_eq!(*states.last().unwrap(), Life::Closing);
     card.assert_clean();
 }
