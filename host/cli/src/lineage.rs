@@ -3,6 +3,7 @@
 use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, anyhow};
 use portcullis_gate::What;
+use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Reader, Tail, recover};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,13 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
 
 fn line(what: &What) -> String {
     match what {
-        What::Begun { context, task, .. } => format!("begun, {}: {:?}", context.mode.name(), task.intent),
+        What::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
+        What::Proposed(answer) => match answer.as_ref() {
+            Ok(Proposal::Candidate(candidate)) => format!("proposed {:?}", candidate.text),
+            Ok(Proposal::Exhausted) => "nothing more was proposed".into(),
+            Ok(Proposal::End) => "the engine ended the text".into(),
+            Err(error) => format!("no proposal: {error}"),
+        },
         What::Determined(judged) => {
             let d = &judged.determination;
             let outcome = d.determination.map_or("fault", |d| d.name());

@@ -69,11 +69,15 @@ impl Output {
                 }
                 stream.released.push_str(&text);
             }
-            What::Ended { id, summary } => {
+            What::Ended { id, summary, .. } => {
                 stream.id = id;
                 stream.summary = Some(summary);
             }
-            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
+            What::Proposed(_)
+            | What::Deferred { .. }
+            | What::Expired { .. }
+            | What::RolledBack { .. }
+            | What::Drift { .. } => {}
         }
         while let Some(entry) = self.streams.first_entry()
             && *entry.key() == self.next

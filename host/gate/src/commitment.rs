@@ -2,6 +2,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// Domain separation of a span commitment.
 const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
@@ -9,6 +10,30 @@ const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
 /// The session's salt key. Salts make the commitment of a short span unguessable to those who have not been shown the salt.
 #[derive(Clone)]
 pub struct SaltKey([u8; 32]);
+
+/// Where a stream's salts come from.
+#[derive(Clone)]
+pub enum Salts {
+    /// Made from a key.
+    Key(SaltKey),
+    /// As they were disclosed, by sequence: what a replay has. A salt that was not disclosed is all zero there.
+    Disclosed(BTreeMap<u32, [u8; 16]>),
+}
+
+impl Salts {
+    pub(crate) fn salt(&self, stream: u64, sequence: u32) -> [u8; 16] {
+        match self {
+            Self::Key(key) => key.salt(stream, sequence),
+            Self::Disclosed(salts) => salts.get(&sequence).copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<SaltKey> for Salts {
+    fn from(key: SaltKey) -> Self {
+        Self::Key(key)
+    }
+}
 
 /// The operating system gave no random bytes.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,8 @@
 //! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
 
+use crate::governor::OnRefuse;
+use crate::stream::Release;
+use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -25,8 +28,12 @@ impl Mode {
     }
 }
 
-/// What BEGIN binds.
+/// Layout of the document.
+pub const CONTEXT_VERSION: u32 = 2;
+
+/// What BEGIN binds: everything but the text, the anchor stores and the policy that a replay of the stream needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ContextDocument {
     /// Layout of this document.
     pub version: u32,
@@ -34,12 +41,20 @@ pub struct ContextDocument {
     pub mode: Mode,
     /// Size of the candidates.
     pub granularity: Granularity,
+    /// What the stream does when nothing admissible is left at a place.
+    pub on_refuse: OnRefuse,
+    /// When admitted bytes leave; a rollback never crosses bytes that left.
+    pub release: Release,
+    /// Candidates that an engine is asked for, at most.
+    pub max_proposals: u32,
     /// Name and version of the policy package.
     pub policy: String,
     /// SHA-256 of the package, hexadecimal.
     pub package_digest: String,
-    /// SHA-256 of intent, verified facts and conditions, hexadecimal.
-    pub profile_digest: String,
+    /// The agent's governed profile.
+    pub profile: Profile,
+    /// What the stream is asked to do.
+    pub task: Task,
     /// SHA-256 of each anchor store, hexadecimal, in the order in which they were given.
     pub anchor_digests: Vec<String>,
     /// Identity of the stream in its input.
@@ -47,11 +62,16 @@ pub struct ContextDocument {
 }
 
 impl ContextDocument {
-    /// SHA-256 of the document's JSON, whose keys stand in the order of the fields above.
+    /// The document's JSON: keys in the order of the fields above, no white space.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        // Plain strings and unit enums always serialise; an empty document would match no context on file.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// SHA-256 of [`ContextDocument::bytes`].
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        // Serialising plain strings and unit enums cannot fail; an empty document would match no context on file.
-        let json = serde_json::to_vec(self).unwrap_or_default();
-        Sha256::digest(json).into()
+        Sha256::digest(self.bytes()).into()
     }
 }

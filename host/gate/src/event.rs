@@ -2,8 +2,8 @@
 
 use crate::context::{ContextDocument, Mode};
 use crate::determination::{Determination, Summary};
+use crate::engine::{EngineError, Proposal};
 use portcullis_core::drift::Drift;
-use portcullis_core::state::Task;
 use serde::{Deserialize, Serialize};
 
 /// An event of one stream.
@@ -25,13 +25,15 @@ pub enum What {
         /// Identity of the text in its input.
         id: String,
         /// What BEGIN bound.
-        context: ContextDocument,
-        /// What the stream is asked to do.
-        task: Task,
+        context: Box<ContextDocument>,
         /// The whole text of a `recorded` stream; absent when it is `driven`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
+        /// Index of BEGIN's record in the card's log.
+        log_index: Option<u64>,
     },
+    /// The engine answered: a candidate, or why there is none.
+    Proposed(Box<Result<Proposal, EngineError>>),
     /// A mutation was judged, or the card refused its entry.
     Determined(Box<Judged>),
     /// A rejected mutation waits for information.
@@ -77,7 +79,23 @@ pub enum What {
         id: String,
         /// Totals, and why it stopped early, if it did.
         summary: Summary,
+        /// What END bound; absent when the card did not take it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        closing: Option<Closing>,
     },
+}
+
+/// What END bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closing {
+    /// Sequence of END.
+    pub seq: u32,
+    /// Trailing inert bytes.
+    pub inert: String,
+    /// Salt of its commitment, hexadecimal.
+    pub salt: String,
+    /// Index of its record in the card's log.
+    pub log_index: Option<u64>,
 }
 
 /// One determination with everything that is needed to look into it without the model.
@@ -89,6 +107,8 @@ pub struct Judged {
     pub inert: String,
     /// The span.
     pub text: String,
+    /// Salt of the commitment to both, hexadecimal. Whoever has it can tell whether a guess at a withheld span is right.
+    pub salt: String,
     /// The entry's 128 bytes, hexadecimal.
     pub descriptor: String,
     /// Values of the fields that the deciding rule or reason looked at.

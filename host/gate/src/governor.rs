@@ -1,7 +1,7 @@
 //! The governor: one policy, one card session, many streams.
 
 use crate::anchor::Anchors;
-use crate::commitment::SaltKey;
+use crate::commitment::Salts;
 use crate::engine::{Engine, EngineError};
 use crate::event::Event;
 use crate::source::Item;
@@ -12,10 +12,12 @@ use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
 use portcullis_policy::{Compiled, Package};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a stream does when nothing admissible is left at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
     /// Leaves the refused span out and goes on with unchanged state.
     Skip,
@@ -32,8 +34,8 @@ pub struct Settings {
     pub on_refuse: Option<OnRefuse>,
     /// When admitted bytes leave.
     pub release: Release,
-    /// Key of the salts.
-    pub salt: SaltKey,
+    /// Where salts come from.
+    pub salts: Salts,
     /// Streams that are open at the same time, at least 1.
     pub streams: u16,
     /// Candidates that an engine is asked for in one stream, at most.
@@ -43,14 +45,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Usual settings under a salt key.
+    /// Usual settings with these salts.
     #[must_use]
-    pub fn new(salt: SaltKey) -> Self {
+    pub fn new(salts: impl Into<Salts>) -> Self {
         Self {
             granularity: None,
             on_refuse: None,
             release: Release::Span,
-            salt,
+            salts: salts.into(),
             streams: 64,
             max_proposals: 10_000,
             profile: Profile::default(),
@@ -66,7 +68,7 @@ pub struct Governor<'g> {
     pub(crate) package: &'g Package,
     pub(crate) compiled: &'g Compiled,
     pub(crate) mapper: &'g Mapper,
-    pub(crate) salt: SaltKey,
+    pub(crate) salts: Salts,
     package_digest: [u8; 32],
     image_digest: [u8; 32],
     context: Context,
@@ -90,7 +92,7 @@ impl<'g> Governor<'g> {
             package,
             compiled,
             mapper,
-            salt: settings.salt.clone(),
+            salts: settings.salts.clone(),
             package_digest: package.digest(),
             image_digest: compiled.image.digest(),
             context: settings.profile.context(package.manifest())?,
@@ -125,32 +127,32 @@ impl<'g> Governor<'g> {
         items: impl IntoIterator<Item = Item>,
         sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.seated(session, items.into_iter().zip((0..).map(|n| (n, n))), sink)
+        let free = (0..self.settings.streams.max(1)).rev().collect();
+        self.seated(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// Governs one item, whose events carry `number` and whose salts are made from `salted`: that is never used twice under one key.
+    /// Governs one item in one seat.
     ///
     /// # Errors
     /// As [`Governor::govern`].
     pub fn govern_one<C: Card, E: From<SessionError>>(
         &self,
         session: &mut Session<C>,
-        number: u64,
-        salted: u64,
+        seat: Seat,
         item: Item,
         sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.seated(session, [(item, (number, salted))], sink)
+        self.seated(session, vec![seat.slot], [(item, (seat.number, seat.salted))], sink)
     }
 
     fn seated<C: Card, E: From<SessionError>>(
         &self,
         session: &mut Session<C>,
+        mut free: Vec<u16>,
         items: impl IntoIterator<Item = (Item, (u64, u64))>,
         mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut items = items.into_iter().fuse();
-        let mut free: Vec<u16> = (0..self.settings.streams.max(1)).rev().collect();
         let mut open: BTreeMap<u16, Stream<'_>> = BTreeMap::new();
         loop {
             while let Some(slot) = free.pop() {
@@ -217,6 +219,10 @@ impl<'g> Governor<'g> {
 
     pub(crate) fn on_refuse(&self, driven: bool) -> OnRefuse {
         self.settings.on_refuse.unwrap_or(if driven { OnRefuse::Stop } else { OnRefuse::Skip })
+    }
+
+    pub(crate) const fn profile(&self) -> &Profile {
+        &self.settings.profile
     }
 
     pub(crate) const fn release(&self) -> Release {

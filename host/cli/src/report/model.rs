@@ -40,9 +40,9 @@ impl Model {
         let stream = self.streams.entry(entry.event.stream).or_default();
         let after = stream.judged.len();
         match entry.event.what {
-            What::Begun { id, context, task, text } => {
+            What::Begun { id, context, text, .. } => {
                 // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
-                *stream = Stream { id, mode: Some(context.mode), intent: task.intent, text, ..Stream::default() };
+                *stream = Stream { id, mode: Some(context.mode), intent: context.task.intent, text, ..Stream::default() };
             }
             What::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {
@@ -61,6 +61,7 @@ impl Model {
             What::Drift { seq, level, slope } => {
                 stream.notes.push((after, format!("drift {} at {seq}, slope {slope}", level.name())));
             }
+            What::Proposed(_) => {}
             What::Released { text, .. } => stream.released.push_str(&text),
             What::Ended { summary, .. } => stream.summary = Some(summary),
         }

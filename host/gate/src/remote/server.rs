@@ -5,6 +5,7 @@ use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::event::Event;
 use crate::governor::Governor;
 use crate::source::Item;
+use crate::stream::Seat;
 use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::state::ProfileError;
 use std::io;
@@ -148,7 +149,8 @@ impl<C: Card> Gate<C> {
         // order.
         let mut gone = None;
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        governor.govern_one(&mut session, number, salted, item, |event: Event| -> Result<(), Failure> {
+        let seat = Seat { number, salted, slot: 0 };
+        governor.govern_one(&mut session, seat, item, |event: Event| -> Result<(), Failure> {
             if gone.is_none() {
                 gone = wire.send(&ToClient::Event(event)).err();
             }

@@ -29,6 +29,8 @@ pub(super) struct Feed {
     journal: Vec<Step>,
     /// Proposals asked for.
     proposals: u32,
+    /// What the engine answered since it was told.
+    answers: Vec<Result<Proposal, EngineError>>,
     /// Rollbacks made.
     rollbacks: u8,
     /// Places passed, for reports.
@@ -51,6 +53,7 @@ impl Feed {
             step: Step::default(),
             journal: Vec::new(),
             proposals: 0,
+            answers: Vec::new(),
             rollbacks: 0,
             place: 0,
             open: false,
@@ -78,6 +81,10 @@ impl Feed {
         let start = self.text.len().saturating_sub(REACH);
         let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len());
         [self.text.get(start..).unwrap_or_default(), held].concat()
+    }
+
+    pub(super) fn take_answers(&mut self) -> Vec<Result<Proposal, EngineError>> {
+        std::mem::take(&mut self.answers)
     }
 
     pub(super) const fn proposals(&self) -> u32 {
@@ -178,7 +185,9 @@ impl Feed {
         let from = (from..=text_end).find(|at| self.text.is_char_boundary(*at)).unwrap_or(text_end);
         let admitted = self.text.get(from..text_end).unwrap_or_default();
         let view = View { intent: &state.intent.text, facts: &state.intent.facts, admitted };
-        self.engine.propose(&view, attempt)
+        let answer = self.engine.propose(&view, attempt);
+        self.answers.push(answer.clone());
+        answer
     }
 
     /// A candidate is up for judgement.

@@ -11,10 +11,10 @@ mod release;
 pub use release::Release;
 
 use crate::commitment::commit;
-use crate::context::{ContextDocument, Mode};
+use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
 use crate::determination::{Determination, Summary, Termination, Trigger};
 use crate::engine::{Engine, Proposal, Recorded};
-use crate::event::{Event, Judged, What};
+use crate::event::{Closing, Event, Judged, What};
 use crate::governor::{Governor, OnRefuse};
 use crate::rationale::{self, Rationale};
 use crate::source::{Candidate, Item};
@@ -29,7 +29,6 @@ use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granular
 use portcullis_mapping::{Call, LogProbs, LogProbsError, Piece, Text};
 use portcullis_policy::evaluate::Verdict;
 use portcullis_policy::image::hex;
-use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
@@ -68,14 +67,14 @@ enum Phase {
 }
 
 /// Where a stream sits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
     /// Number that its events carry.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Number that its salts are made from: never twice under one key.
-    pub(crate) salted: u64,
+    pub salted: u64,
     /// Slot of the card.
-    pub(crate) slot: u16,
+    pub slot: u16,
 }
 
 /// A stream under a governor.
@@ -105,6 +104,7 @@ pub(crate) struct Stream<'g> {
     in_flight: Option<InFlight>,
     phase: Phase,
     last_refusal: String,
+    closing: Option<Closing>,
     events: Vec<Event>,
     summary: Summary,
 }
@@ -140,6 +140,7 @@ impl<'g> Stream<'g> {
             in_flight: None,
             phase: Phase::Begin,
             last_refusal: String::new(),
+            closing: None,
             events: Vec::new(),
             summary: Summary::new(mode),
         };
@@ -239,24 +240,33 @@ impl<'g> Stream<'g> {
                 self.next_entry()
             }
             Phase::End => {
-                let salt = self.governor.salt.salt(self.seat.salted, self.sequence);
-                Some(self.entry(Opcode::End, commit(salt, &[self.held.as_bytes()])))
+                Some(self.entry(Opcode::End, commit(self.salt(), &[self.held.as_bytes()])))
             }
             Phase::Done => None,
         }
     }
 
     fn context(&self) -> ContextDocument {
+        let driven = self.summary.mode == Mode::Driven;
         ContextDocument {
-            version: 1,
+            version: CONTEXT_VERSION,
             mode: self.summary.mode,
-            granularity: self.governor.granularity(self.feed.is_some()),
+            granularity: self.governor.granularity(driven),
+            on_refuse: self.governor.on_refuse(driven),
+            release: self.governor.release(),
+            max_proposals: self.governor.max_proposals(),
             policy: self.state.policy.package.clone(),
             package_digest: hex(&self.state.policy.package_digest),
-            profile_digest: hex(&profile_digest(&self.state)),
+            profile: self.governor.profile().clone(),
+            task: self.task.clone(),
             anchor_digests: self.governor.anchors().digests().iter().map(|d| hex(d)).collect(),
             id: self.id.clone(),
         }
+    }
+
+    /// Salt of the entry that comes next.
+    fn salt(&self) -> [u8; 16] {
+        self.governor.salts.salt(self.seat.salted, self.sequence)
     }
 
     fn entry(&self, opcode: Opcode, digest: [u8; 32]) -> Descriptor {
@@ -290,8 +300,7 @@ impl<'g> Stream<'g> {
                 malformed: work.malformed,
             },
         );
-        let salt = self.governor.salt.salt(self.seat.salted, self.sequence);
-        let commitment = commit(salt, &[self.held.as_bytes(), work.text.slice(&work.range).as_bytes()]);
+        let commitment = commit(self.salt(), &[self.held.as_bytes(), work.text.slice(&work.range).as_bytes()]);
         let place = Place { slot: self.seat.slot, sequence: self.sequence };
         let descriptor = mutation.descriptor(place, commitment);
         self.in_flight = Some(InFlight { work, sequence: self.sequence, mutation, descriptor, staged });
@@ -312,13 +321,19 @@ impl<'g> Stream<'g> {
                 self.phase = Phase::Body;
                 let what = What::Begun {
                     id: self.id.clone(),
-                    context: self.context(),
-                    task: self.task.clone(),
+                    context: Box::new(self.context()),
                     text: self.whole.take(),
+                    log_index: index_of(record),
                 };
                 self.tell(what);
             }
             (Phase::End, None, Outcome::Accepted) => {
+                self.closing = Some(Closing {
+                    seq: self.sequence,
+                    inert: self.held.clone(),
+                    salt: hex(&self.salt()),
+                    log_index: index_of(record),
+                });
                 // Trailing inert bytes are covered by END's commitment, so they go out with it.
                 if !self.held.is_empty() {
                     self.unreleased.push(self.sequence, std::mem::take(&mut self.held));
@@ -340,7 +355,8 @@ impl<'g> Stream<'g> {
     fn done(&mut self) {
         self.phase = Phase::Done;
         self.summary.trust_slope = self.state.bounds.trust_slope;
-        let what = What::Ended { id: self.id.clone(), summary: self.summary.clone() };
+        let what =
+            What::Ended { id: self.id.clone(), summary: self.summary.clone(), closing: self.closing.take() };
         self.tell(what);
     }
 
@@ -520,7 +536,9 @@ impl<'g> Stream<'g> {
     /// settings say so, or the end.
     fn dead_end(&mut self) {
         let Some(feed) = &mut self.feed else { return };
-        let back = if feed.deferred { Ok(None) } else { feed.roll_back(&mut self.state, self.governor.limits()) };
+        let deferred = feed.deferred;
+        let back = if deferred { Ok(None) } else { feed.roll_back(&mut self.state, self.governor.limits()) };
+        self.tell_proposals();
         match back {
             Ok(Some(RolledBack { transitions, inert, candidate })) => {
                 self.held = inert;
@@ -530,13 +548,19 @@ impl<'g> Stream<'g> {
                 self.tell(What::RolledBack { to, transitions });
                 self.take(candidate);
             }
-            Ok(None) if feed.deferred || self.governor.on_refuse(true) == OnRefuse::Skip => {
-                feed.pass();
+            Ok(None) if deferred || self.governor.on_refuse(true) == OnRefuse::Skip => {
+                self.feed.iter_mut().for_each(Feed::pass);
                 self.step_passed(false);
             }
             Ok(None) => self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone()),
             Err(error) => self.stop(Trigger::Engine, error.to_string()),
         }
+    }
+
+    /// Tells what the engine has answered.
+    fn tell_proposals(&mut self) {
+        let answers = self.feed.as_mut().map(Feed::take_answers).unwrap_or_default();
+        answers.into_iter().for_each(|answer| self.tell(What::Proposed(Box::new(answer))));
     }
 
     /// Makes a candidate of the engine the work.
@@ -557,7 +581,9 @@ impl<'g> Stream<'g> {
             self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
             return false;
         }
-        match feed.propose(&self.state, &self.held) {
+        let proposed = feed.propose(&self.state, &self.held);
+        self.tell_proposals();
+        match proposed {
             Ok(Proposal::Candidate(candidate)) => {
                 self.take(candidate);
                 true
@@ -637,21 +663,20 @@ impl<'g> Stream<'g> {
             determination,
             inert: self.held.clone(),
             text: work.text.slice(&work.range).to_owned(),
+            salt: hex(&self.governor.salts.salt(self.seat.salted, flight.sequence)),
             descriptor: hex(flight.descriptor.as_bytes()),
             fields,
             distance: self.state.lineage.last().filter(|_| admit).map(|t| t.distance.get()),
             slope: self.state.bounds.trust_slope,
             tick: record.map(|r| r.answer.tick.get()),
-            log_index: record.map(|r| r.answer.log_index.get()),
+            log_index: index_of(record),
         };
         self.tell(What::Determined(Box::new(judged)));
     }
 }
 
-/// SHA-256 of what the stream starts from: intent, verified facts and conditions.
-fn profile_digest(state: &SemanticState) -> [u8; 32] {
-    // Plain strings and numbers always serialise.
-    Sha256::digest(serde_json::to_vec(&(&state.intent, &state.context)).unwrap_or_default()).into()
+fn index_of(record: Option<&Record>) -> Option<u64> {
+    record.map(|r| r.answer.log_index.get())
 }
 
 #[cfg(test)]

@@ -1,0 +1,224 @@
+//! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by byte, or the record
+//! is of something else.
+//!
+//! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes of it is compared
+//! with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not compared.
+
+use crate::anchor::{Anchors, Store};
+use crate::commitment::Salts;
+use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
+use crate::engine::{Engine, EngineError, Proposal, View};
+use crate::governor::{Governor, Settings};
+use crate::source::Item;
+use crate::stream::Seat;
+use portcullis_card::model::ModelCard;
+use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::state::ProfileError;
+use portcullis_core::wire::{Fault, Record, RecordType};
+use portcullis_mapping::Mapper;
+use portcullis_policy::image::hex;
+use portcullis_policy::{Compiled, Package};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use zerocopy::IntoBytes;
+
+/// What a stream was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Input {
+    /// A whole text; mode `recorded`.
+    Text(String),
+    /// What the engine answered, in order; mode `driven`.
+    Proposals(Vec<Result<Proposal, EngineError>>),
+}
+
+/// Why a stream does not replay.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// A record is not what the replay gives.
+    #[error("record {index}: {what} is not what the replay gives")]
+    Differs {
+        /// Its log index.
+        index: u64,
+        /// What differs.
+        what: &'static str,
+    },
+    /// The context document is not the one that BEGIN bound, or not as this version writes it.
+    #[error("the context document: {0}")]
+    Context(String),
+    /// An anchor store that is not at hand.
+    #[error("the anchor store with digest {0} is missing")]
+    Anchors(String),
+    /// The policy does not declare what the context document says.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The model card failed: a defect of this program.
+    #[error(transparent)]
+    Card(#[from] SessionError),
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// Records that are what the replay gives.
+    pub records: u64,
+    /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
+    pub fault: Option<u64>,
+}
+
+/// An engine that answers as one did before.
+struct Again(std::vec::IntoIter<Result<Proposal, EngineError>>);
+
+impl Engine for Again {
+    fn name(&self) -> String {
+        "replay".into()
+    }
+
+    fn propose(&mut self, _view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+        self.0.next().unwrap_or_else(|| Err(EngineError::Gone("no further answer is on record".into())))
+    }
+
+    fn advance(&mut self, _admitted: &str) {}
+
+    fn roll_back(&mut self, _steps: usize) {}
+}
+
+/// Replays streams under one policy.
+pub struct Replayer<'r> {
+    package: &'r Package,
+    compiled: &'r Compiled,
+    mapper: &'r Mapper,
+    stores: BTreeMap<String, Store>,
+    /// Stores as the streams before looked them up.
+    anchors: BTreeMap<Vec<String>, Anchors>,
+    session: Session<ModelCard>,
+    records: Arc<Mutex<Vec<Record>>>,
+}
+
+impl<'r> Replayer<'r> {
+    /// Replays under `compiled`, with these anchor stores.
+    ///
+    /// # Errors
+    /// The model card's.
+    pub fn new(
+        package: &'r Package,
+        compiled: &'r Compiled,
+        mapper: &'r Mapper,
+        stores: Vec<Store>,
+    ) -> Result<Self, SessionError> {
+        let records = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&records);
+        let sink = move |record: &Record| {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(*record);
+            Ok(())
+        };
+        let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
+        let session = Session::open(ModelCard::new(), &compiled.image, config)?;
+        let stores = stores.into_iter().map(|store| (hex(&store.digest()), store)).collect();
+        Ok(Self { package, compiled, mapper, stores, anchors: BTreeMap::new(), session, records })
+    }
+
+    /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
+    ///
+    /// # Errors
+    /// [`ReplayError`]; the first record that differs.
+    pub fn stream(
+        &mut self,
+        context: &[u8],
+        input: Input,
+        salts: BTreeMap<u32, [u8; 16]>,
+        recorded: &[Record],
+    ) -> Result<Replayed, ReplayError> {
+        let Some(begin) = recorded.first() else { return Ok(Replayed { records: 0, fault: None }) };
+        let document = self.document(context, begin, &input)?;
+        let anchors = self.anchors(&document.anchor_digests)?;
+        let slot = begin.descriptor.slot.get();
+        let ContextDocument { id, task, .. } = document.clone();
+        let (item, answers) = match input {
+            Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
+            Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
+        };
+        let settings = Settings {
+            granularity: Some(document.granularity),
+            on_refuse: Some(document.on_refuse),
+            release: document.release,
+            max_proposals: document.max_proposals,
+            profile: document.profile,
+            ..Settings::new(Salts::Disclosed(salts))
+        };
+        let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
+            .with_anchors(anchors)
+            .with_engines(Box::new(move |_| Ok(Box::new(Again(answers.clone().into_iter())))));
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let seat = Seat { number: 0, salted: 0, slot };
+        governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
+        let replayed = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        compare(recorded, &replayed)
+    }
+
+    fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
+        let wrong = |what: &str| ReplayError::Context(what.to_owned());
+        let document: ContextDocument =
+            serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
+        if document.version != CONTEXT_VERSION {
+            return Err(wrong("unknown version"));
+        }
+        if document.bytes() != bytes {
+            return Err(wrong("not as it is written: keys in order, no white space"));
+        }
+        if document.digest() != begin.descriptor.commitment {
+            return Err(wrong("not the one that BEGIN bound"));
+        }
+        if document.package_digest != hex(&self.package.digest()) {
+            return Err(wrong("of another policy package"));
+        }
+        if (document.mode == Mode::Recorded) != matches!(input, Input::Text(_)) {
+            return Err(wrong("its mode does not fit the input"));
+        }
+        Ok(document)
+    }
+
+    fn anchors(&mut self, digests: &[String]) -> Result<Anchors, ReplayError> {
+        if let Some(anchors) = self.anchors.get(digests) {
+            return Ok(anchors.clone());
+        }
+        let store = |digest: &String| {
+            self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.clone()))
+        };
+        let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
+        let anchors = Anchors::new(stores, self.mapper);
+        self.anchors.insert(digests.to_vec(), anchors.clone());
+        Ok(anchors)
+    }
+}
+
+/// Every record on file against the replay's at its place. A session that broke off may end before its streams do.
+fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayError> {
+    let mut records = 0;
+    for (at, record) in recorded.iter().enumerate() {
+        let index = record.answer.log_index.get();
+        if record.answer.fault.get() != u16::from(Fault::None) {
+            return Ok(Replayed { records, fault: Some(index) });
+        }
+        let differs = |what| Err(ReplayError::Differs { index, what });
+        let Some(again) = replayed.get(at) else { return differs("that there is one") };
+        if record.descriptor.as_bytes() != again.descriptor.as_bytes() {
+            return differs("the descriptor");
+        }
+        let (a, b) = (&record.answer, &again.answer);
+        if (a.record_type, a.determination, a.stage) != (b.record_type, b.determination, b.stage) {
+            return differs("the determination");
+        }
+        if (a.policy_row, a.entropy_row) != (b.policy_row, b.entropy_row) {
+            return differs("a deciding row");
+        }
+        records += 1;
+    }
+    let ended = recorded.last().is_some_and(|r| r.answer.record_type == u8::from(RecordType::End));
+    if ended && replayed.len() > recorded.len() {
+        let index = recorded.last().map_or(0, |r| r.answer.log_index.get());
+        return Err(ReplayError::Differs { index, what: "the end of the stream" });
+    }
+    Ok(Replayed { records, fault: None })
+}
