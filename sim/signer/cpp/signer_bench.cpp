@@ -32,10 +32,10 @@ void get(const VlWide<Words>& port, uint8_t* bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes[size - 1 - i] = static_cast<uint8_t>(port[i / 4] >> (8 * (i % 4)));
 }
 
-// Whether the taker is ready, clock by clock.
-class Taker {
+// Whether the taker is ready and the core held, clock by clock.
+class Stalls {
  public:
-  Taker(Stall stall, uint64_t seed) : stall_(stall), random_(seed) {}
+  Stalls(Stall stall, uint64_t seed) : stall_(stall), random_(seed) {}
 
   bool ready(bool valid) {
     switch (stall_) {
@@ -59,6 +59,8 @@ class Taker {
         return true;
     }
   }
+
+  bool hold() { return stall_ == Stall::kShared && (random_() & 1) != 0; }
 
  private:
   Stall stall_;
@@ -84,7 +86,7 @@ class Bench final : public SignerBench {
 
   void reset(uint32_t clocks) override {
     const Entry entry(*this);
-    top_.start_i = top_.derive_i = top_.keygen_i = top_.sign_i = 0;
+    top_.start_i = top_.hold_i = top_.derive_i = top_.keygen_i = top_.sign_i = 0;
     top_.word_ready_i = 0;
     top_.rst_i = 1;
     for (uint32_t i = 0; i < clocks; ++i) clock();
@@ -104,7 +106,8 @@ class Bench final : public SignerBench {
     put(top_.state_i, {state.data(), state.size()});
     size_t started = 0;
     for (uint64_t clocks = 1; clocks < kBound && !sink_.stopped; ++clocks) {
-      if (top_.done_o) {
+      // The first clock may be that of an earlier answer.
+      if (started != 0 && top_.done_o) {
         get(top_.digest_o, state.data(), state.size());
         if (started * kBlockBytes == blocks.size()) return clocks;
         put(top_.state_i, {state.data(), state.size()});
@@ -143,11 +146,12 @@ class Bench final : public SignerBench {
     const Entry entry(*this);
     put(top_.message_i, message);
     give(top_.sign_i);
-    Taker taker(static_cast<Stall>(stall), random_seed);
+    Stalls stalls(static_cast<Stall>(stall), random_seed);
     size_t taken = 0;
     bool more = false;
     const uint64_t clocks = wait([&] {
-      top_.word_ready_i = taker.ready(top_.word_valid_o);
+      top_.word_ready_i = stalls.ready(top_.word_valid_o);
+      top_.hold_i = stalls.hold();
       if (top_.word_valid_o && top_.word_ready_i) {
         more |= taken + kWordBytes > signature.size();
         if (!more) get(top_.word_o, signature.data() + taken, kWordBytes);
@@ -155,7 +159,7 @@ class Bench final : public SignerBench {
       }
       return top_.ready_o != 0;
     });
-    top_.word_ready_i = 0;
+    top_.word_ready_i = top_.hold_i = 0;
     return more || taken != signature.size() ? 0 : clocks;
   }
 

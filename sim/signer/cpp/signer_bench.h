@@ -13,13 +13,14 @@ namespace portcullis {
 
 struct Outputs;
 
-// When the taker of the signature is ready.
+// When the taker of the signature is ready, and the core free.
 enum class Stall : uint8_t {
   kNone = 0,
   kAlternating = 1,  // every second clock
   kRandom = 2,       // half of the clocks
   kAfterValid = 3,   // only in clocks in which a word stands, and not in the first of them
   kLong = 4,         // for a few words, then not for up to 4,095 clocks
+  kShared = 5,       // ready always; the hash core is kept from the signer in half of the clocks
 };
 
 class SignerBench {

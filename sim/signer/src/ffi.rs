@@ -41,13 +41,7 @@ pub(crate) mod bridge {
         /// Without seeds, those of device_key.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
         /// `stall` is numbered in `signer_bench.h`. More words than asked for give 0.
-        fn sign(
-            self: Pin<&mut SignerBench>,
-            message: &[u8],
-            stall: u8,
-            random_seed: u64,
-            signature: &mut [u8],
-        ) -> u64;
+        fn sign(self: Pin<&mut SignerBench>, message: &[u8], stall: u8, random_seed: u64, signature: &mut [u8]) -> u64;
         /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. The inputs are those of the last call.
         fn command(self: Pin<&mut SignerBench>, command: u8);
 

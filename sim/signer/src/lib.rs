@@ -69,7 +69,7 @@ pub enum Command {
     Sign = 2,
 }
 
-/// When the taker of a signature is ready.
+/// When the taker of a signature is ready, and the hash core free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
@@ -83,6 +83,8 @@ pub enum Stall {
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
+    /// Ready always; the hash core is kept from the signer in half of the clocks.
+    Shared = 5,
 }
 
 /// Outputs after the last clock.

@@ -1,0 +1,7 @@
+//! The hash core, key derivation and signer of the card against software, published vectors and stock tools.
+
+mod device_key;
+mod sha256;
+mod slh_dsa;
+mod stock_tools;
+mod support;
