@@ -3,6 +3,8 @@ rtl/csr/gen/card_pkg.sv
 rtl/gate/crc32_pkg.sv
 rtl/gate/gate_pkg.sv
 rtl/ring/ring_pkg.sv
+rtl/log/sha256_pkg.sv
+rtl/log/slh_dsa_pkg.sv
 rtl/csr/csr_pkg.sv
 rtl/csr/gen/card.sv
 rtl/csr/card_csr.sv
@@ -18,6 +20,11 @@ rtl/gate/resolve.sv
 rtl/gate/counters.sv
 rtl/gate/lane.sv
 rtl/log/log_count.sv
+rtl/log/sha256.sv
+rtl/log/device_key.sv
+rtl/log/slh_message.sv
+rtl/log/slh_tl.sv
+rtl/log/slh_dsa.sv
 rtl/ring/ring.sv
 rtl/ring/ring_axi_rules.sv
 rtl/ring/ring_buffer.sv

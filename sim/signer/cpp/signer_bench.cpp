@@ -121,12 +121,17 @@ class Bench final : public SignerBench {
   }
 
   uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,
-                  rust::Slice<uint8_t> seeds) override {
+                  uint8_t stall, uint64_t random_seed, rust::Slice<uint8_t> seeds) override {
     const Entry entry(*this);
     put(top_.secret_i, secret);
     put(top_.design_id_i, design_id);
     give(top_.derive_i);
-    const uint64_t clocks = wait([this] { return top_.derive_valid_o != 0; });
+    Stalls stalls(static_cast<Stall>(stall), random_seed);
+    const uint64_t clocks = wait([&] {
+      top_.hold_i = stalls.hold();
+      return top_.derive_valid_o != 0;
+    });
+    top_.hold_i = 0;
     get(top_.derived_o, seeds.data(), seeds.size());
     return clocks;
   }

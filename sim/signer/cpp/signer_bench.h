@@ -31,7 +31,7 @@ class SignerBench {
   virtual void run(uint64_t clocks) = 0;
   virtual uint64_t hash(rust::Slice<uint8_t> state, rust::Slice<const uint8_t> blocks) = 0;
   virtual uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,
-                          rust::Slice<uint8_t> seeds) = 0;
+                          uint8_t stall, uint64_t random_seed, rust::Slice<uint8_t> seeds) = 0;
   virtual uint64_t keygen(rust::Slice<const uint8_t> seeds, rust::Slice<uint8_t> root) = 0;
   virtual uint64_t sign(rust::Slice<const uint8_t> message, uint8_t stall, uint64_t random_seed,
                         rust::Slice<uint8_t> signature) = 0;

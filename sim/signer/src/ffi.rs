@@ -37,7 +37,15 @@ pub(crate) mod bridge {
         fn hash(self: Pin<&mut SignerBench>, state: &mut [u8], blocks: &[u8]) -> u64;
 
         /// The commands below give the clocks from the command to the result inclusive; 0: none within the bound.
-        fn derive(self: Pin<&mut SignerBench>, secret: &[u8], design_id: &[u8], seeds: &mut [u8]) -> u64;
+        /// `stall` is numbered in `signer_bench.h`.
+        fn derive(
+            self: Pin<&mut SignerBench>,
+            secret: &[u8],
+            design_id: &[u8],
+            stall: u8,
+            random_seed: u64,
+            seeds: &mut [u8],
+        ) -> u64;
         /// Without seeds, those of device_key.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
         /// `stall` is numbered in `signer_bench.h`. More words than asked for give 0.

@@ -172,13 +172,20 @@ impl Bench {
         self.compress(INITIAL_HASH, &padded)
     }
 
-    /// `device_key`: the seeds of a device secret and a design id.
+    /// `device_key`: the seeds of a device secret and a design id. `random_seed` is that of the stalls, of which only
+    /// [`Stall::Shared`] matters here.
     ///
     /// # Errors
     /// No result; a failed assertion.
-    pub fn derive(&mut self, secret: &[u8; 32], design_id: &[u8; 16]) -> Result<Timed<Seeds>, BenchError> {
+    pub fn derive(
+        &mut self,
+        secret: &[u8; 32],
+        design_id: &[u8; 16],
+        stall: Stall,
+        random_seed: u64,
+    ) -> Result<Timed<Seeds>, BenchError> {
         let mut value = [0; 48];
-        let clocks = self.top().derive(secret, design_id, &mut value);
+        let clocks = self.top().derive(secret, design_id, stall as u8, random_seed, &mut value);
         self.timed("derive", value, clocks)
     }
 
