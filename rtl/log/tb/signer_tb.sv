@@ -1,4 +1,5 @@
-// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and slh_dsa.
+// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and
+// slh_dsa.
 //
 // `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts when it falls.
 // `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the ports.

@@ -27,7 +27,7 @@ class SignerBench {
  public:
   virtual ~SignerBench() = default;
 
-  virtual void reset(uint32_t clocks) = 0;
+  virtual void reset() = 0;
   virtual void run(uint64_t clocks) = 0;
   virtual uint64_t hash(rust::Slice<uint8_t> state, rust::Slice<const uint8_t> blocks) = 0;
   virtual uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,

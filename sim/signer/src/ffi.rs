@@ -28,8 +28,8 @@ pub(crate) mod bridge {
         /// The model with this many rounds a clock, after its reset; null when there is none.
         fn new_signer_bench(rounds: u32) -> UniquePtr<SignerBench>;
 
-        /// Holds the reset for `clocks`; nothing else happens.
-        fn reset(self: Pin<&mut SignerBench>, clocks: u32);
+        /// Resets everything for one clock.
+        fn reset(self: Pin<&mut SignerBench>);
         /// Drives no command for `clocks`; the signature's words are taken.
         fn run(self: Pin<&mut SignerBench>, clocks: u64);
         /// Compresses whole blocks one after the other, each started in the clock of the answer before; clocks from

@@ -1,8 +1,8 @@
-//! Bench of the card's hash core, key derivation and signer (`rtl/log/`): each model is the same top, Verilated with other
-//! parameters, and every call returns what the RTL computed and how many clocks it took.
+//! Bench of the card's hash core, key derivation and signer (`rtl/log/`): each model is the same top, Verilated with
+//! other parameters, and every call returns what the RTL computed and how many clocks it took.
 //!
-//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed and of
-//! every one after it.
+//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed
+//! and of every one after it.
 
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
@@ -112,12 +112,12 @@ impl Bench {
         self.model
     }
 
-    /// Resets everything for four clocks.
+    /// Resets everything for one clock.
     ///
     /// # Errors
     /// A failed assertion.
     pub fn reset(&mut self) -> Result<(), BenchError> {
-        self.top().reset(4);
+        self.top().reset();
         self.checked(())
     }
 
@@ -201,8 +201,8 @@ impl Bench {
 
     /// `slh_dsa`: the signature of a message under the last keygen's seeds. `random_seed` is that of the stalls.
     ///
-    /// # Errors
-    /// A message of another length than the model's; no result, or more or fewer words than a signature has; a failed assertion.
+    /// # Errors A message of another length than the model's; no result, or more or fewer words than a signature has;
+    /// a failed assertion.
     pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
         if message.len() != self.model.message_bytes {
             return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });

@@ -112,7 +112,10 @@ fn reset_in_the_middle() {
         (Command::Keygen, clocks(16, KEYGEN_BLOCKS, 0)),
         (Command::Sign, clocks(16, SIGN_BLOCKS, 0)),
     ];
+    let (secret, design_id) = (random.array(), random.array());
+    let derived = bench.derive(&secret, &design_id, Stall::None, 0).unwrap();
     for round in 0..12 {
+        assert_eq!(bench.derive(&secret, &design_id, Stall::None, 0).unwrap(), derived, "round {round}");
         assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key(&key)[16..]);
         assert!(bench.sign(&message, Stall::None, 0).unwrap().value == signature, "round {round}");
         let (command, length) = lengths[round % lengths.len()];
@@ -120,6 +123,8 @@ fn reset_in_the_middle() {
         bench.run(random.below(length)).unwrap();
         let before = bench.outputs();
         assert!(before.derive_busy || !before.ready, "{command:?} was over before the reset");
+        assert_eq!(before.root_valid, command != Command::Keygen, "{command:?}");
+        assert_eq!(before.derive_valid, command != Command::Derive, "{command:?}");
         bench.reset().unwrap();
         assert_eq!(bench.outputs(), IDLE, "{command:?}");
     }
