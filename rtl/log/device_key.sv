@@ -2,11 +2,12 @@
 //   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" ‖ u8 i ‖ design_id)[..16], i = 0 SK.seed, 1 SK.prf, 2 PK.seed
 // so that another design, or another secret, has another key.
 //
-// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and rises when they stand.
-// Byte strings have their first byte at the top.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the digest is
-// taken. So an arbiter may give the core to others first.
-// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port is to be reset too.
+// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and rises when
+// they stand. Byte strings have their first byte at the top.
+// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
+// digest is taken. So an arbiter may give the core to others first.
+// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port is to be reset
+// too.
 // The caller owes: secret and design id unchanged while `busy_o`.
 module device_key
   import sha256_pkg::*;

@@ -1,9 +1,10 @@
 // The compression function of SHA-256 (FIPS 180-4, 6.2.2): one block into one state.
 //
-// `start_i` takes state and block in its clock and does the first rounds on them at once; `done_o` is up for one clock,
-// 64/Rounds clocks later (start and done inclusive: 65, 33, 17, 5 clocks). `digest_o` is right in that clock and until the next
-// start. A start may come in the clock of `done_o`: 64/Rounds clocks a block.
-// Paths: from `state_i` and `block_i` through a multiplexer and `Rounds` rounds; `digest_o` is an addition behind registers.
+// `start_i` takes state and block in its clock and does the first rounds on them at once; `done_o` is up for one
+// clock, 64/Rounds clocks later (start and done inclusive: 65, 33, 17, 5 clocks). `digest_o` is right in that clock
+// and until the next start. A start may come in the clock of `done_o`: 64/Rounds clocks a block.
+// Paths: from `state_i` and `block_i` through a multiplexer and `Rounds` rounds; `digest_o` is an addition behind
+// registers.
 // After reset: idle. A reset forgets the block under way.
 // The caller owes: no start while `busy_o`.
 module sha256

@@ -1,8 +1,8 @@
 // SHA-256 as in FIPS 180-4: constants, the functions of a round, padding, and HMAC's key block (FIPS 198-1).
 //
-// Byte order: FIPS 180-4 is big-endian. A byte string stands with its first byte at the top, so that `digest[255:248]` is
-// its first byte and a concatenation reads as the standard's `‖`. The wire layouts are little-endian with their first
-// byte at the bottom: `first_byte_at_top` turns one into the other.
+// Byte order: FIPS 180-4 is big-endian. A byte string stands with its first byte at the top, so that
+// `digest[255:248]` is its first byte and a concatenation reads as the standard's `‖`. The wire layouts are
+// little-endian with their first byte at the bottom: `first_byte_at_top` turns one into the other.
 package sha256_pkg;
   typedef logic [31:0] word_t;
   typedef logic [255:0] state_t;  // H0 at the top; a digest is the last state
@@ -70,8 +70,8 @@ package sha256_pkg;
     return (bytes + PaddingBytes + BlockBytes - 1) / BlockBytes;
   endfunction
 
-  // The padding of a message of `total` bytes whose last `used` bytes, at most 55, are at the top of its last block: to
-  // be ORed to them (5.1.1).
+  // The padding of a message of `total` bytes whose last `used` bytes, at most 55, are at the top of its last block:
+  // to be ORed to them (5.1.1).
   function automatic block_t padding(int unsigned used, int unsigned total);
     return (block_t'(8'h80) << (8 * (BlockBytes - 1 - used))) | block_t'(64'(total) * 64'd8);
   endfunction

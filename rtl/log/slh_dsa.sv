@@ -1,22 +1,26 @@
 // SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an empty context.
 //
-// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and rises again with `ready_o`. `sign_i` in a
-// clock of `ready_o` and `root_valid_o` signs `message_i` (algorithms 19 and 22 with opt_rand = PK.seed); the signature
-// leaves as 1,068 words of 16 bytes, first byte at the top, in the order of section 9.2: R, 33 times (secret, 6 nodes), 22 times
-// (35 chain values, 3 nodes). `word_o` stands until `word_ready_i`; nothing goes on meanwhile. `ready_o` rises after the
-// last word. Nothing of a signature is used by the next one.
+// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and rises again with
+// `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i` (algorithms 19 and 22 with
+// opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes, first byte at the top, in the order of
+// section 9.2: R, 33 times (secret, 6 nodes), 22 times (35 chain values, 3 nodes). `word_o` stands until
+// `word_ready_i`; nothing goes on meanwhile. `ready_o` rises after the last word. Nothing of a signature is used by
+// the next one.
 //
-// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of one chain of one step (FORS) or
-// the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node with its left sibling on the stack is hashed
-// with it at once, the sibling of the selected path's node is kept for AUTH. What the standard computes by
+// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of one chain of one
+// step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node with its left sibling on the stack
+// is hashed with it at once, the sibling of the selected path's node is kept for AUTH. What the standard computes by
 // fors_pkFromSig and wots_pkFromSig is the root of the tree just walked, so nothing is computed twice.
 //
-// Latency in blocks of the hash core: 4,568 a keygen, 106,788 + message a signature (12 for 215 bytes); each takes one clock
-// more than the core. One clock for each node placed and each word.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the digest is
-// taken. So an arbiter may give the core to others first.
-// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash port is to be reset too.
-// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not both commands at once.
+// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a signature, and
+// besides a clock for each node of T_l that completes no block, node placed and word.
+// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
+// digest is taken. So an arbiter may give the core to others first.
+// A command in any other clock is ignored.
+// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash port is to be
+// reset too.
+// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not both commands at
+// once.
 module slh_dsa
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -66,11 +70,11 @@ module slh_dsa
   logic signing_q;  // else keygen
   logic fors_q;     // FORS trees, else the hypertree
   // Where the walk is.
-  logic [5:0] tree_q;    // FORS tree i, or layer of the hypertree
-  logic [5:0] leaf_q;
-  logic [5:0] chain_q;   // 0 in FORS
-  digit_t step_q;        // steps that `value_q` is from the start of its chain
-  logic [2:0] height_q;  // of the node in `value_q`; in StAuth, of the node going out
+  index_t tree_q;      // FORS tree i, or layer of the hypertree
+  index_t leaf_q;
+  index_t chain_q;     // 0 in FORS
+  digit_t step_q;      // steps that `value_q` is from the start of its chain
+  height_t height_q;   // of the node in `value_q`; in StAuth, of the node going out
   // What it works on.
   logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
   logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
@@ -86,28 +90,28 @@ module slh_dsa
   logic root_valid_q;
 
   // ---- the place in the tree
-  logic [5:0] selected, last_leaf, node, selected_node;
-  logic [2:0] top;
-  logic [11:0] node_index;  // FORS trees stand side by side (8.2)
+  index_t selected, last_leaf, node, selected_node;  // nodes: index in its tree at `height_q`
+  height_t top;
+  logic [2*$bits(index_t)-1:0] node_index;  // FORS trees stand side by side (8.2)
   logic last_tree, last_chain;
   digit_t last_step;
   always_comb begin
-    selected = fors_q ? fors_indices_q[ForsIndexBits-1-:ForsHeight] : 6'(path_leaf_q);
-    last_leaf = fors_q ? 6'(2 ** ForsHeight - 1) : 6'(2 ** LayerHeight - 1);
-    top = fors_q ? 3'(ForsHeight) : 3'(LayerHeight);
-    last_tree = tree_q == (fors_q ? 6'(ForsTrees - 1) : 6'(Layers - 1));
-    last_chain = chain_q == 6'(Chains - 1);
+    selected = fors_q ? fors_indices_q[ForsIndexBits-1-:ForsHeight] : index_t'(path_leaf_q);
+    last_leaf = fors_q ? index_t'(2 ** ForsHeight - 1) : index_t'(2 ** LayerHeight - 1);
+    top = fors_q ? height_t'(ForsHeight) : height_t'(LayerHeight);
+    last_tree = tree_q == (fors_q ? index_t'(ForsTrees - 1) : index_t'(Layers - 1));
+    last_chain = chain_q == index_t'(Chains - 1);
     last_step = fors_q ? digit_t'(1) : digit_t'(LastStep);
     node = leaf_q >> height_q;
     selected_node = selected >> height_q;
-    node_index = {fors_q ? tree_q : 6'd0, leaf_q} >> height_q;
+    node_index = {fors_q ? tree_q : index_t'(0), leaf_q} >> height_q;
   end
 
   // ---- the digits to sign (algorithm 7): in FORS the secret itself is revealed
   digit_t digit;
   always_comb begin
     digit = '0;
-    if (!fors_q) digit = digit_t'({message_q, checksum_q} >> {6'(Chains - 1) - chain_q, 2'd0});
+    if (!fors_q) digit = digit_t'({message_q, checksum_q} >> {index_t'(Chains - 1) - chain_q, 2'd0});
   end
 
   // ---- addresses
@@ -164,7 +168,7 @@ module slh_dsa
       end
       StSecret: hash_block_o = one_node_block(adrs, sk_seed_i);
       StChain: ;
-      StNode: hash_block_o = two_node_block(adrs, stack_q[height_q-3'd1], value_q);
+      StNode: hash_block_o = two_node_block(adrs, stack_q[height_q-1'b1], value_q);
       StAbsorb, StCompress: begin
         request = tl_request;
         hash_state_o = tl_state;
@@ -248,7 +252,7 @@ module slh_dsa
     reveal = signing_q && leaf_q == selected && digit == step_d;
     is_root = height_q == top;
     is_right = node[0];
-    last_auth = height_q == top - 3'd1;
+    last_auth = height_q == top - 1'b1;
 
     state_d = state_q;
     case (state_q)
@@ -299,7 +303,7 @@ module slh_dsa
             signing_q <= !keygen_i;
             if (keygen_i) root_valid_q <= 1'b0;
             fors_q <= 1'b0;
-            tree_q <= 6'(Layers - 1);
+            tree_q <= index_t'(Layers - 1);
             {leaf_q, chain_q, height_q} <= '0;
             {path_tree_q, path_leaf_q} <= '0;
           end
@@ -320,18 +324,18 @@ module slh_dsa
             step_q <= step_d;
           end
           // The selected leaf's checksum is whole when its digits are asked for, after the message's.
-          if (hash_done_i && state_q == StSecret && chain_q < 6'(MessageDigits)) begin
+          if (hash_done_i && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
             checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
           end
         end
         StAbsorb: begin
           if (tl_taken && fors_q) begin
-            tree_q <= tree_q + 6'd1;
+            tree_q <= tree_q + 1'b1;
             leaf_q <= '0;
             height_q <= '0;
             fors_indices_q <= fors_indices_q << ForsHeight;
           end else if (tl_taken) begin
-            chain_q <= last_chain ? '0 : chain_q + 6'd1;
+            chain_q <= last_chain ? '0 : chain_q + 1'b1;
           end
         end
         StCompress: begin
@@ -352,20 +356,20 @@ module slh_dsa
               root_valid_q <= 1'b1;
             end
           end else if (is_right) begin
-            height_q <= height_q + 3'd1;
+            height_q <= height_q + 1'b1;
           end else begin
             height_q <= '0;
-            leaf_q <= leaf_q + 6'd1;
+            leaf_q <= leaf_q + 1'b1;
           end
         end
         StNode: if (hash_done_i) value_q <= truncated(hash_digest_i);
         StAuth: begin
           if (word_ready_i) begin
-            height_q <= height_q + 3'd1;
+            height_q <= height_q + 1'b1;
             if (last_auth && !fors_q) begin
               message_q <= value_q;
               {path_tree_q, path_leaf_q} <= {path_tree_q, path_leaf_q} >> LayerHeight;
-              tree_q <= tree_q + 6'd1;
+              tree_q <= tree_q + 1'b1;
               leaf_q <= '0;
               height_q <= '0;
             end
@@ -380,7 +384,7 @@ module slh_dsa
   always_ff @(posedge clk_i) begin
     if (state_q == StPlace && !is_root) begin
       if (!is_right) stack_q[height_q] <= value_q;
-      if (node == (selected_node ^ 6'd1)) auth_q[height_q] <= value_q;
+      if (node == (selected_node ^ index_t'(1))) auth_q[height_q] <= value_q;
     end
   end
 

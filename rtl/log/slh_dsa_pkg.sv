@@ -1,7 +1,9 @@
-// SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2), blocks of the tweakable hashes.
+// SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2), blocks of the
+// tweakable hashes.
 //
-// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated to n bytes (11.2.1), and each
-// of F, H, PRF and T_l starts with the same block PK.seed ‖ 0^48: its state is computed once a signature.
+// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated to n bytes
+// (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed ‖ 0^48: its state is computed once a
+// signature.
 package slh_dsa_pkg;
   import sha256_pkg::*;
 
@@ -24,9 +26,11 @@ package slh_dsa_pkg;
 
   typedef logic [8*NodeBytes-1:0] node_t;
   typedef logic [DigitBits-1:0] digit_t;
+  typedef logic [5:0] index_t;   // of a FORS tree, a layer, a leaf of either kind of tree, a chain
+  typedef logic [2:0] height_t;  // in either kind of tree
 
-  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the first bits of md are used, and
-  // the last of the indices (algorithm 19).
+  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the first bits of md are
+  // used, and the last of the indices (algorithm 19).
   typedef struct packed {
     logic [ForsIndexBits-1:0] fors_indices;
     logic [1:0]               md_rest;

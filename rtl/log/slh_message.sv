@@ -3,7 +3,8 @@
 // While `run_i` is up it works through the blocks of
 //   R      = HMAC-SHA-256(SK.prf, opt_rand ‖ M')[..n], with opt_rand = PK.seed (deterministic variant)
 //   digest = MGF1-SHA-256(R ‖ PK.seed ‖ SHA-256(R ‖ PK.seed ‖ PK.root ‖ M'), m)
-// where M' = 0x00 ‖ 0x00 ‖ M: pure, with an empty context (10.2.1). `done_o` is up in the clock in which `digest_o` is right;
+// where M' = 0x00 ‖ 0x00 ‖ M: pure, with an empty context (10.2.1). `done_o` is up in the clock in which `digest_o`
+// is right;
 // `r_o` is right from the end of PRF_msg until the next run.
 // Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
 // After reset and whenever `run_i` is down: at the first block.

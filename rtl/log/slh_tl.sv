@@ -1,10 +1,11 @@
-// The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed ‖ 0^48 ‖ ADRSc ‖ M_1 ‖ … ‖ M_l), cut to n bytes.
+// The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed ‖ 0^48 ‖ ADRSc ‖ M_1 ‖ … ‖ M_l), cut to n
+// bytes.
 //
-// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until `taken_o`: one clock, or a hash where
-// the node completes a block. Last, `finish_i` is held until `taken_o`, in which clock `node_o` is right. Any time may
-// pass in between, so that other hashes use the core while this one is collected.
-// An address is 6 bytes and a node; so every block is what the last node of the block before left over, three nodes, and the
-// first 10 bytes of another.
+// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until `taken_o`: one clock, or
+// a hash where the node completes a block. Last, `finish_i` is held until `taken_o`, in which clock `node_o` is
+// right. Any time may pass in between, so that other hashes use the core while this one is collected.
+// An address is 6 bytes and a node; so every block is what the last node of the block before left over, three nodes,
+// and the first 10 bytes of another.
 // Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
 // After reset: nothing opened.
 // The caller owes: one of open, push, finish at a time; `seed_state_i`, the state after PK.seed ‖ 0^48, at `open_i`.

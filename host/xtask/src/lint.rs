@@ -39,19 +39,18 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Lints the card with assertions on; waivers stand in rtl/lint.vlt.
+/// Lints the card and the signer's bench top with assertions on; waivers stand in rtl/lint.vlt.
 fn rtl() -> Result<()> {
-    tool::run(tool::verilator()?.args([
-        "--lint-only",
-        "-Wall",
-        "--assert",
-        "--no-timing",
-        "--top-module",
-        "portcullis_top",
-        "rtl/lint.vlt",
-        "-f",
-        "rtl/portcullis.f",
-    ]))
+    for (top, list) in [("portcullis_top", "rtl/portcullis.f"), ("signer_tb", "rtl/log/tb/signer_tb.f")] {
+        tool::run(
+            tool::verilator()?.args(["--lint-only", "-Wall", "--assert", "--no-timing", "--top-module", top]).args([
+                "rtl/lint.vlt",
+                "-f",
+                list,
+            ]),
+        )?;
+    }
+    Ok(())
 }
 
 /// Checks the licence of every crate in the lock file.

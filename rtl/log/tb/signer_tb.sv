@@ -1,5 +1,7 @@
-// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and slh_dsa.
+// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and
+// slh_dsa.
 //
+// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts when it falls.
 // `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the ports.
 module signer_tb
   import sha256_pkg::*;
@@ -17,6 +19,7 @@ module signer_tb
     output logic                      busy_o,
     output logic                      done_o,
     output state_t                    digest_o,
+    input  logic                      hold_i,
     // device_key
     input  logic                      derive_i,
     input  logic [255:0]              secret_i,
@@ -37,17 +40,20 @@ module signer_tb
     input  logic                      word_ready_i,
     output node_t                     word_o
 );
-  logic key_start, sign_start, core_start;
+  logic key_start, sign_start, core_start, waiting_q;
   state_t key_state, sign_state, core_state;
   block_t key_block, sign_block, core_block;
   node_t sk_seed, sk_prf, pk_seed;
 
   always_comb begin
-    core_start = start_i || key_start || sign_start;
+    core_start = start_i || ((key_start || sign_start || waiting_q) && !hold_i);
     core_state = state_i;
     core_block = block_i;
     if (derive_busy_o) {core_state, core_block} = {key_state, key_block};
     if (!ready_o) {core_state, core_block} = {sign_state, sign_block};
+  end
+  always_ff @(posedge clk_i) begin
+    waiting_q <= !rst_i && (key_start || sign_start || waiting_q) && hold_i;
   end
 
   sha256 #(
@@ -108,23 +114,22 @@ module signer_tb
       .hash_digest_i(digest_o)
   );
 
-  // ---- the hash port's contract: one user at a time; its state and block stand until the answer
-  logic open_q;
+  // ---- the hash port's contract: one user at a time; its state and block stand from its start to the answer
+  logic asked_q;
   state_t state_q;
   block_t block_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) open_q <= 1'b0;
-    else if (core_start) open_q <= 1'b1;
-    else if (done_o) open_q <= 1'b0;
-    if (core_start) {state_q, block_q} <= {core_state, core_block};
+    if (rst_i) asked_q <= 1'b0;
+    else if (key_start || sign_start) asked_q <= 1'b1;
+    else if (done_o) asked_q <= 1'b0;
+    if (key_start || sign_start) {state_q, block_q} <= {core_state, core_block};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot0({start_i, key_start, sign_start})) else $error("signer_tb: two users of one core");
-      assert (!(derive_busy_o && !ready_o)) else $error("signer_tb: two users of one core");
-      if (open_q && (derive_busy_o || !ready_o)) begin
-        assert ({core_state, core_block} == {state_q, block_q}) else $error("signer_tb: a block that did not stand");
-      end
+      assert ($onehot0({start_i, derive_busy_o, !ready_o})) else $error("signer_tb: two users of one core");
+      assert (!(asked_q && (key_start || sign_start))) else $error("signer_tb: asked again before the answer");
+      assert (!asked_q || {core_state, core_block} == {state_q, block_q})
+      else $error("signer_tb: a block that did not stand");
     end
   end
 endmodule

@@ -13,7 +13,6 @@
 namespace portcullis {
 namespace {
 
-constexpr uint32_t kResetClocks = 4;
 constexpr uint64_t kBound = 100'000'000;  // clocks; ten times the longest signature
 constexpr size_t kBlockBytes = 64;
 constexpr size_t kWordBytes = 16;
@@ -32,10 +31,10 @@ void get(const VlWide<Words>& port, uint8_t* bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes[size - 1 - i] = static_cast<uint8_t>(port[i / 4] >> (8 * (i % 4)));
 }
 
-// Whether the taker is ready, clock by clock.
-class Taker {
+// Whether the taker is ready and the core held, clock by clock.
+class Stalls {
  public:
-  Taker(Stall stall, uint64_t seed) : stall_(stall), random_(seed) {}
+  Stalls(Stall stall, uint64_t seed) : stall_(stall), random_(seed) {}
 
   bool ready(bool valid) {
     switch (stall_) {
@@ -60,6 +59,8 @@ class Taker {
     }
   }
 
+  bool hold() { return stall_ == Stall::kShared && (random_() & 1) != 0; }
+
  private:
   Stall stall_;
   std::mt19937_64 random_;
@@ -75,19 +76,19 @@ class Bench final : public SignerBench {
     const Entry entry(*this);
     context_.randReset(0);
     context_.fatalOnError(false);
-    reset(kResetClocks);
+    reset();
   }
   ~Bench() override {
     const Entry entry(*this);
     top_.final();
   }
 
-  void reset(uint32_t clocks) override {
+  void reset() override {
     const Entry entry(*this);
-    top_.start_i = top_.derive_i = top_.keygen_i = top_.sign_i = 0;
+    top_.start_i = top_.hold_i = top_.derive_i = top_.keygen_i = top_.sign_i = 0;
     top_.word_ready_i = 0;
     top_.rst_i = 1;
-    for (uint32_t i = 0; i < clocks; ++i) clock();
+    clock();
     top_.rst_i = 0;
     settle();
   }
@@ -104,7 +105,8 @@ class Bench final : public SignerBench {
     put(top_.state_i, {state.data(), state.size()});
     size_t started = 0;
     for (uint64_t clocks = 1; clocks < kBound && !sink_.stopped; ++clocks) {
-      if (top_.done_o) {
+      // The first clock may be that of an earlier answer.
+      if (started != 0 && top_.done_o) {
         get(top_.digest_o, state.data(), state.size());
         if (started * kBlockBytes == blocks.size()) return clocks;
         put(top_.state_i, {state.data(), state.size()});
@@ -118,12 +120,17 @@ class Bench final : public SignerBench {
   }
 
   uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,
-                  rust::Slice<uint8_t> seeds) override {
+                  uint8_t stall, uint64_t random_seed, rust::Slice<uint8_t> seeds) override {
     const Entry entry(*this);
     put(top_.secret_i, secret);
     put(top_.design_id_i, design_id);
     give(top_.derive_i);
-    const uint64_t clocks = wait([this] { return top_.derive_valid_o != 0; });
+    Stalls stalls(static_cast<Stall>(stall), random_seed);
+    const uint64_t clocks = wait([&] {
+      top_.hold_i = stalls.hold();
+      return top_.derive_valid_o != 0;
+    });
+    top_.hold_i = 0;
     get(top_.derived_o, seeds.data(), seeds.size());
     return clocks;
   }
@@ -143,11 +150,12 @@ class Bench final : public SignerBench {
     const Entry entry(*this);
     put(top_.message_i, message);
     give(top_.sign_i);
-    Taker taker(static_cast<Stall>(stall), random_seed);
+    Stalls stalls(static_cast<Stall>(stall), random_seed);
     size_t taken = 0;
     bool more = false;
     const uint64_t clocks = wait([&] {
-      top_.word_ready_i = taker.ready(top_.word_valid_o);
+      top_.word_ready_i = stalls.ready(top_.word_valid_o);
+      top_.hold_i = stalls.hold();
       if (top_.word_valid_o && top_.word_ready_i) {
         more |= taken + kWordBytes > signature.size();
         if (!more) get(top_.word_o, signature.data() + taken, kWordBytes);
@@ -155,7 +163,7 @@ class Bench final : public SignerBench {
       }
       return top_.ready_o != 0;
     });
-    top_.word_ready_i = 0;
+    top_.word_ready_i = top_.hold_i = 0;
     return more || taken != signature.size() ? 0 : clocks;
   }
 

@@ -13,24 +13,25 @@ namespace portcullis {
 
 struct Outputs;
 
-// When the taker of the signature is ready.
+// When the taker of the signature is ready, and the core free.
 enum class Stall : uint8_t {
   kNone = 0,
   kAlternating = 1,  // every second clock
   kRandom = 2,       // half of the clocks
   kAfterValid = 3,   // only in clocks in which a word stands, and not in the first of them
   kLong = 4,         // for a few words, then not for up to 4,095 clocks
+  kShared = 5,       // ready always; the hash core is kept from the signer in half of the clocks
 };
 
 class SignerBench {
  public:
   virtual ~SignerBench() = default;
 
-  virtual void reset(uint32_t clocks) = 0;
+  virtual void reset() = 0;
   virtual void run(uint64_t clocks) = 0;
   virtual uint64_t hash(rust::Slice<uint8_t> state, rust::Slice<const uint8_t> blocks) = 0;
   virtual uint64_t derive(rust::Slice<const uint8_t> secret, rust::Slice<const uint8_t> design_id,
-                          rust::Slice<uint8_t> seeds) = 0;
+                          uint8_t stall, uint64_t random_seed, rust::Slice<uint8_t> seeds) = 0;
   virtual uint64_t keygen(rust::Slice<const uint8_t> seeds, rust::Slice<uint8_t> root) = 0;
   virtual uint64_t sign(rust::Slice<const uint8_t> message, uint8_t stall, uint64_t random_seed,
                         rust::Slice<uint8_t> signature) = 0;

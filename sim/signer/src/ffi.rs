@@ -28,8 +28,8 @@ pub(crate) mod bridge {
         /// The model with this many rounds a clock, after its reset; null when there is none.
         fn new_signer_bench(rounds: u32) -> UniquePtr<SignerBench>;
 
-        /// Holds the reset for `clocks`; nothing else happens.
-        fn reset(self: Pin<&mut SignerBench>, clocks: u32);
+        /// Resets everything for one clock.
+        fn reset(self: Pin<&mut SignerBench>);
         /// Drives no command for `clocks`; the signature's words are taken.
         fn run(self: Pin<&mut SignerBench>, clocks: u64);
         /// Compresses whole blocks one after the other, each started in the clock of the answer before; clocks from
@@ -37,17 +37,19 @@ pub(crate) mod bridge {
         fn hash(self: Pin<&mut SignerBench>, state: &mut [u8], blocks: &[u8]) -> u64;
 
         /// The commands below give the clocks from the command to the result inclusive; 0: none within the bound.
-        fn derive(self: Pin<&mut SignerBench>, secret: &[u8], design_id: &[u8], seeds: &mut [u8]) -> u64;
+        /// `stall` is numbered in `signer_bench.h`.
+        fn derive(
+            self: Pin<&mut SignerBench>,
+            secret: &[u8],
+            design_id: &[u8],
+            stall: u8,
+            random_seed: u64,
+            seeds: &mut [u8],
+        ) -> u64;
         /// Without seeds, those of device_key.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
         /// `stall` is numbered in `signer_bench.h`. More words than asked for give 0.
-        fn sign(
-            self: Pin<&mut SignerBench>,
-            message: &[u8],
-            stall: u8,
-            random_seed: u64,
-            signature: &mut [u8],
-        ) -> u64;
+        fn sign(self: Pin<&mut SignerBench>, message: &[u8], stall: u8, random_seed: u64, signature: &mut [u8]) -> u64;
         /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. The inputs are those of the last call.
         fn command(self: Pin<&mut SignerBench>, command: u8);
 

@@ -1,8 +1,8 @@
-//! Bench of the card's hash core, key derivation and signer (`rtl/log/`): each model is the same top, Verilated with other
-//! parameters, and every call returns what the RTL computed and how many clocks it took.
+//! Bench of the card's hash core, key derivation and signer (`rtl/log/`): each model is the same top, Verilated with
+//! other parameters, and every call returns what the RTL computed and how many clocks it took.
 //!
-//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed and of
-//! every one after it.
+//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed
+//! and of every one after it.
 
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
@@ -69,7 +69,7 @@ pub enum Command {
     Sign = 2,
 }
 
-/// When the taker of a signature is ready.
+/// When the taker of a signature is ready, and the hash core free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
@@ -83,6 +83,8 @@ pub enum Stall {
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
+    /// Ready always; the hash core is kept from the signer in half of the clocks.
+    Shared = 5,
 }
 
 /// Outputs after the last clock.
@@ -110,12 +112,12 @@ impl Bench {
         self.model
     }
 
-    /// Resets everything for four clocks.
+    /// Resets everything for one clock.
     ///
     /// # Errors
     /// A failed assertion.
     pub fn reset(&mut self) -> Result<(), BenchError> {
-        self.top().reset(4);
+        self.top().reset();
         self.checked(())
     }
 
@@ -170,13 +172,20 @@ impl Bench {
         self.compress(INITIAL_HASH, &padded)
     }
 
-    /// `device_key`: the seeds of a device secret and a design id.
+    /// `device_key`: the seeds of a device secret and a design id. `random_seed` is that of the stalls, of which only
+    /// [`Stall::Shared`] matters here.
     ///
     /// # Errors
     /// No result; a failed assertion.
-    pub fn derive(&mut self, secret: &[u8; 32], design_id: &[u8; 16]) -> Result<Timed<Seeds>, BenchError> {
+    pub fn derive(
+        &mut self,
+        secret: &[u8; 32],
+        design_id: &[u8; 16],
+        stall: Stall,
+        random_seed: u64,
+    ) -> Result<Timed<Seeds>, BenchError> {
         let mut value = [0; 48];
-        let clocks = self.top().derive(secret, design_id, &mut value);
+        let clocks = self.top().derive(secret, design_id, stall as u8, random_seed, &mut value);
         self.timed("derive", value, clocks)
     }
 
@@ -192,8 +201,8 @@ impl Bench {
 
     /// `slh_dsa`: the signature of a message under the last keygen's seeds. `random_seed` is that of the stalls.
     ///
-    /// # Errors
-    /// A message of another length than the model's; no result, or more or fewer words than a signature has; a failed assertion.
+    /// # Errors A message of another length than the model's; no result, or more or fewer words than a signature has;
+    /// a failed assertion.
     pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
         if message.len() != self.model.message_bytes {
             return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });

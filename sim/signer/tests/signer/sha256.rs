@@ -1,0 +1,83 @@
+//! The hash core at every number of rounds a clock.
+
+use crate::support::{Random, hex, skipped, vectors};
+use portcullis_signer_bench::{BLOCK_BYTES, Bench, INITIAL_HASH, MODELS};
+use sha2::{Digest, Sha256};
+use std::process::Command;
+
+fn benches() -> impl Iterator<Item = Bench> {
+    MODELS.into_iter().map(|model| Bench::new(model.rounds).unwrap())
+}
+
+#[test]
+fn nist_vectors() {
+    let vectors: Vec<_> = vectors(include_str!("../../vectors/sha256.txt")).collect();
+    assert_eq!(vectors.len(), 11);
+    for mut bench in benches() {
+        for fields in &vectors {
+            let message = hex(fields[0].trim_start_matches('-'));
+            let hashed = bench.sha256(&message).unwrap();
+            assert_eq!(hashed.value.as_slice(), hex(fields[1]), "{:?}, {} bytes", bench.model(), message.len());
+        }
+    }
+}
+
+/// FIPS 180-2, appendix B.3: a million times `a`.
+#[test]
+fn a_million_a() {
+    let digest = hex("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    let message = vec![b'a'; 1_000_000];
+    for mut bench in benches() {
+        assert_eq!(bench.sha256(&message).unwrap().value.as_slice(), digest, "{:?}", bench.model());
+    }
+}
+
+#[test]
+fn random_messages_of_every_length() {
+    let mut random = Random(1);
+    for mut bench in benches() {
+        for length in 0..=260 {
+            let message = random.bytes(length);
+            let expected: [u8; 32] = Sha256::digest(&message).into();
+            assert_eq!(bench.sha256(&message).unwrap().value, expected, "{:?}, {length} bytes", bench.model());
+        }
+    }
+}
+
+/// A block takes 64/Rounds clocks, the clock of the answer serving as that of the next start.
+#[test]
+fn clocks_of_a_block() {
+    let mut random = Random(2);
+    for mut bench in benches() {
+        let steps = u64::from(64 / bench.model().rounds);
+        for blocks in [1, 2, 9] {
+            let timed = bench.compress(INITIAL_HASH, &random.bytes(blocks * BLOCK_BYTES)).unwrap();
+            assert_eq!(timed.clocks, steps * blocks as u64 + 1, "{:?}, {blocks} blocks", bench.model());
+        }
+    }
+}
+
+/// The state is an input: a hash may be left and taken up again.
+#[test]
+fn a_hash_taken_up_again() {
+    let blocks = Random(3).bytes(5 * BLOCK_BYTES);
+    for mut bench in benches() {
+        let whole = bench.compress(INITIAL_HASH, &blocks).unwrap().value;
+        let half = bench.compress(INITIAL_HASH, &blocks[..2 * BLOCK_BYTES]).unwrap().value;
+        bench.compress(half, &blocks[..BLOCK_BYTES]).unwrap();
+        assert_eq!(bench.compress(half, &blocks[2 * BLOCK_BYTES..]).unwrap().value, whole, "{:?}", bench.model());
+    }
+}
+
+#[test]
+fn sha256sum_agrees() {
+    let message = Random(4).bytes(10_007);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &message).unwrap();
+    let Ok(output) = Command::new("sha256sum").arg(file.path()).output() else {
+        return skipped("the digest by `sha256sum`; there is none on the path");
+    };
+    assert!(output.status.success());
+    let expected = hex(std::str::from_utf8(&output.stdout[..64]).unwrap());
+    assert_eq!(Bench::new(1).unwrap().sha256(&message).unwrap().value.as_slice(), expected);
+}

@@ -1,0 +1,162 @@
+//! The signer against NIST's vectors and RustCrypto's `slh-dsa`, byte for byte.
+
+use crate::support::{Random, hex, public_key, software_key, software_signature, vectors, verifies};
+use portcullis_signer_bench::{Bench, BenchError, Command, MODELS, Outputs, Seeds, Stall};
+
+const STALLS: [Stall; 6] =
+    [Stall::None, Stall::Alternating, Stall::Random, Stall::AfterValid, Stall::Long, Stall::Shared];
+
+/// Blocks of a keygen: the seed's, then 8 leaves of 35 chains (PRF and 15 F) and T_35's 10 blocks, and 7 nodes.
+const TREE_BLOCKS: u64 = 8 * (35 * 16 + 10) + 7;
+const KEYGEN_BLOCKS: u64 = 1 + TREE_BLOCKS;
+/// Blocks of a signature: the seed's, 33 FORS trees (64 leaves of PRF and F, 63 nodes), T_33's 9, 22 trees of the hypertree;
+/// and for 215 bytes PRF_msg's 1 + 4 + 2 and H_msg's 5 + 3.
+const SIGN_BLOCKS: u64 = 1 + 33 * (2 * 64 + 63) + 9 + 22 * TREE_BLOCKS + 15;
+/// Clocks of a keygen beside the core's: the command, the result, 15 nodes placed, and what T_35 takes without completing a
+/// block: 35 pushes less 9 that do.
+const KEYGEN_OVERHEAD: u64 = 2 + 15 + 8 * 26;
+/// Likewise of a signature: nodes placed, the pushes of T_33 (33 less 8), and 1,068 words.
+const SIGN_OVERHEAD: u64 = 2 + 33 * 127 + 25 + 22 * (15 + 8 * 26) + 1068;
+
+fn clocks(rounds: u32, blocks: u64, overhead: u64) -> u64 {
+    blocks * u64::from(64 / rounds + 1) + overhead
+}
+
+#[test]
+fn acvp_keys() {
+    let mut bench = Bench::new(16).unwrap();
+    let mut seen = 0;
+    for fields in vectors(include_str!("../../vectors/slh_dsa_sha2_128f_keygen.txt")) {
+        let seeds: Seeds = hex(fields[1]).try_into().unwrap();
+        let timed = bench.keygen(Some(&seeds)).unwrap();
+        assert_eq!([&seeds[32..], &timed.value].concat(), hex(fields[2]), "tcId {}", fields[0]);
+        assert_eq!(timed.clocks, clocks(16, KEYGEN_BLOCKS, KEYGEN_OVERHEAD), "tcId {}", fields[0]);
+        seen += 1;
+    }
+    assert_eq!(seen, 10);
+}
+
+/// Two messages a key, on one bench without a reset: nothing of a signature reaches the next.
+#[test]
+fn signatures_are_those_of_rustcrypto_under_any_stall() {
+    let keys = if std::env::var_os("PORTCULLIS_LONG").is_some() { 300 } else { 42 };
+    let mut random = Random(20);
+    let mut bench = Bench::new(16).unwrap();
+    for (i, stall) in (0..keys).zip(STALLS.into_iter().cycle()) {
+        let seeds: Seeds = random.array();
+        let key = software_key(&seeds);
+        let public_key = public_key(&key);
+        assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key[16..], "key {i}");
+        for stall in [stall, Stall::None] {
+            let message = random.bytes(bench.model().message_bytes);
+            let timed = bench.sign(&message, stall, random.word()).unwrap();
+            assert!(timed.value == software_signature(&key, &message), "key {i}, {stall:?}: another signature");
+            let whole = clocks(16, SIGN_BLOCKS, SIGN_OVERHEAD);
+            assert_eq!(timed.clocks == whole, stall == Stall::None, "key {i}, {stall:?}: {} clocks", timed.clocks);
+
+            assert!(verifies(&public_key, &message, &timed.value), "key {i}, {stall:?}");
+            let mut forged = timed.value;
+            let place = usize::try_from(random.below(forged.len() as u64)).unwrap();
+            forged[place] ^= 1 << random.below(8);
+            assert!(!verifies(&public_key, &message, &forged), "key {i}: byte {place} does not matter");
+        }
+    }
+}
+
+/// Every model: other rounds a clock, other lengths of message.
+#[test]
+fn every_model_signs() {
+    let mut random = Random(21);
+    for model in MODELS {
+        let mut bench = Bench::new(model.rounds).unwrap();
+        let seeds: Seeds = random.array();
+        let key = software_key(&seeds);
+        assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key(&key)[16..], "{model:?}");
+        let message = random.bytes(model.message_bytes);
+        let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
+        assert!(signature == software_signature(&key, &message), "{model:?}: another signature");
+    }
+}
+
+#[test]
+fn clocks_at_one_round_a_clock() {
+    let mut random = Random(22);
+    let mut bench = Bench::new(1).unwrap();
+    let keygen = bench.keygen(Some(&random.array())).unwrap().clocks;
+    assert_eq!((keygen, KEYGEN_BLOCKS), (clocks(1, KEYGEN_BLOCKS, KEYGEN_OVERHEAD), 4_568));
+    let message = random.bytes(bench.model().message_bytes);
+    let sign = bench.sign(&message, Stall::None, 0).unwrap().clocks;
+    assert_eq!((sign, SIGN_BLOCKS), (clocks(1, SIGN_BLOCKS, SIGN_OVERHEAD), 106_802));
+}
+
+/// A reset in any clock leaves the parts as after the first one, and what follows is right.
+#[test]
+fn reset_in_the_middle() {
+    const IDLE: Outputs = Outputs {
+        core_busy: false,
+        derive_busy: false,
+        derive_valid: false,
+        ready: true,
+        root_valid: false,
+        word_valid: false,
+    };
+    let mut random = Random(23);
+    let seeds: Seeds = random.array();
+    let key = software_key(&seeds);
+    let mut bench = Bench::new(16).unwrap();
+    assert_eq!(bench.outputs(), IDLE);
+    let message = random.bytes(bench.model().message_bytes);
+    let signature = software_signature(&key, &message);
+    let lengths = [
+        (Command::Derive, 60),
+        (Command::Keygen, clocks(16, KEYGEN_BLOCKS, 0)),
+        (Command::Sign, clocks(16, SIGN_BLOCKS, 0)),
+    ];
+    let (secret, design_id) = (random.array(), random.array());
+    let derived = bench.derive(&secret, &design_id, Stall::None, 0).unwrap();
+    for round in 0..12 {
+        assert_eq!(bench.derive(&secret, &design_id, Stall::None, 0).unwrap(), derived, "round {round}");
+        assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key(&key)[16..]);
+        assert!(bench.sign(&message, Stall::None, 0).unwrap().value == signature, "round {round}");
+        let (command, length) = lengths[round % lengths.len()];
+        bench.command(command).unwrap();
+        bench.run(random.below(length)).unwrap();
+        let before = bench.outputs();
+        assert!(before.derive_busy || !before.ready, "{command:?} was over before the reset");
+        assert_eq!(before.root_valid, command != Command::Keygen, "{command:?}");
+        assert_eq!(before.derive_valid, command != Command::Derive, "{command:?}");
+        bench.reset().unwrap();
+        assert_eq!(bench.outputs(), IDLE, "{command:?}");
+    }
+}
+
+/// A command while the signer works changes nothing.
+#[test]
+fn commands_while_busy_are_ignored() {
+    let mut random = Random(24);
+    let seeds: Seeds = random.array();
+    let mut bench = Bench::new(16).unwrap();
+    let length = bench.keygen(Some(&seeds)).unwrap().clocks;
+    for command in [Command::Keygen, Command::Sign] {
+        bench.command(Command::Keygen).unwrap();
+        bench.run(1_000).unwrap();
+        bench.command(command).unwrap();
+        bench.run(length - 1_004).unwrap();
+        assert!(!bench.outputs().ready, "{command:?}");
+        bench.run(1).unwrap();
+        assert!(bench.outputs().ready && bench.outputs().root_valid, "{command:?}");
+    }
+    let message = random.bytes(bench.model().message_bytes);
+    let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
+    assert!(signature == software_signature(&software_key(&seeds), &message));
+}
+
+/// The assertions are alive, and one that failed is never forgotten.
+#[test]
+fn a_signature_without_a_root_is_an_error() {
+    let mut bench = Bench::new(16).unwrap();
+    let refused = bench.command(Command::Sign);
+    assert!(matches!(&refused, Err(BenchError::Assertion(text)) if text.contains("without a root")), "{refused:?}");
+    assert!(matches!(bench.run(1), Err(BenchError::Assertion(_))));
+    assert!(Bench::new(3).is_err());
+}

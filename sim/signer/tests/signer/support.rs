@@ -1,0 +1,66 @@
+//! What the tests share: random bytes with a seed, vector files, the software signer, skips.
+
+use slh_dsa::{Sha2_128f, Signature, SigningKey, VerifyingKey};
+use std::io::Write;
+
+/// A generator of reproducible bytes (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.word() % end
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.word().to_le_bytes()[0]).collect()
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| self.word().to_le_bytes()[0])
+    }
+}
+
+/// The fields of a vector file, line by line.
+pub(crate) fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_whitespace().collect())
+}
+
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "{text}");
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+/// The RustCrypto key of these seeds.
+pub(crate) fn software_key(seeds: &[u8; 48]) -> SigningKey<Sha2_128f> {
+    SigningKey::slh_keygen_internal(&seeds[..16], &seeds[16..32], &seeds[32..])
+}
+
+/// PK.seed ‖ PK.root.
+pub(crate) fn public_key(key: &SigningKey<Sha2_128f>) -> Vec<u8> {
+    AsRef::<VerifyingKey<Sha2_128f>>::as_ref(key).to_vec()
+}
+
+/// RustCrypto's deterministic signature, pure and with an empty context.
+pub(crate) fn software_signature(key: &SigningKey<Sha2_128f>, message: &[u8]) -> Vec<u8> {
+    key.try_sign_with_context(message, &[], None).unwrap().to_vec()
+}
+
+/// RustCrypto's opinion of a signature.
+pub(crate) fn verifies(public_key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    let key = VerifyingKey::<Sha2_128f>::try_from(public_key).unwrap();
+    let Ok(signature) = Signature::try_from(signature) else { return false };
+    key.try_verify_with_context(message, &[], &signature).is_ok()
+}
+
+/// Says past the test runner's capture that something was not tested.
+pub(crate) fn skipped(what: &str) {
+    std::io::stderr().write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
+}
