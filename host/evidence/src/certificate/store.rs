@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::hex;
+
 use super::x509::{Parsed, parse_one};
 use super::{CLASS, CertificateError, SIMULATED, Which};
 
@@ -58,7 +60,7 @@ impl TrustStore {
         self.revoked_designs.insert(id);
     }
 
-    /// Takes in a revocation list: a line each, `key <64 hex digits>` or `design <32 hex digits>`; empty lines and lines that begin
+    /// Takes in a revocation list: a line each, `key <64 hex digits>` or `design <32 hex digits>` in lower case; empty lines and lines that begin
     /// with `#` say nothing.
     ///
     /// # Errors
@@ -68,8 +70,8 @@ impl TrustStore {
             let wrong = CertificateError::Revocation(number);
             match line.split_once(' ') {
                 _ if line.is_empty() || line.starts_with('#') => {}
-                Some(("key", id)) => self.revoke_key(hex(id).ok_or(wrong)?),
-                Some(("design", id)) => self.revoke_design(hex(id).ok_or(wrong)?),
+                Some(("key", id)) => self.revoke_key(hex::decode(id).ok_or(wrong)?),
+                Some(("design", id)) => self.revoke_design(hex::decode(id).ok_or(wrong)?),
                 _ => return Err(wrong),
             }
         }
@@ -93,20 +95,6 @@ impl TrustStore {
     }
 }
 
-/// Exactly `2 * N` hexadecimal digits.
-fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut out = [0; N];
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if pairs.len() != N || !rest.is_empty() {
-        return None;
-    }
-    for (byte, &[high, low]) in out.iter_mut().zip(pairs) {
-        let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-        *byte = digit(high)? << 4 | digit(low)?;
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,10 +102,17 @@ mod tests {
     #[test]
     fn revocation_lists() {
         let mut store = TrustStore::default();
-        let list = format!("# leaked in March\n\nkey {}\ndesign {}\n", "aB".repeat(32), "01".repeat(16));
+        let list = format!("# leaked in March\n\nkey {}\ndesign {}\n", "ab".repeat(32), "01".repeat(16));
         store.revoke_list(&list).unwrap();
         assert!(store.is_revoked_key(&[0xab; 32]) && store.is_revoked_design(&[1; 16]));
-        for wrong in ["key 00", "design", "key  00", &format!("design {}", "0".repeat(33)), &"key 0g".repeat(11)] {
+        for wrong in [
+            "key 00",
+            "design",
+            "key  00",
+            &format!("design {}", "0".repeat(33)),
+            &format!("key {}", "0g".repeat(32)),
+            &format!("key {}", "AB".repeat(32)),
+        ] {
             assert_eq!(store.revoke_list(&format!("\n{wrong}")), Err(CertificateError::Revocation(2)), "{wrong}");
         }
     }

@@ -5,7 +5,7 @@ use crate::bundle::{self, Bundle, BundleError};
 use crate::certificate::{DeviceCertificate, key_id};
 use crate::checkpoint::Checkpoint;
 use crate::hex::{self, Hex};
-use crate::note::{self, Cosigned};
+use crate::note::{self, Cosigned, WitnessKey};
 use crate::ticket::{IssuedBy, Signed, Ticket};
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::wire::{RecordType, Session};
@@ -41,13 +41,13 @@ pub(super) fn ticket(
 /// Reads the witness's notes, by checkpoint serial.
 pub(super) fn notes(
     bundle: &Bundle<'_>,
-    witnesses: &[VerifyingKey],
+    witnesses: &[WitnessKey],
     ticket: Option<&Signed<Ticket>>,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<BTreeMap<u64, Cosigned>, BundleError> {
     let mut notes = BTreeMap::new();
-    let mut last = 0;
+    let mut last: Option<Cosigned> = None;
     for (name, _) in bundle.below("witness/") {
         let note = match note::verify(&bundle.read(name)?, witnesses) {
             Ok(note) => note,
@@ -58,18 +58,20 @@ pub(super) fn notes(
         };
         let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
         findings.require(named, NoGaps, "witness-serial", format!("`{name}` is about checkpoint {}", note.serial));
-        findings.require(
-            note.time >= last,
-            NoGaps,
-            "witness-time",
-            format!("`{name}` is older than the note before it"),
-        );
-        if let Some(ticket) = ticket {
-            let valid = ticket.content.not_before <= note.time && note.time <= ticket.content.not_after;
+        if let Some(last) = &last {
+            // A witness takes the checkpoints of a session one after the other.
+            let follows = note.index.checked_sub(last.index) == note.serial.checked_sub(last.serial);
+            let what = format!("`{name}` does not follow the note before it in time or in the witness's log");
+            findings.require(follows && note.time >= last.time, NoGaps, "witness-order", what);
+        }
+        if let Some(Signed { content: ticket, .. }) = ticket {
+            let same = note.key == ticket.key && note.ticket == ticket.serial;
+            findings.require(same, NoGaps, "witness-session", format!("`{name}` is about another session"));
+            let valid = ticket.not_before <= note.time && note.time <= ticket.not_after;
             let what = format!("`{name}` is of second {}, when the ticket was not valid", note.time);
             findings.require(valid, NoGaps, "ticket-validity", what);
         }
-        last = last.max(note.time);
+        last = Some(note.clone());
         notes.insert(note.serial, note);
     }
     let first = notes.first_key_value().map(|(_, note)| note.time);
@@ -141,7 +143,7 @@ impl Heartbeats {
                 // Each nonce is used once, in the witness's order, and not before the checkpoint that it was given for.
                 let from = self.last.map_or(0, |last| last.saturating_add(1));
                 let nonce = session.heartbeat_nonce.get();
-                let note = notes.range(from..checkpoints.max(from)).find(|(_, note)| note.nonce == nonce);
+                let note = notes.range(from..checkpoints.max(from)).find(|(_, note)| note.nonce == Some(nonce));
                 let what = format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
                 findings.require(note.is_some(), NoGaps, "heartbeat-nonce", what);
                 self.last = note.map(|(serial, _)| *serial).or(self.last);

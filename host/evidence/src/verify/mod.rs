@@ -16,6 +16,7 @@ pub use findings::{Findings, Properties, Property, Reason, Status};
 use crate::bundle::{Bundle, BundleError, Files};
 use crate::certificate::{Class, DeviceCertificate, TrustStore};
 use crate::hex::Hex;
+use crate::note::WitnessKey;
 use crate::record::Counts;
 use ed25519_dalek::VerifyingKey;
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub struct Trust {
     /// Ticket issuers.
     pub issuers: Vec<VerifyingKey>,
     /// Witnesses.
-    pub witnesses: Vec<VerifyingKey>,
+    pub witnesses: Vec<WitnessKey>,
 }
 
 /// What is asked of the verifier.
