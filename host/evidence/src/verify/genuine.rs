@@ -41,7 +41,7 @@ pub(super) fn certificate(
 }
 
 /// Marks of a simulated card, each of which is enough.
-pub(super) fn marks_of_simulation(
+pub(crate) fn marks_of_simulation(
     device: Option<&DeviceCertificate>,
     signed: &Signed,
 ) -> Vec<(&'static str, &'static str)> {

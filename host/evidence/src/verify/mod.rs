@@ -9,9 +9,13 @@ mod gaps;
 mod genuine;
 mod policy;
 mod replayable;
+mod trust;
 mod walk;
 
+pub(crate) use genuine::marks_of_simulation;
+
 pub use findings::{Findings, Properties, Property, Reason, Status};
+pub use trust::TrustError;
 
 use crate::bundle::{Bundle, BundleError, Files};
 use crate::certificate::{Class, DeviceCertificate, TrustStore};
