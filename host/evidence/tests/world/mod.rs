@@ -55,6 +55,12 @@ impl Card {
         Rc::new(Self { key, design_id, flags, class, signatures: RefCell::default() })
     }
 
+    /// The world's card with other key flags.
+    pub fn flagged(flags: u16) -> Rc<Self> {
+        let card = Rc::into_inner(Self::new(b"one card", [0x11; 16], Class::Device)).unwrap();
+        Rc::new(Self { flags, ..card })
+    }
+
     pub fn simulated() -> Rc<Self> {
         let mut design_id = [0x5a; 16];
         design_id[0] |= 0x80;
@@ -80,6 +86,7 @@ impl Card {
 pub struct World {
     pub root: Authority,
     pub sim_root: Authority,
+    pub subordinate: Authority,
     pub issuer: SigningKey,
     pub witness: SigningKey,
     pub card: Rc<Card>,
@@ -91,8 +98,11 @@ impl World {
         let authority = |seed, simulated| {
             Authority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated).unwrap()
         };
+        let root = authority(1, false);
+        let subordinate = root.subordinate(SigningKey::from_bytes(&[5; 32]), "CN=Test issuing", window()).unwrap();
         Self {
-            root: authority(1, false),
+            root,
+            subordinate,
             sim_root: authority(2, true),
             issuer: SigningKey::from_bytes(&[3; 32]),
             witness: SigningKey::from_bytes(&[4; 32]),
@@ -126,8 +136,12 @@ impl World {
     }
 
     pub fn certificate(&self, card: &Card) -> String {
-        let authority = if card.class == Class::Sim { &self.sim_root } else { &self.root };
+        let authority = if card.class == Class::Sim { &self.sim_root } else { &self.subordinate };
         certificate(authority, card)
+    }
+
+    pub fn chain(&self, card: &Card) -> String {
+        if card.class == Class::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
     }
 
     /// Session 1 of the card as everybody wants it.
@@ -159,7 +173,7 @@ impl World {
         };
         let mut parts = Parts {
             certificate: self.certificate(card),
-            chain: String::new(),
+            chain: self.chain(card),
             log: Log::open(card.identity(), Session::ZERO),
             card: Rc::clone(card),
             signer: Rc::clone(card),
