@@ -21,6 +21,9 @@ use std::collections::BTreeSet;
 use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};
 use zerocopy::IntoBytes;
 
+/// A change to what a bundle is made from.
+type Edit = fn(&mut Parts);
+
 fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()
 }
@@ -121,7 +124,7 @@ fn levels_of_assurance() {
 fn editing_dropping_and_reordering() {
     let world = World::new();
     let honest = world.honest();
-    let edits: [(&str, fn(&mut Parts), &str); 6] = [
+    let edits: [(&str, Edit, &str); 6] = [
         (
             "a reject made an admit",
             |p| p.log.records[4].answer.determination = Determination::Admit.into(),
@@ -663,7 +666,7 @@ fn each_mark_of_simulation_is_enough() {
 fn checkpoints_in_impossible_order() {
     let world = World::new();
     let honest = world.honest();
-    let edits: [(fn(&mut Parts), &str); 6] = [
+    let edits: [(Edit, &str); 6] = [
         (|p| p.log.checkpoints[1].state = Life::Opening.into(), "complete/checkpoint-state"),
         (|p| p.log.checkpoints[1].state = Life::Closing.into(), "complete/checkpoint-state"),
         (|p| p.log.checkpoints[2].state = Life::Run.into(), "complete/checkpoint-state"),

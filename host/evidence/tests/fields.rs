@@ -76,17 +76,19 @@ fn every_file_cut_doubled_emptied_and_left_out() {
             ("longer", longer),
             ("emptied", emptied),
         ] {
-            // The last byte of PEM is the end of its last line.
-            if what == "cut" && name.ends_with(".pem") {
+            // The last byte of PEM is the end of its last line; receipts are their readers', and a bundle may hold none.
+            if what == "cut" && name.ends_with(".pem") || what == "emptied" && name == bundle::RECEIPTS {
                 continue;
             }
             let mut files = files.clone();
             files.0.insert(name.clone(), wrong);
             assert_refused(&world, files, &format!("{name} {what}"));
         }
-        let mut without = files.clone();
-        without.0.remove(&name);
-        assert_refused(&world, without, &format!("{name} left out"));
+        if name != bundle::RECEIPTS {
+            let mut without = files.clone();
+            without.0.remove(&name);
+            assert_refused(&world, without, &format!("{name} left out"));
+        }
     }
 }
 
