@@ -1,1 +1,45 @@
-fn main() {}
+//! Records a second that the verifier checks: tree, rules, manifest, without replay.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
+
+#[path = "../tests/world/mod.rs"]
+mod world;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use portcullis_core::wire::Determination;
+use portcullis_evidence::verify::{Options, verify};
+use std::time::Duration;
+use world::World;
+
+/// Records of the bundle.
+const RECORDS: usize = 400_000;
+
+fn verify_records(bench: &mut Criterion) {
+    let world = World::new();
+    let mut parts = world.honest();
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    parts.open();
+    parts.begin(0, "a");
+    // Texts are withheld: their number is the operator's choice, and hashing them is not the log's cost.
+    while parts.log.records.len() < RECORDS {
+        let sequence = parts.log.records.len() as u32 - 1;
+        parts.log.gate(0, sequence, [7; 32], Determination::Admit);
+        if parts.log.records.len().is_multiple_of(32_768) {
+            parts.log.checkpoint();
+        }
+    }
+    parts.log.close();
+    let (files, trust) = (parts.files(), world.trust(false));
+    let mut group = bench.benchmark_group("verify");
+    group.throughput(Throughput::Elements(RECORDS as u64)).sample_size(10).measurement_time(Duration::from_secs(15));
+    group.bench_function("records", |b| {
+        b.iter(|| {
+            let report = verify(&files, &trust, Options::default(), &mut |_| ()).unwrap();
+            assert_eq!(report.session.signed_records, parts.log.records.len() as u64);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, verify_records);
+criterion_main!(benches);

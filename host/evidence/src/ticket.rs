@@ -317,3 +317,6 @@ fn read_contexts(map: &mut Reader) -> Result<BTreeSet<[u8; 32]>, TicketError> {
     }
     Ok(contexts)
 }
+
+#[cfg(test)]
+mod tests;

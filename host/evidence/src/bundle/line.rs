@@ -122,10 +122,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     /// # Errors
     /// A line that is not one, out of order, too long, or about a record before `index` that has been passed.
     pub fn about(&mut self, index: u64) -> Result<Option<T>, BundleError> {
-        if !self.started {
-            self.started = true;
-            self.next = self.read()?;
-        }
+        self.start()?;
         match &self.next {
             Some(line) if line.index() == index => {
                 let line = self.next.take();
@@ -137,9 +134,20 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     }
 
     /// The record that the next line is about; `None` after the last line. A line that was not asked for stays here.
-    #[must_use]
-    pub fn rest(&self) -> Option<u64> {
-        self.next.as_ref().map(Indexed::index)
+    ///
+    /// # Errors
+    /// As [`Lines::about`].
+    pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
+        self.start()?;
+        Ok(self.next.as_ref().map(Indexed::index))
+    }
+
+    fn start(&mut self) -> Result<(), BundleError> {
+        if !self.started {
+            self.started = true;
+            self.next = self.read()?;
+        }
+        Ok(())
     }
 
     fn read(&mut self) -> Result<Option<T>, BundleError> {
@@ -183,9 +191,9 @@ mod tests {
         assert!(all.about(0).unwrap().is_none());
         assert_eq!(all.about(1).unwrap().unwrap().id, "a");
         assert!(all.about(2).unwrap().is_none());
-        assert_eq!(all.rest(), Some(4));
+        assert_eq!(all.rest().unwrap(), Some(4));
         assert_eq!(all.about(4).unwrap().unwrap().id, "b");
-        assert_eq!(all.rest(), None);
+        assert_eq!(all.rest().unwrap(), None);
     }
 
     #[test]

@@ -86,6 +86,31 @@ pub struct Manifest {
     pub files: Vec<ManifestFile>,
 }
 
+impl Manifest {
+    /// The manifest over `files`, itself left out.
+    ///
+    /// # Errors
+    /// [`BundleError`], as the files give it.
+    pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
+        let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
+        for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
+            let sha256 = Hex(read::digest(&path, &mut *files.open(&path)?)?);
+            manifest.files.push(ManifestFile { path, size, sha256 });
+        }
+        Ok(manifest)
+    }
+
+    /// The file's content.
+    ///
+    /// # Errors
+    /// [`BundleError::Content`].
+    pub fn to_json(&self) -> Result<Vec<u8>, BundleError> {
+        let mut json = serde_json::to_vec_pretty(self).map_err(|error| BundleError::content(MANIFEST, error))?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}
+
 /// A file of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -176,17 +176,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError`]: `Missing`, `Io`.
     pub fn digest(&self, name: &str) -> Result<[u8; 32], BundleError> {
-        let mut from = self.stream(name)?;
-        let mut hash = Sha256::new();
-        loop {
-            let bytes = from.fill_buf().map_err(BundleError::io(name))?;
-            if bytes.is_empty() {
-                return Ok(hash.finalize().into());
-            }
-            hash.update(bytes);
-            let taken = bytes.len();
-            from.consume(taken);
-        }
+        digest(name, &mut *self.stream(name)?)
     }
 
     /// The lines of `streams.jsonl`.
@@ -241,5 +231,17 @@ impl<'a> Bundle<'a> {
             return Err(wrong("it lists a file that is not there"));
         }
         Ok(())
+    }
+}
+
+/// SHA-256 of a file's content.
+pub(super) fn digest(name: &str, from: &mut dyn Read) -> Result<[u8; 32], BundleError> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer).map_err(BundleError::io(name))? {
+            0 => return Ok(hash.finalize().into()),
+            bytes => hash.update(buffer.get(..bytes).unwrap_or_default()),
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! Writes a bundle into a new folder.
 
 use super::name::{self, cap};
-use super::{BundleError, Directory, Files, Manifest, ManifestFile, SCHEMA};
-use crate::hex::Hex;
-use sha2::{Digest, Sha256};
+use super::{BundleError, Directory, Manifest};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -56,17 +54,12 @@ impl Writer {
     /// # Errors
     /// [`BundleError`].
     pub fn finish(self) -> Result<(), BundleError> {
-        let files = Directory::new(&self.folder);
-        let mut manifest = Manifest { schema: SCHEMA.to_owned(), files: Vec::new() };
-        for (path, size) in files.names()? {
-            let mut hash = HashWriter(Sha256::new());
-            io::copy(&mut files.open(&path)?, &mut hash).map_err(BundleError::io(&path))?;
-            File::open(self.folder.join(&path)).and_then(|file| file.sync_all()).map_err(BundleError::io(&path))?;
-            manifest.files.push(ManifestFile { path, size, sha256: Hex(hash.0.finalize().into()) });
+        let manifest = Manifest::of(&Directory::new(&self.folder))?;
+        for file in &manifest.files {
+            let synced = File::open(self.folder.join(&file.path)).and_then(|file| file.sync_all());
+            synced.map_err(BundleError::io(&file.path))?;
         }
-        let mut json =
-            serde_json::to_vec_pretty(&manifest).map_err(|error| BundleError::content(name::MANIFEST, error))?;
-        json.push(b'\n');
+        let json = manifest.to_json()?;
         let written = self.create_file(name::MANIFEST).and_then(|mut file| {
             file.write_all(&json)?;
             file.sync_all()
@@ -80,18 +73,5 @@ impl Writer {
             fs::create_dir_all(folder)?;
         }
         File::create_new(path)
-    }
-}
-
-struct HashWriter(Sha256);
-
-impl Write for HashWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -1,0 +1,133 @@
+//! Takes a bundle apart into files that stock tools take: `openssl`, `sha256sum` and Python's standard library.
+//!
+//! Nothing is checked here. What the files are good for stands in the README that is written beside them.
+
+use crate::bundle::{self, Bundle, BundleError, Files};
+use crate::checkpoint::{CheckpointError, Signed};
+use crate::cose;
+use crate::hex;
+use base64ct::{Base64, Encoding};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use x509_cert::Certificate;
+use x509_cert::der::DecodePem;
+use zerocopy::IntoBytes;
+
+/// README of an extracted bundle.
+pub const README: &str = include_str!("extract/README.md");
+/// README of a bundle: what it holds, and how to check it.
+pub const BUNDLE_README: &str = include_str!("extract/bundle-README.md");
+/// Recomputes the roots, with Python's standard library only.
+const ROOTS: &str = include_str!("extract/roots.py");
+
+/// SubjectPublicKeyInfo of SLH-DSA-SHA2-128f (RFC 9909, section 4) up to the 32 bytes of the key.
+const SPKI_HEAD: [u8; 18] =
+    [0x30, 0x30, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x15, 0x03, 0x21, 0x00];
+
+/// Why a bundle cannot be taken apart.
+#[derive(Debug, thiserror::Error)]
+pub enum ExtractError {
+    /// The bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A checkpoint that is not one.
+    #[error("checkpoint {0}: {1}")]
+    Checkpoint(u64, CheckpointError),
+    /// The certificate has no key of 32 bytes.
+    #[error("the certificate is none of an SLH-DSA-SHA2-128f key")]
+    Certificate,
+    /// Writing failed.
+    #[error("cannot write `{name}`: {source}")]
+    Io {
+        /// File.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Writes the files into a new folder.
+///
+/// # Errors
+/// [`ExtractError`], a folder that exists already included.
+pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
+    let bundle = Bundle::open(files)?;
+    let to = Folder(folder);
+    to.make("")?;
+    to.make("checkpoints")?;
+    let certificate = bundle.read(bundle::CERTIFICATE)?;
+    let public_key = public_key(&certificate).ok_or(ExtractError::Certificate)?;
+    to.put("cert.pem", &certificate)?;
+    to.put("chain.pem", &bundle.read(bundle::CHAIN)?)?;
+    to.put("device.pem", public_key_pem(&public_key).as_bytes())?;
+    to.put("ticket.cose", &bundle.read(bundle::TICKET)?)?;
+    to.put("image.bin", &bundle.read(bundle::IMAGE)?)?;
+    to.copy("records.bin", &mut bundle.stream(bundle::RECORDS)?)?;
+
+    let mut sums = String::new();
+    for serial in 0..bundle.checkpoints() {
+        let name = bundle::checkpoint(serial);
+        let signed = Signed::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
+        let wire = signed.checkpoint.wire;
+        let bytes = zerocopy::transmute!(wire);
+        to.put(&format!("checkpoints/{serial:08}.tbs"), &cose::to_be_signed(&bytes))?;
+        to.put(&format!("checkpoints/{serial:08}.sig"), signed.signature.as_bytes())?;
+        // The digests are the ones that the card signed, not the files' own: `sha256sum -c` compares.
+        let image = hex::encode(&wire.policy_digest);
+        let ticket = hex::encode(&wire.ticket_digest);
+        let lines = format!("{image}  image.bin\n{ticket}  ticket.cose\n");
+        if !sums.ends_with(&lines) {
+            sums.push_str(&lines);
+        }
+    }
+    to.put("SHA256SUMS", sums.as_bytes())?;
+    to.put("roots.py", ROOTS.as_bytes())?;
+    to.put("README.md", README.as_bytes())
+}
+
+/// The subject key of a certificate in PEM.
+fn public_key(certificate: &[u8]) -> Option<[u8; 32]> {
+    let certificate = Certificate::from_pem(certificate).ok()?;
+    certificate.tbs_certificate().subject_public_key_info().subject_public_key.raw_bytes().try_into().ok()
+}
+
+/// The public key as `openssl pkeyutl -pubin` takes it.
+#[must_use]
+pub fn public_key_pem(key: &[u8; 32]) -> String {
+    let der = [&SPKI_HEAD[..], key].concat();
+    let text = Base64::encode_string(&der);
+    let (first, rest) = text.split_at_checked(64).unwrap_or((&text, ""));
+    format!("-----BEGIN PUBLIC KEY-----\n{first}\n{rest}\n-----END PUBLIC KEY-----\n")
+}
+
+struct Folder<'a>(&'a Path);
+
+impl Folder<'_> {
+    fn make(&self, name: &str) -> Result<(), ExtractError> {
+        fs::create_dir(self.0.join(name)).map_err(|source| ExtractError::Io { name: name.to_owned(), source })
+    }
+
+    fn put(&self, name: &str, content: &[u8]) -> Result<(), ExtractError> {
+        self.copy(name, &mut &*content)
+    }
+
+    fn copy(&self, name: &str, from: &mut dyn io::Read) -> Result<(), ExtractError> {
+        let copied = File::create_new(self.0.join(name)).and_then(|mut file| io::copy(from, &mut file));
+        copied.map(drop).map_err(|source| ExtractError::Io { name: name.to_owned(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_keys_are_those_of_rfc_9909() {
+        let pem = public_key_pem(&[0xff; 32]);
+        let lines: Vec<_> = pem.lines().collect();
+        assert_eq!((lines.len(), lines[1].len(), lines[2].len()), (4, 64, 4));
+        let der = Base64::decode_vec(&[lines[1], lines[2]].concat()).unwrap();
+        assert_eq!((der.len(), &der[..2], &der[18..]), (50, &[0x30, 48][..], &[0xff; 32][..]));
+    }
+}

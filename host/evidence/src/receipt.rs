@@ -1,0 +1,244 @@
+//! Proof that one released span was admitted: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
+//! small JSON file that the reader of the span can check without the rest of the bundle.
+
+use crate::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
+use crate::certificate::{self, CertificateError, DeviceCertificate};
+use crate::checkpoint::{CheckpointError, Signed, root_of_lane};
+use crate::hex::Hex;
+use crate::record;
+use crate::ticket::{IssuedBy, Ticket, TicketError};
+use crate::tree::{self, PROOF_MAX, Prover};
+use crate::verify::{Options, Trust, marks_of_simulation};
+use portcullis_core::wire::{Determination, Record, RecordType};
+use serde::{Deserialize, Serialize};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// `schema` of a proof.
+pub const SCHEMA: &str = "portcullis/receipt-proof/1";
+/// Largest proof in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The proof of one record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The record, 192 bytes.
+    pub record: Hex<{ record::BYTES }>,
+    /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
+    pub path: Vec<Hex<32>>,
+    /// COSE message of the checkpoint over that tree.
+    pub checkpoint: Hex<{ crate::cose::MESSAGE_BYTES }>,
+    /// The session's ticket, hexadecimal.
+    pub ticket: String,
+    /// Device certificate, PEM.
+    pub certificate: String,
+    /// Intermediates, PEM; may be empty.
+    pub chain: String,
+}
+
+/// Why no proof can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    /// The bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A checkpoint that is not one.
+    #[error("checkpoint {0}: {1}")]
+    Checkpoint(u64, CheckpointError),
+    /// No signed checkpoint covers the record.
+    #[error("no checkpoint of the bundle covers record {0}")]
+    NotCovered(u64),
+    /// The log is shorter than its checkpoint says.
+    #[error("the log ends before the {0} records that the checkpoint covers")]
+    Log(u64),
+    /// A certificate that is not text.
+    #[error("`{0}` is not text")]
+    Text(&'static str),
+}
+
+/// Why a released span has no proof.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiptError {
+    /// Not a proof.
+    #[error("this is no proof of a receipt: {0}")]
+    Malformed(String),
+    /// The record is another than the receipt names.
+    #[error("the proof is of record {found}, the receipt names record {named}")]
+    OtherRecord {
+        /// Of the proof.
+        found: u64,
+        /// Of the receipt.
+        named: u64,
+    },
+    /// The receipt is of another session.
+    #[error("the receipt is of session {named}, the proof is of session {found}")]
+    OtherSession {
+        /// Of the proof.
+        found: u64,
+        /// Of the receipt.
+        named: u64,
+    },
+    /// The card did not admit it.
+    #[error("the record admits nothing: what was released was not admitted")]
+    NotAdmitted,
+    /// The text is another.
+    #[error("the text is not the one that the card admitted")]
+    OtherText,
+    /// The record is not in the tree.
+    #[error("the record is not among those that the checkpoint signs")]
+    NotIncluded,
+    /// The checkpoint.
+    #[error("the checkpoint: {0}")]
+    Checkpoint(#[from] CheckpointError),
+    /// The signature, design or ticket that the checkpoint names.
+    #[error("the checkpoint is not signed by the certified card under this ticket")]
+    NotSigned,
+    /// The certificate.
+    #[error("the certificate: {0}")]
+    Certificate(#[from] CertificateError),
+    /// The ticket.
+    #[error("the ticket: {0}")]
+    Ticket(#[from] TicketError),
+    /// Simulated evidence.
+    #[error("simulated: {0}")]
+    Simulated(&'static str),
+}
+
+/// What a proof shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The card.
+    pub device: DeviceCertificate,
+    /// Who issued the session's ticket.
+    pub issued_by: IssuedBy,
+    /// Whether it bears any mark of a simulated card.
+    pub simulated: bool,
+}
+
+/// Makes the proof of record `index`.
+///
+/// # Errors
+/// [`ProveError`].
+pub fn prove(files: &dyn Files, index: u64) -> Result<Proof, ProveError> {
+    let bundle = Bundle::open(files)?;
+    let mut serials = 0..bundle.checkpoints();
+    let (signed, message) = loop {
+        let serial = serials.next().ok_or(ProveError::NotCovered(index))?;
+        let message = bundle.read(&bundle::checkpoint(serial))?;
+        let signed = Signed::parse(&message).map_err(|error| ProveError::Checkpoint(serial, error))?;
+        if signed.checkpoint.wire.size.get() > index {
+            break (signed, message);
+        }
+    };
+    let size = signed.checkpoint.wire.size.get();
+    let mut prover = Prover::inclusion(index, size).ok_or(ProveError::NotCovered(index))?;
+    let mut log = bundle.stream(bundle::RECORDS)?;
+    let mut wanted = Record::ZERO;
+    for at in 0..size {
+        let record = match record::read(&mut log) {
+            Ok(Some(record)) => record,
+            Ok(None) => return Err(ProveError::Log(size)),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ProveError::Log(size)),
+            Err(error) => return Err(BundleError::io(bundle::RECORDS)(error).into()),
+        };
+        prover.push(tree::leaf(record.as_bytes()));
+        if at == index {
+            wanted = record;
+        }
+    }
+    let text = |name| String::from_utf8(bundle.read(name)?).map_err(|_| ProveError::Text(name));
+    let path = prover.finish().ok_or(ProveError::Log(size))?;
+    Ok(Proof {
+        schema: SCHEMA.to_owned(),
+        record: Hex(zerocopy::transmute!(wanted)),
+        path: path.into_iter().map(Hex).collect(),
+        checkpoint: Hex(message.try_into().map_err(|_| ProveError::NotCovered(index))?),
+        ticket: crate::hex::encode(&bundle.read(bundle::TICKET)?),
+        certificate: text(bundle::CERTIFICATE)?,
+        chain: text(bundle::CHAIN)?,
+    })
+}
+
+impl Proof {
+    /// The proof in a JSON file.
+    ///
+    /// # Errors
+    /// [`ReceiptError::Malformed`].
+    pub fn parse(json: &[u8]) -> Result<Self, ReceiptError> {
+        if json.len() > MAX_BYTES {
+            return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
+        }
+        let proof: Self = serde_json::from_slice(json).map_err(|error| ReceiptError::Malformed(error.to_string()))?;
+        if proof.schema != SCHEMA || proof.path.len() > PROOF_MAX {
+            return Err(ReceiptError::Malformed("another schema, or a path that is too long".to_owned()));
+        }
+        Ok(proof)
+    }
+
+    /// Whether the card admitted `text`, the released bytes with the inert ones before them, under what `receipt` names.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub fn check(
+        &self,
+        receipt: &Receipt,
+        text: &[u8],
+        trust: &Trust,
+        options: Options,
+    ) -> Result<Checked, ReceiptError> {
+        let record = Record::read_from_bytes(&self.record.0).map_err(|_| ReceiptError::NotIncluded)?;
+        let answer = &record.answer;
+        let found = answer.log_index.get();
+        if found != receipt.index || answer.lane != receipt.lane {
+            return Err(ReceiptError::OtherRecord { found, named: receipt.index });
+        }
+        let kind = (RecordType::try_from(answer.record_type), Determination::try_from(answer.determination));
+        if !matches!(kind, (Ok(RecordType::Verdict), Ok(Determination::Admit)) | (Ok(RecordType::End), _)) {
+            return Err(ReceiptError::NotAdmitted);
+        }
+        if commitment(&receipt.salt.0, &[text]) != record.descriptor.commitment {
+            return Err(ReceiptError::OtherText);
+        }
+        let signed = Signed::parse(&self.checkpoint.0)?;
+        let wire = &signed.checkpoint.wire;
+        self.check_inclusion(found, wire.size.get(), &wire.root)?;
+
+        let ticket =
+            from_hex(&self.ticket).ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
+        let ticket = Ticket::parse(&ticket)?;
+        let issued_by = ticket.verify(&trust.issuers)?;
+        let serial = ticket.content.serial;
+        if serial != receipt.serial {
+            return Err(ReceiptError::OtherSession { found: serial, named: receipt.serial });
+        }
+        let device =
+            certificate::verify_chain(self.certificate.as_bytes(), self.chain.as_bytes(), &trust.roots, options.at)?;
+        let marks = marks_of_simulation(Some(&device), &signed);
+        if let Some((_, what)) = marks.first().filter(|_| !options.allow_sim) {
+            return Err(ReceiptError::Simulated(what));
+        }
+        let bound = wire.ticket_digest == ticket.digest
+            && wire.design_id == device.design_id
+            && ticket.content.key == certificate::key_id(&device.public_key)
+            && ticket.content.policy == wire.policy_digest;
+        if !bound || !signed.verify(&device.public_key) {
+            return Err(ReceiptError::NotSigned);
+        }
+        Ok(Checked { device, issued_by, simulated: !marks.is_empty() })
+    }
+
+    /// A checkpoint signs the root over the lane's head, and that the lane's root: the path ends in the one, hashed into the other.
+    fn check_inclusion(&self, index: u64, size: u64, signed_root: &[u8; 32]) -> Result<(), ReceiptError> {
+        let path: Vec<_> = self.path.iter().map(|hash| hash.0).collect();
+        let leaf = tree::leaf(&self.record.0);
+        let lane_root = tree::root_from_inclusion(&leaf, index, size, &path).ok_or(ReceiptError::NotIncluded)?;
+        if root_of_lane(size, lane_root) == *signed_root { Ok(()) } else { Err(ReceiptError::NotIncluded) }
+    }
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| crate::hex::decode(std::str::from_utf8(pair).ok()?).map(|[byte]: [u8; 1]| byte);
+    text.as_bytes().chunks(2).map(byte).collect()
+}

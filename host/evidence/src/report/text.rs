@@ -1,0 +1,95 @@
+//! A report as text.
+
+use crate::hex::{Hex, encode};
+use crate::series::Series;
+use crate::verify::{Property, Report, Status, Summary};
+use std::fmt;
+
+/// Printable in a terminal: control characters of hostile text are shown, not obeyed.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+impl<const N: usize> fmt::Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&encode(&self.0))
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.simulated {
+            writeln!(f, "SIMULATED: the key of this card is public; none of this is evidence\n")?;
+        }
+        for property in Property::ALL {
+            let conclusion = self.properties.of(property);
+            writeln!(f, "{:<12} {:<12} {}", conclusion.status.name(), property.name(), property.claim())?;
+            for reason in &conclusion.reasons {
+                let times = if reason.count > 1 { format!(" ({} times)", reason.count) } else { String::new() };
+                writeln!(f, "             - {}: {}{times}", reason.code, plain(&reason.detail))?;
+            }
+        }
+        writeln!(f)?;
+        session(f, &self.session)?;
+        let assurance = self.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
+        writeln!(f, "assurance    {assurance}")?;
+        write!(f, "verdict      {}", self.status.name())
+    }
+}
+
+fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
+    let counts = &session.counts;
+    if let Some(device) = &session.device {
+        writeln!(f, "card         {}", plain(device))?;
+    }
+    if let (Some(serial), Some(issuer)) = (session.ticket_serial, &session.issuer) {
+        writeln!(f, "session      {serial}, ticket by {}", plain(issuer))?;
+    }
+    if let Some(digest) = session.policy_digest {
+        writeln!(f, "policy       {digest}")?;
+    }
+    if let Some((from, to)) = session.witnessed {
+        writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;
+    }
+    let refused: u64 = counts.refused.values().sum();
+    writeln!(
+        f,
+        "records      {} ({} signed): {} streams, {} admitted, {} rejected, {} decomposed, {refused} refused, {} alarms",
+        counts.records,
+        session.signed_records,
+        counts.streams,
+        counts.admits,
+        counts.rejects,
+        counts.decomposes,
+        counts.alarms
+    )
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for session in &self.sessions {
+            let serial = session.serial.map_or_else(|| "?".to_owned(), |serial| serial.to_string());
+            let key = session
+                .key_id
+                .map_or_else(|| "unknown card".to_owned(), |key| encode(key.0.get(..8).unwrap_or_default()));
+            writeln!(f, "{:<12} card {key} session {serial:>6}  {}", session.status.name(), plain(&session.name))?;
+        }
+        for finding in &self.findings {
+            writeln!(
+                f,
+                "- {} {}: {}: {}",
+                finding.status.name(),
+                finding.code,
+                plain(&finding.name),
+                plain(&finding.detail)
+            )?;
+        }
+        write!(f, "verdict      {}", self.status.name())
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,149 @@
+//! A series: the sessions of a card, one bundle each, as a chain without gaps.
+
+use crate::hex::Hex;
+use crate::verify::{Assurance, Report, Status};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A session of a series.
+#[derive(Clone, Debug, Serialize)]
+pub struct Session {
+    /// Name of the bundle.
+    pub name: String,
+    /// Card.
+    pub key_id: Option<Hex<32>>,
+    /// Serial of its ticket.
+    pub serial: Option<u64>,
+    /// The bundle's own status.
+    pub status: Status,
+    /// Its level of assurance.
+    pub assurance: Option<Assurance>,
+}
+
+/// Something about the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Reason code.
+    pub code: &'static str,
+    /// How much it weighs.
+    pub status: Status,
+    /// Name of the bundle that it is about.
+    pub name: String,
+    /// In words.
+    pub detail: String,
+}
+
+/// What was found about a series.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// The worst of the sessions and of the chain.
+    pub status: Status,
+    /// As `verify`'s: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Sessions, by card and serial.
+    pub sessions: Vec<Session>,
+    /// What is wrong with the chain.
+    pub findings: Vec<Finding>,
+}
+
+/// Joins the reports of bundles, each with its name.
+#[must_use]
+pub fn join(mut reports: Vec<(String, Report)>) -> Series {
+    reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
+    let mut findings = Vec::new();
+    let mut last = BTreeMap::new();
+    for (name, report) in &reports {
+        let mut add =
+            |code, status, detail: String| findings.push(Finding { code, status, name: name.clone(), detail });
+        let session = &report.session;
+        let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
+            add(
+                "unplaced",
+                Status::Contradicted,
+                "its card or ticket is not known: it has no place in a series".to_owned(),
+            );
+            continue;
+        };
+        // The operator counts as they like: such a session is in no chain.
+        if session.issuer.as_deref() == Some(crate::ticket::SELF_ISSUER) {
+            add("self-issued", Status::Warned, "the operator issued its ticket: it is in no chain".to_owned());
+            continue;
+        }
+        let previous: Option<(u64, &Report)> = last.insert(key, (serial, report));
+        let expected = previous.map_or(1, |(serial, _)| serial.saturating_add(1));
+        if previous.is_some_and(|(last, _)| last == serial) {
+            add(
+                "serial-twice",
+                Status::Contradicted,
+                format!("serial {serial} is there twice: one ticket, two histories"),
+            );
+        } else if serial != expected {
+            add("serial-missing", Status::Contradicted, format!("sessions {expected} to {} are missing", serial - 1));
+        } else if let Some((_, previous)) = previous {
+            check_close(previous, report, &mut add);
+        }
+    }
+    for (serial, report) in last.values() {
+        if !is_closed(report) {
+            let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
+            findings.push(Finding {
+                code: "open",
+                status: Status::Warned,
+                name: name.unwrap_or_default(),
+                detail: format!("session {serial} is the card's last and is not closed"),
+            });
+        }
+    }
+    conclude(&reports, findings)
+}
+
+/// What a ticket says of the session before it against what that session's bundle shows.
+fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(&'static str, Status, String)) {
+    let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
+    let shown = previous.session.last_checkpoint.map(|digest| digest.0);
+    match (named, is_closed(previous)) {
+        (None, true) => {
+            add(
+                "previous-close",
+                Status::Contradicted,
+                "its ticket says that the session before was abandoned, but that was closed".to_owned(),
+            );
+        }
+        (None, false) => add("abandoned", Status::Warned, "the session before it was abandoned".to_owned()),
+        (named, _) if named == shown => {}
+        _ => add(
+            "previous-close",
+            Status::Contradicted,
+            "its ticket names another end of the session before than that bundle shows".to_owned(),
+        ),
+    }
+}
+
+fn is_closed(report: &Report) -> bool {
+    report.properties.complete.reasons.iter().all(|reason| reason.code != "not-closed")
+}
+
+const fn place(report: &Report) -> (Option<Hex<32>>, Option<u64>) {
+    (report.session.key_id, report.session.ticket_serial)
+}
+
+fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
+    let bundles = reports.iter().map(|(_, report)| report.status);
+    // No sessions at all show nothing.
+    let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
+    let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
+    let exit_code = match status {
+        Status::Contradicted => 3,
+        _ if reports.iter().any(|(_, report)| report.simulated) => 10,
+        Status::Warned => 5,
+        Status::Affirmed => 0,
+    };
+    let session = |(name, report): &(String, Report)| Session {
+        name: name.clone(),
+        key_id: report.session.key_id,
+        serial: report.session.ticket_serial,
+        status: report.status,
+        assurance: report.assurance,
+    };
+    Series { status, exit_code, sessions: reports.iter().map(session).collect(), findings }
+}

@@ -1,0 +1,62 @@
+//! The key of simulated cards. It is public: what it signs proves nothing, and a verifier must know it.
+
+#[cfg(feature = "test-signer")]
+pub mod log;
+#[cfg(feature = "test-signer")]
+pub mod signer;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+/// What the device secret of every simulated card is the SHA-256 of.
+pub const SECRET_TEXT: &[u8] = b"SIM TEST KEY - NOT FOR PRODUCTION";
+/// Tag of the key derivation.
+const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
+
+/// The three seeds of a card's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// SK.seed (FIPS 205, 9.1).
+    pub sk_seed: [u8; 16],
+    /// SK.prf.
+    pub sk_prf: [u8; 16],
+    /// PK.seed, the first half of the public key.
+    pub pk_seed: [u8; 16],
+}
+
+/// Seeds of the card with this device secret and design: HMAC-SHA-256(secret, tag || u8 i || design id), its first 16 bytes, for
+/// i = 0 SK.seed, 1 SK.prf, 2 PK.seed.
+#[must_use]
+pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
+    let seed = |number: u8| {
+        // RFC 2104 pads a key that is shorter than a block with zeros.
+        let mut block = [0; 64];
+        block.iter_mut().zip(secret).for_each(|(b, s)| *b = *s);
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
+        [DERIVE_TAG, &[number], design_id].iter().for_each(|part| mac.update(part));
+        let full: [u8; 32] = mac.finalize().into_bytes().into();
+        let mut seed = [0; 16];
+        seed.iter_mut().zip(full).for_each(|(s, f)| *s = f);
+        seed
+    };
+    Seeds { sk_seed: seed(0), sk_prf: seed(1), pk_seed: seed(2) }
+}
+
+/// The device secret of every simulated card.
+#[must_use]
+pub fn secret() -> [u8; 32] {
+    Sha256::digest(SECRET_TEXT).into()
+}
+
+/// Whether a public key is the simulated one of this design: the deny-list, which holds the keys of every design at once.
+#[must_use]
+pub fn is_public(public_key: &[u8; 32], design_id: &[u8; 16]) -> bool {
+    public_key.starts_with(&derive(&secret(), design_id).pk_seed)
+}
+
+/// Whether a design id is one of a simulated card.
+#[must_use]
+pub const fn is_design(design_id: &[u8; 16]) -> bool {
+    let [first, ..] = *design_id;
+    first & 0x80 != 0
+}

@@ -1,0 +1,160 @@
+//! No gaps: an issuer opened the session by a ticket of its own, a witness saw its checkpoints, and the heartbeats came from there.
+
+use super::{Findings, Property::NoGaps, Summary};
+use crate::bundle::{self, Bundle, BundleError};
+use crate::certificate::{DeviceCertificate, key_id};
+use crate::checkpoint::Checkpoint;
+use crate::hex::{self, Hex};
+use crate::note::{self, Cosigned, WitnessKey};
+use crate::ticket::{IssuedBy, Signed, Ticket};
+use ed25519_dalek::VerifyingKey;
+use portcullis_core::wire::{RecordType, Session};
+use std::collections::BTreeMap;
+
+/// Reads the ticket and asks who issued it.
+pub(super) fn ticket(
+    bundle: &Bundle<'_>,
+    issuers: &[VerifyingKey],
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<Option<Signed<Ticket>>, BundleError> {
+    let ticket = match Ticket::parse(&bundle.read(bundle::TICKET)?) {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            findings.contradict(NoGaps, "ticket-malformed", error);
+            return Ok(None);
+        }
+    };
+    match ticket.verify(issuers) {
+        Ok(IssuedBy::Issuer { .. }) => {}
+        Ok(IssuedBy::SelfIssued) => {
+            findings.warn(NoGaps, "no-witness", "the operator issued the ticket: nobody else saw the session")
+        }
+        Err(error) => findings.contradict(NoGaps, "ticket-issuer", error),
+    }
+    summary.ticket_serial = Some(ticket.content.serial);
+    summary.issuer = Some(ticket.content.issuer.clone());
+    summary.previous_close = Some(Hex(ticket.content.previous_close));
+    Ok(Some(ticket))
+}
+
+/// Reads the witness's notes, by checkpoint serial.
+pub(super) fn notes(
+    bundle: &Bundle<'_>,
+    witnesses: &[WitnessKey],
+    ticket: Option<&Signed<Ticket>>,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<BTreeMap<u64, Cosigned>, BundleError> {
+    let mut notes = BTreeMap::new();
+    let mut last: Option<Cosigned> = None;
+    for (name, _) in bundle.below("witness/") {
+        let note = match note::verify(&bundle.read(name)?, witnesses) {
+            Ok(note) => note,
+            Err(error) => {
+                findings.contradict(NoGaps, "witness-note", format!("`{name}`: {error}"));
+                continue;
+            }
+        };
+        let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
+        findings.require(named, NoGaps, "witness-serial", format!("`{name}` is about checkpoint {}", note.serial));
+        if let Some(last) = &last {
+            // A witness takes the checkpoints of a session one after the other.
+            let follows = note.index.checked_sub(last.index) == note.serial.checked_sub(last.serial);
+            let what = format!("`{name}` does not follow the note before it in time or in the witness's log");
+            findings.require(follows && note.time >= last.time, NoGaps, "witness-order", what);
+        }
+        if let Some(Signed { content: ticket, .. }) = ticket {
+            let same = note.key == ticket.key && note.ticket == ticket.serial;
+            findings.require(same, NoGaps, "witness-session", format!("`{name}` is about another session"));
+            let valid = ticket.not_before <= note.time && note.time <= ticket.not_after;
+            let what = format!("`{name}` is of second {}, when the ticket was not valid", note.time);
+            findings.require(valid, NoGaps, "ticket-validity", what);
+        }
+        last = Some(note.clone());
+        notes.insert(note.serial, note);
+    }
+    let first = notes.first_key_value().map(|(_, note)| note.time);
+    summary.witnessed = first.zip(notes.last_key_value().map(|(_, note)| note.time));
+    let ends = [0, bundle.checkpoints().saturating_sub(1)].iter().all(|serial| notes.contains_key(serial));
+    if !ends {
+        findings.warn(NoGaps, "no-witness", "no witness saw both the first and the last checkpoint");
+    }
+    Ok(notes)
+}
+
+/// The card that the ticket is for.
+pub(super) fn key(ticket: &Ticket, device: &DeviceCertificate, findings: &mut Findings) {
+    let same = ticket.key == key_id(&device.public_key);
+    findings.require(same, NoGaps, "ticket-key", "the ticket is for another card");
+}
+
+/// What a checkpoint says of the ticket, and the witness of it.
+pub(super) fn checkpoint(
+    checkpoint: &Checkpoint,
+    ticket: Option<&Signed<Ticket>>,
+    notes: &BTreeMap<u64, Cosigned>,
+    findings: &mut Findings,
+) {
+    let serial = checkpoint.wire.serial.get();
+    let same = ticket.is_none_or(|ticket| ticket.digest == checkpoint.wire.ticket_digest);
+    findings.require(
+        same,
+        NoGaps,
+        "checkpoint-ticket",
+        format!("checkpoint {serial} is of a session under another ticket"),
+    );
+    let seen = notes.get(&serial).is_none_or(|note| note.checkpoint == checkpoint.digest());
+    findings.require(seen, NoGaps, "witness-checkpoint", format!("the witness saw another checkpoint {serial}"));
+}
+
+/// Heartbeats as the witness gave them.
+#[derive(Debug, Default)]
+pub(super) struct Heartbeats {
+    // The note whose nonce came last, and whether any did.
+    last: Option<u64>,
+}
+
+impl Heartbeats {
+    /// A session record under this ticket; `checkpoints` were made before it.
+    pub(super) fn session(
+        &mut self,
+        kind: RecordType,
+        session: &Session,
+        ticket: Option<&Signed<Ticket>>,
+        notes: &BTreeMap<u64, Cosigned>,
+        checkpoints: u64,
+        findings: &mut Findings,
+    ) {
+        match (kind, ticket) {
+            (RecordType::Open, Some(ticket)) => {
+                let what = format!("OPEN names ticket {}", hex::encode(&session.ticket_digest));
+                findings.require(session.ticket_digest == ticket.digest, NoGaps, "open-ticket", what);
+                let same = session.heartbeat_records.get() == ticket.content.heartbeat_records
+                    && session.heartbeat_ticks.get() == ticket.content.heartbeat_ticks;
+                findings.require(
+                    same,
+                    NoGaps,
+                    "heartbeat-limits",
+                    "OPEN latched other heartbeat limits than the ticket sets",
+                );
+            }
+            (RecordType::Heartbeat, _) => {
+                // Each nonce is used once, in the witness's order, and not before the checkpoint that it was given for.
+                let from = self.last.map_or(0, |last| last.saturating_add(1));
+                let nonce = session.heartbeat_nonce.get();
+                let note = notes.range(from..checkpoints.max(from)).find(|(_, note)| note.nonce == Some(nonce));
+                // Where a note is missing, the nonce may have stood there.
+                let all = notes.range(from..checkpoints.max(from)).count() as u64 == checkpoints.saturating_sub(from);
+                let what = format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
+                match note {
+                    Some(_) => {}
+                    None if all => findings.contradict(NoGaps, "heartbeat-nonce", what),
+                    None => findings.warn(NoGaps, "heartbeat-unwitnessed", what),
+                }
+                self.last = note.map(|(serial, _)| *serial).or(self.last);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
+//!
+//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and witnesses. The
+//! verifier uses no clock; times are the witness's, or are given.
+
+mod complete;
+mod findings;
+mod gaps;
+mod genuine;
+mod policy;
+mod replayable;
+mod trust;
+mod walk;
+
+pub(crate) use genuine::marks_of_simulation;
+
+pub use findings::{Findings, Properties, Property, Reason, Status};
+pub use trust::TrustError;
+
+use crate::bundle::{Bundle, BundleError, Files};
+use crate::certificate::{Class, DeviceCertificate, TrustStore};
+use crate::hex::Hex;
+use crate::note::WitnessKey;
+use crate::record::Counts;
+use ed25519_dalek::VerifyingKey;
+use serde::Serialize;
+
+/// Whom the verifier believes. Never read from a bundle.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// Roots of device certificates, and what is revoked.
+    pub roots: TrustStore,
+    /// Ticket issuers.
+    pub issuers: Vec<VerifyingKey>,
+    /// Witnesses.
+    pub witnesses: Vec<WitnessKey>,
+}
+
+/// What is asked of the verifier.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Simulated evidence is checked like any other, and marked.
+    pub allow_sim: bool,
+    /// Unix second at which certificates must be valid where no witness gives a time.
+    pub at: Option<u64>,
+}
+
+/// How much an affirmed bundle is worth: whose word stands behind the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Assurance {
+    /// Simulated: the key is public.
+    L0,
+    /// One key for every card of the design.
+    L1,
+    /// The key of one card.
+    L2,
+    /// As L2, placed under supervision.
+    L3,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The worst of the five.
+    pub status: Status,
+    /// Whether any mark of a simulated card was found.
+    pub simulated: bool,
+    /// Exit code of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Level of assurance; absent when the certificate is not believed.
+    pub assurance: Option<Assurance>,
+    /// The five.
+    pub properties: Properties,
+    /// What the session was.
+    pub session: Summary,
+}
+
+/// What a session was, as far as the bundle shows it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Serial of the ticket.
+    pub ticket_serial: Option<u64>,
+    /// Who issued it; `self` is the operator.
+    pub issuer: Option<String>,
+    /// SHA-256 of the card's public key.
+    pub key_id: Option<Hex<32>>,
+    /// Subject of the device certificate.
+    pub device: Option<String>,
+    /// Design of the card.
+    pub design_id: Option<Hex<16>>,
+    /// SHA-256 of the table image.
+    pub policy_digest: Option<Hex<32>>,
+    /// SHA-256 of the policy package's listing.
+    pub package_digest: Option<Hex<32>>,
+    /// Version of the mapping that the package digest names.
+    pub mapping_version: Option<u32>,
+    /// Who approved the policy.
+    pub approved_by: Option<String>,
+    /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have gone on.
+    pub witnessed: Option<(u64, u64)>,
+    /// Ticks of the first and the last record.
+    pub ticks: Option<(u64, u64)>,
+    /// Signed checkpoints.
+    pub checkpoints: u64,
+    /// Records that a checkpoint covers.
+    pub signed_records: u64,
+    /// Digest of the last checkpoint, which the next ticket names.
+    pub last_checkpoint: Option<Hex<32>>,
+    /// Previous close that the ticket names.
+    pub previous_close: Option<Hex<32>>,
+    /// Streams that were driven: refused text was never released by the gate.
+    pub driven: u64,
+    /// Streams that were recorded before: judged, nothing was prevented.
+    pub recorded: u64,
+    /// Spans that were disclosed and fit their commitments.
+    pub disclosed: u64,
+    /// Counts of the log.
+    pub counts: Counts,
+}
+
+/// Checks a bundle. `progress` is told how many records are done, now and then.
+///
+/// # Errors
+/// Files that are no bundle, and reading that failed. Everything else is a finding in the report.
+pub fn verify(
+    files: &dyn Files,
+    trust: &Trust,
+    options: Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report, BundleError> {
+    let bundle = Bundle::open(files)?;
+    let mut findings = Findings::default();
+    let mut summary = Summary { checkpoints: bundle.checkpoints(), ..Summary::default() };
+
+    complete::manifest(&bundle, &mut findings)?;
+    let image = policy::image(&bundle, &mut findings, &mut summary)?;
+    let ticket = gaps::ticket(&bundle, &trust.issuers, &mut findings, &mut summary)?;
+    let notes = gaps::notes(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
+    let at = summary.witnessed.map(|(first, _)| first).or(options.at);
+    let device = genuine::certificate(&bundle, &trust.roots, at, &mut findings, &mut summary)?;
+    policy::approval(&bundle, &trust.issuers, &mut findings, &mut summary)?;
+    replayable::files(&bundle, &mut findings)?;
+
+    let facts = walk::Facts { ticket, image, device, notes };
+    let simulated = walk::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
+    Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
+}
+
+fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {
+    let properties = findings.conclude();
+    let status = properties.worst();
+    let exit_code = match (status, simulated) {
+        (Status::Contradicted, _) => 3,
+        (_, true) => 10,
+        (Status::Warned, false) => 5,
+        (Status::Affirmed, false) => 0,
+    };
+    let assurance =
+        device.filter(|_| properties.genuine.status != Status::Contradicted).map(|device| match device.class {
+            _ if simulated => Assurance::L0,
+            Class::Sim => Assurance::L0,
+            Class::Class => Assurance::L1,
+            Class::Device if device.supervised => Assurance::L3,
+            Class::Device => Assurance::L2,
+        });
+    Report { status, simulated, exit_code, assurance, properties, session }
+}

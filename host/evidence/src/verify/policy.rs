@@ -1,0 +1,148 @@
+//! Policy in force: one table image from OPEN to CLOSE, the one that the ticket names and the bundle holds.
+
+use super::{Findings, Property::Policy, Summary};
+use crate::approval::Approval;
+use crate::bundle::{self, Bundle, BundleError};
+use crate::checkpoint::Checkpoint;
+use crate::hex::{self, Hex};
+use crate::ticket::Ticket;
+use ed25519_dalek::VerifyingKey;
+use portcullis_core::manifest::MAPPING_VERSION;
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RecordType, Row, Session};
+use sha2::{Digest, Sha256};
+use zerocopy::FromBytes;
+
+/// The table image of the bundle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Image {
+    pub(super) digest: [u8; 32],
+    pub(super) header: ImageHeader,
+}
+
+/// Reads the image and compares the package with what its header says.
+pub(super) fn image(
+    bundle: &Bundle<'_>,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<Option<Image>, BundleError> {
+    let bytes = bundle.read(bundle::IMAGE)?;
+    let digest = Sha256::digest(&bytes).into();
+    summary.policy_digest = Some(Hex(digest));
+    let header = ImageHeader::read_from_prefix(&bytes).ok().map(|(header, _)| header).filter(|header| {
+        let rows = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
+        header.magic.get() == IMAGE_MAGIC
+            && header.version == LAYOUT_VERSION
+            && header.reserved_is_zero()
+            && bytes.len() == ImageHeader::BYTES + rows * Row::BYTES
+    });
+    let Some(header) = header else {
+        findings.contradict(Policy, "image-malformed", "the policy's table image is not one of this layout version");
+        return Ok(None);
+    };
+    findings.require(
+        header.map_digest == MAP_DIGEST,
+        Policy,
+        "image-map",
+        "the policy's table image is for another layout or register map than this verifier knows",
+    );
+    summary.package_digest = Some(Hex(header.package_digest));
+    package(bundle, &header, findings, summary)?;
+    Ok(Some(Image { digest, header }))
+}
+
+/// The package digest: SHA-256 over a line with the mapping version and a line `SHA-256  length  path` for each file.
+fn package(
+    bundle: &Bundle<'_>,
+    header: &ImageHeader,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<(), BundleError> {
+    let mut listing = String::new();
+    for (name, path) in bundle.below(bundle::PACKAGE) {
+        let size = bundle.names().get(name).copied().unwrap_or_default();
+        listing.push_str(&format!("{}  {size}  {path}\n", hex::encode(&bundle.digest(name)?)));
+    }
+    // A package that is not there is a matter of replay.
+    if listing.is_empty() {
+        return Ok(());
+    }
+    let digest = |version: u32| -> [u8; 32] {
+        let head = format!("portcullis package 1, mapping {version}\n");
+        Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
+    };
+    summary.mapping_version = (1..=MAPPING_VERSION).rev().find(|version| digest(*version) == header.package_digest);
+    let what = "the files of the policy package are not those that the table image was built from";
+    findings.require(summary.mapping_version.is_some(), Policy, "package-digest", what);
+    Ok(())
+}
+
+/// The approval of the policy, where there is one.
+pub(super) fn approval(
+    bundle: &Bundle<'_>,
+    issuers: &[VerifyingKey],
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<(), BundleError> {
+    if !bundle.has(bundle::APPROVAL) {
+        return Ok(());
+    }
+    let Some(approval) = Approval::parse(&bundle.read(bundle::APPROVAL)?) else {
+        findings.contradict(Policy, "approval-malformed", "`policy/approval.cose` is no approval");
+        return Ok(());
+    };
+    let same = summary.policy_digest == Some(Hex(approval.policy));
+    findings.require(same, Policy, "approval-of-another", "the approval is of another table image");
+    if approval.is_by(issuers) {
+        summary.approved_by = Some(approval.name);
+    } else {
+        findings.contradict(Policy, "approval-untrusted", "no trusted issuer signed the approval of the policy");
+    }
+    Ok(())
+}
+
+/// What OPEN and CLOSE say of the tables.
+pub(super) fn session(kind: RecordType, session: &Session, image: Option<&Image>, findings: &mut Findings) {
+    let Some(image) = image else { return };
+    match kind {
+        RecordType::Open | RecordType::Close => {
+            let (code, name) =
+                if kind == RecordType::Open { ("open-policy", "OPEN") } else { ("close-policy", "CLOSE") };
+            let what = format!("{name} records policy digest {}", hex::encode(&session.policy_digest));
+            findings.require(session.policy_digest == image.digest, Policy, code, what);
+            let what = format!("{name} records package digest {}", hex::encode(&session.package_digest));
+            findings.require(session.package_digest == image.header.package_digest, Policy, "session-package", what);
+        }
+        RecordType::Alarm => {
+            let what = format!("the card stopped with fault {:#06x}", session.cause.get());
+            findings.contradict(Policy, "alarm", what);
+        }
+        _ => {}
+    }
+}
+
+/// What a checkpoint says of the tables.
+pub(super) fn checkpoint(checkpoint: &Checkpoint, image: Option<&Image>, findings: &mut Findings) {
+    let wire = &checkpoint.wire;
+    let serial = wire.serial.get();
+    if let Some(image) = image {
+        let what = format!("checkpoint {serial} is under policy digest {}", hex::encode(&wire.policy_digest));
+        findings.require(wire.policy_digest == image.digest, Policy, "checkpoint-policy", what);
+    }
+    if wire.fault.get() != 0 {
+        findings.contradict(Policy, "alarm", format!("checkpoint {serial} names fault {:#06x}", wire.fault.get()));
+    }
+}
+
+/// What the ticket says of the tables.
+pub(super) fn ticket(ticket: &Ticket, image: Option<&Image>, findings: &mut Findings) {
+    let Some(image) = image else { return };
+    let what = format!("the ticket is for policy digest {}", hex::encode(&ticket.policy));
+    findings.require(ticket.policy == image.digest, Policy, "ticket-policy", what);
+}
+
+/// The context that a stream began in.
+pub(super) fn context(digest: &[u8; 32], ticket: Option<&Ticket>, findings: &mut Findings) {
+    let permitted = ticket.is_none_or(|ticket| ticket.contexts.is_empty() || ticket.contexts.contains(digest));
+    let what = format!("a stream began in context {}, which the ticket does not permit", hex::encode(digest));
+    findings.require(permitted, Policy, "context-not-permitted", what);
+}

@@ -1,0 +1,127 @@
+//! The trust folder: whom a verifier believes, as files.
+
+use super::Trust;
+use crate::certificate::CertificateError;
+use crate::note::{NoteError, WitnessKey};
+use crate::ticket::{TicketError, issuer_key};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Largest file of a trust folder.
+const FILE_MAX: u64 = 1 << 20;
+
+/// Why a trust folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Reading failed.
+    #[error("cannot read `{path}`: {source}")]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke nothing.
+    #[error("`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, witnesses/*.pub and revoked.txt")]
+    Name(PathBuf),
+    /// Larger than a file of keys can be.
+    #[error("`{0}` is larger than 1 MiB")]
+    Size(PathBuf),
+    /// A root or the revocation list.
+    #[error("`{path}`: {source}")]
+    Certificate {
+        /// File.
+        path: PathBuf,
+        /// What is wrong.
+        source: CertificateError,
+    },
+    /// An issuer's key.
+    #[error("`{path}`: {source}")]
+    Issuer {
+        /// File.
+        path: PathBuf,
+        /// What is wrong.
+        source: TicketError,
+    },
+    /// A witness's key.
+    #[error("`{path}`: {source}")]
+    Witness {
+        /// File.
+        path: PathBuf,
+        /// What is wrong.
+        source: NoteError,
+    },
+}
+
+impl Trust {
+    /// Reads `roots/*.pem`, `issuers/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`,
+    /// `sim-roots/*.pem`. Each of them may be absent.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
+        let mut trust = Self::default();
+        for path in list(folder)? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            match name {
+                "roots" => trust.each(&path, "pem", |trust, text, path| {
+                    trust.roots.add_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
+                })?,
+                // Checked in any case, believed only when asked to.
+                "sim-roots" => trust.each(&path, "pem", |trust, text, path| {
+                    let store = if allow_sim { &mut trust.roots } else { &mut Self::default().roots };
+                    store.add_sim_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
+                })?,
+                "issuers" => trust.each(&path, "pub", |trust, text, path| {
+                    trust.issuers.push(issuer_key(text).map_err(|source| TrustError::Issuer { path, source })?);
+                    Ok(())
+                })?,
+                "witnesses" => trust.each(&path, "pub", |trust, text, path| {
+                    let key =
+                        WitnessKey::parse(text.trim_end()).map_err(|source| TrustError::Witness { path, source })?;
+                    trust.witnesses.push(key);
+                    Ok(())
+                })?,
+                "revoked.txt" => {
+                    let text = read(&path)?;
+                    let revoked = trust.roots.revoke_list(&text);
+                    revoked.map_err(|source| TrustError::Certificate { path, source })?;
+                }
+                _ => return Err(TrustError::Name(path)),
+            }
+        }
+        Ok(trust)
+    }
+
+    fn each(
+        &mut self,
+        folder: &Path,
+        extension: &str,
+        add: impl Fn(&mut Self, &str, PathBuf) -> Result<(), TrustError>,
+    ) -> Result<(), TrustError> {
+        for path in list(folder)? {
+            if path.extension().is_none_or(|found| found != extension) {
+                return Err(TrustError::Name(path));
+            }
+            add(self, &read(&path)?, path)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a folder holds, in order of the names.
+fn list(folder: &Path) -> Result<Vec<PathBuf>, TrustError> {
+    let io = |source| TrustError::Io { path: folder.to_owned(), source };
+    let entries = fs::read_dir(folder).map_err(io)?;
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(io)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<String, TrustError> {
+    let io = |source| TrustError::Io { path: path.to_owned(), source };
+    if fs::metadata(path).map_err(io)?.len() > FILE_MAX {
+        return Err(TrustError::Size(path.to_owned()));
+    }
+    fs::read_to_string(path).map_err(io)
+}

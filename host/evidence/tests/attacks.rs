@@ -1,0 +1,685 @@
+//! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property named. Where
+//! something remains that evidence cannot show, the test shows that too.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod world;
+
+use ed25519_dalek::SigningKey;
+use portcullis_core::wire::{Determination, Fault, Life};
+use portcullis_evidence::approval::Approval;
+use portcullis_evidence::bundle::{self, Receipt};
+use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::hex::Hex;
+use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
+use portcullis_evidence::series;
+use portcullis_evidence::sim;
+use portcullis_evidence::verify::{Assurance, Options, Report, Status, verify};
+use portcullis_registrar::ca::{Authority, Window};
+use serde_json::json;
+use std::collections::BTreeSet;
+use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};
+use zerocopy::IntoBytes;
+
+/// A change to what a bundle is made from.
+type Edit = fn(&mut Parts);
+
+fn set(codes: &[&str]) -> BTreeSet<String> {
+    codes.iter().map(|code| (*code).to_owned()).collect()
+}
+
+#[track_caller]
+fn assert_affirmed(report: &Report) {
+    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
+}
+
+#[test]
+fn honest() {
+    let world = World::new();
+    let parts = world.honest();
+    let report = world.check(&parts.files());
+    assert_affirmed(&report);
+    assert_eq!(report.assurance, Some(Assurance::L2));
+    let session = &report.session;
+    let counts = &session.counts;
+    assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
+    assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
+    assert_eq!((session.driven, session.recorded, session.disclosed), (1, 1, world::SPANS as u64));
+    assert_eq!(session.witnessed, Some((START, START + 200)));
+}
+
+// ---- forging without the card
+
+#[test]
+fn records_forged_under_another_key() {
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
+    assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
+    // With a certificate of the operator's own.
+    let window = Window { not_before: START - 1000, not_after: END + 1000 };
+    let own = Authority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
+    parts.certificate = certificate(&own, &parts.signer);
+    for chain in [String::new(), parts.chain.clone(), own.certificate_pem().unwrap()] {
+        parts.chain = chain;
+        assert_contradicted(&world.check(&parts.files()), "genuine/certificate");
+    }
+}
+
+#[test]
+fn what_remains_of_forging_is_the_key_itself() {
+    // Whoever has the card's secret makes evidence that nobody can tell from the card's.
+    let world = World::new();
+    let stolen = Card::new(b"one card", world.card.design_id, Class::Device);
+    assert_affirmed(&world.check(&world.session(&stolen, 1, [0; 32]).files()));
+}
+
+#[test]
+fn expired_foreign_and_revoked_certificates() {
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.witnessed = false;
+    let at = |at| verify(&parts.files(), &world.trust(false), Options { allow_sim: false, at }, &mut |_| ()).unwrap();
+    assert_eq!(at(Some(START)).exit_code, 5);
+    for wrong in [0, START - 501, END + 501, u64::MAX] {
+        assert_contradicted(&at(Some(wrong)), "genuine/certificate");
+    }
+    // Without a trusted time nothing is said about validity, and that is said.
+    assert!(codes(&at(None)).contains("genuine/certificate-time"));
+
+    // The witness's time counts, whatever the verifier believes that the time is.
+    let witnessed = world.honest();
+    let late = Options { allow_sim: false, at: Some(u64::MAX) };
+    assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
+
+    for revoke in [0, 1] {
+        let mut trust = world.trust(false);
+        match revoke {
+            0 => trust.roots.revoke_design(parts.card.design_id),
+            _ => trust.roots.revoke_key(key_id(&parts.card.key.public_key())),
+        }
+        let report = verify(&witnessed.files(), &trust, Options::default(), &mut |_| ()).unwrap();
+        assert_contradicted(&report, "genuine/certificate");
+        assert_eq!(report.assurance, None);
+    }
+}
+
+#[test]
+fn levels_of_assurance() {
+    let world = World::new();
+    let class = Card::new(b"class", [0x22; 16], Class::Class);
+    let report = world.check(&world.session(&class, 1, [0; 32]).files());
+    assert_affirmed(&report);
+    assert_eq!(report.assurance, Some(Assurance::L1));
+    // A class key passed off as one card's own.
+    let mut parts = world.honest();
+    parts.card = Card::flagged(class.flags);
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-class");
+}
+
+// ---- editing
+
+#[test]
+fn editing_dropping_and_reordering() {
+    let world = World::new();
+    let honest = world.honest();
+    let edits: [(&str, Edit, &str); 6] = [
+        (
+            "a reject made an admit",
+            |p| p.log.records[4].answer.determination = Determination::Admit.into(),
+            "record-answer",
+        ),
+        ("a record dropped", |p| _ = p.log.records.remove(4), "record-index"),
+        ("a record repeated", |p| p.log.records.insert(4, p.log.records[4]), "record-index"),
+        ("two records swapped", |p| p.log.records.swap(3, 4), "record-index"),
+        ("a record of another session", |p| p.log.records[5].answer.epoch.set(78), "record-session"),
+        (
+            "a refusal left out and the rest renumbered",
+            |p| {
+                p.log.records.remove(6);
+                (0..).zip(&mut p.log.records).for_each(|(index, record)| record.answer.log_index.set(index));
+            },
+            "checkpoint-root",
+        ),
+    ];
+    for (what, edit, rule) in edits {
+        let mut parts = honest.clone();
+        edit(&mut parts);
+        let report = world.check(&parts.files());
+        assert_contradicted(&report, "complete/checkpoint-root");
+        assert!(codes(&report).contains(&format!("complete/{rule}")), "{what}: {:?}", codes(&report));
+        // With the roots made to fit, the card's signature is missing.
+        parts.reroot();
+        parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
+        assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
+    }
+}
+
+#[test]
+fn withholding_the_tail() {
+    let world = World::new();
+    let honest = world.honest();
+    // CLOSE and its checkpoint are left out, with the witness's word for it.
+    let mut parts = honest.clone();
+    parts.log.checkpoints.pop();
+    let whole = parts.log.records.len();
+    parts.log.records.truncate(8);
+    let kept = |line: &serde_json::Value| line["index"].as_u64().unwrap() < 8;
+    for lines in [&mut parts.spans, &mut parts.streams, &mut parts.receipts] {
+        lines.retain(kept);
+    }
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.exit_code), (set(&["complete/not-closed"]), 5));
+    // Records without a checkpoint are counted and not believed.
+    let mut parts = honest.clone();
+    parts.log.checkpoints.pop();
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.exit_code), (set(&["complete/not-closed", "complete/unsigned-tail"]), 5));
+    assert_eq!((report.session.signed_records, report.session.counts.records), (8, whole as u64));
+    // Records that a checkpoint covers cannot be left out.
+    let mut parts = honest.clone();
+    parts.log.records.truncate(12);
+    assert_contradicted(&world.check(&parts.files()), "complete/records-missing");
+    // A span of the withheld tail was released with a receipt: it has no proof.
+    let mut parts = honest;
+    parts.log.checkpoints.pop();
+    assert!(prove(&parts.files(), 10).is_err());
+}
+
+#[test]
+fn checkpoints_left_out_or_swapped() {
+    let world = World::new();
+    let files = world.honest().files();
+    let name = bundle::checkpoint;
+    let mut missing = files.clone();
+    missing.0.remove(&name(1));
+    remanifest(&mut missing);
+    assert!(verify(&missing, &world.trust(false), Options::default(), &mut |_| ()).is_err());
+    let mut renamed = missing.clone();
+    let last = renamed.0.remove(&name(2)).unwrap();
+    renamed.0.insert(name(1), last);
+    renamed.0.remove(&bundle::witness(2));
+    remanifest(&mut renamed);
+    assert_contradicted(&world.check(&renamed), "complete/checkpoint-serial");
+    let mut swapped = files.clone();
+    swapped.0.insert(name(1), files.0[&name(2)].clone());
+    swapped.0.insert(name(2), files.0[&name(1)].clone());
+    remanifest(&mut swapped);
+    let report = world.check(&swapped);
+    assert_contradicted(&report, "complete/checkpoint-serial");
+    assert_contradicted(&report, "complete/checkpoint-order");
+}
+
+// ---- replay, reset, two cards
+
+#[test]
+fn an_old_bundle_under_a_new_ticket() {
+    let world = World::new();
+    let old = world.honest();
+    let new = world.session(&world.card, 2, sha(old.log.checkpoints[2].as_bytes()));
+    let mut parts = old;
+    parts.ticket = new.ticket;
+    let report = world.check(&parts.files());
+    assert_contradicted(&report, "no_gaps/open-ticket");
+    assert_contradicted(&report, "no_gaps/checkpoint-ticket");
+}
+
+#[test]
+fn reset_and_run_again() {
+    // The card is reset and the same ticket opened again; the operator keeps the nicer history.
+    let world = World::new();
+    let first = world.honest();
+    let mut second = first.clone();
+    second.open();
+    second.begin(0, "a");
+    second.gate(0, 1, "", "Something nicer.", Determination::Admit);
+    second.end(0, 2, "");
+    second.log.close();
+    // The witness saw the first. Its OPEN is the same, since the card has no randomness here; its end is not.
+    let mut files = second.files();
+    let notes = first.notes();
+    files.0.insert(bundle::witness(1), notes[1].clone());
+    remanifest(&mut files);
+    assert_contradicted(&world.check(&files), "no_gaps/witness-checkpoint");
+    // Without the witness's word that is said.
+    second.witnessed = false;
+    let report = world.check(&second.files());
+    assert_eq!(report.exit_code, 5);
+    assert!(codes(&report).contains("no_gaps/no-witness"));
+    // Both bundles in one series.
+    let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
+    let series = series::join(reports);
+    assert_eq!((series.findings[0].code, series.exit_code), ("serial-twice", 3));
+}
+
+#[test]
+fn what_remains_of_running_again_is_trying_texts_elsewhere() {
+    // Refused candidates that were never shown to the card leave no trace: a session without refusals verifies.
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.open();
+    parts.begin(0, "a");
+    parts.gate(0, 1, "", "Chosen offline to be admitted.", Determination::Admit);
+    parts.end(0, 2, "");
+    parts.log.close();
+    assert_affirmed(&world.check(&parts.files()));
+}
+
+#[test]
+fn two_cards() {
+    let world = World::new();
+    let other = Card::new(b"another card", [0x11; 16], Class::Device);
+    let mut parts = world.session(&other, 1, [0; 32]);
+    parts.ticket.key = key_id(&world.card.key.public_key());
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/ticket-key");
+}
+
+#[test]
+fn what_remains_of_two_cards_is_a_class_key() {
+    // Two cards of one class look alike: only the witness puts their sessions in order.
+    let world = World::new();
+    let (a, b) = (Card::new(b"class", [0x22; 16], Class::Class), Card::new(b"class", [0x22; 16], Class::Class));
+    let first = world.session(&a, 1, [0; 32]);
+    let close = sha(first.log.checkpoints[2].as_bytes());
+    let reports = vec![
+        ("a".to_owned(), world.check(&first.files())),
+        ("b".to_owned(), world.check(&world.session(&b, 2, close).files())),
+    ];
+    assert_eq!(series::join(reports).exit_code, 0);
+}
+
+// ---- policy
+
+#[test]
+fn another_policy() {
+    let world = World::new();
+    let honest = world.honest();
+    // Another image in the bundle.
+    let mut parts = honest.clone();
+    *parts.image.last_mut().unwrap() ^= 1;
+    let report = world.check(&parts.files());
+    for code in ["policy/open-policy", "policy/close-policy", "policy/checkpoint-policy", "policy/ticket-policy"] {
+        assert_contradicted(&report, code);
+    }
+    // Another image in the card than the ticket permits.
+    let mut parts = honest.clone();
+    *parts.image.last_mut().unwrap() ^= 1;
+    let permitted = parts.ticket.policy;
+    parts.play();
+    assert_eq!(parts.ticket.policy, permitted);
+    assert_eq!(codes(&world.check(&parts.files())), set(&["policy/ticket-policy"]));
+    // Another package beside the image.
+    let mut parts = honest.clone();
+    parts.package.insert("rules.cedar".to_owned(), b"forbid (principal, action, resource);\n".to_vec());
+    assert_eq!(codes(&world.check(&parts.files())), set(&["policy/package-digest"]));
+    // A context that the ticket does not permit.
+    let mut parts = honest.clone();
+    parts.ticket.contexts = [[1; 32]].into();
+    parts.play();
+    assert_eq!(codes(&world.check(&parts.files())), set(&["policy/context-not-permitted"]));
+    // A card whose tables changed while the session ran says so.
+    let mut parts = honest;
+    parts.log.records.pop();
+    parts.log.checkpoints.pop();
+    parts.log.alarm(Fault::TableChanged);
+    parts.log.close();
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.exit_code), (set(&["policy/alarm"]), 3));
+}
+
+#[test]
+fn tables_that_change_are_seen_in_open_checkpoint_and_close() {
+    let world = World::new();
+    let honest = world.honest();
+    let close = honest.log.records.len() - 1;
+    let mut parts = honest.clone();
+    parts.log.records[close].descriptor.as_mut_bytes()[0] ^= 1;
+    parts.reroot();
+    assert_eq!(codes(&world.check(&parts.files())), set(&["policy/close-policy"]));
+    let mut parts = honest;
+    parts.log.checkpoints[1].policy_digest[0] ^= 1;
+    assert_eq!(codes(&world.check(&parts.files())), set(&["policy/checkpoint-policy"]));
+}
+
+#[test]
+fn approvals() {
+    let world = World::new();
+    let parts = world.honest();
+    let with = |approval: Vec<u8>| {
+        let mut files = parts.files();
+        files.0.insert(bundle::APPROVAL.to_owned(), approval);
+        remanifest(&mut files);
+        world.check(&files)
+    };
+    let good = with(Approval::sign(sha(&parts.image), "the board", &world.issuer));
+    assert_affirmed(&good);
+    assert_eq!(good.session.approved_by.as_deref(), Some("the board"));
+    assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.issuer)), "policy/approval-of-another");
+    assert_contradicted(
+        &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32]))),
+        "policy/approval-untrusted",
+    );
+    assert_contradicted(&with(b"yes".to_vec()), "policy/approval-malformed");
+}
+
+// ---- texts
+
+#[test]
+fn a_text_that_the_card_did_not_see() {
+    let world = World::new();
+    let honest = world.honest();
+    for field in ["text", "held", "salt"] {
+        let mut parts = honest.clone();
+        parts.spans[0][field] = if field == "salt" { json!("00".repeat(16)) } else { json!("The dose is 50 mg.") };
+        assert_contradicted(&world.check(&parts.files()), "genuine/span-commitment");
+    }
+    // Texts that are kept back are missed, and nothing else.
+    let mut parts = honest.clone();
+    parts.spans.remove(2);
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.exit_code), (set(&["replayable/span-withheld"]), 5));
+    // A line about a record that has no text.
+    let mut parts = honest;
+    parts.spans[0]["index"] = json!(1);
+    assert_contradicted(&world.check(&parts.files()), "genuine/line-without-record");
+}
+
+#[test]
+fn what_remains_of_lying_descriptors_is_for_the_replay() {
+    // The commitment is to the text, the descriptor beside it is made up: the log is sound, and only a replay sees the lie.
+    let world = World::new();
+    let mut parts = world.honest();
+    let record = &mut parts.log.records[3];
+    record.descriptor.novelty.set(1);
+    record.descriptor = record.descriptor.sealed();
+    parts.reroot();
+    assert_affirmed(&world.check(&parts.files()));
+}
+
+#[test]
+fn released_without_being_admitted() {
+    let world = World::new();
+    let mut parts = world.honest();
+    let rejected = json!({"serial": 1, "lane": 0, "index": 4, "salt": parts.spans[1]["salt"]});
+    parts.receipts.insert(1, rejected);
+    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-not-admitted");
+    let mut parts = world.honest();
+    parts.receipts[0]["serial"] = json!(2);
+    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-session");
+    let mut parts = world.honest();
+    parts.receipts[0]["salt"] = json!("00".repeat(16));
+    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-salt");
+}
+
+#[test]
+fn receipts_are_checked_by_the_reader() {
+    let world = World::new();
+    let parts = world.honest();
+    let receipt: Receipt = serde_json::from_value(parts.receipts[1].clone()).unwrap();
+    let (text, options, trust) =
+        (b" Take it with milk,", Options { allow_sim: false, at: Some(START) }, world.trust(false));
+    let json = serde_json::to_vec(&prove(&parts.files(), receipt.index).unwrap()).unwrap();
+    let proof = Proof::parse(&json).unwrap();
+    assert!(json.len() < 40_000, "{}", json.len());
+    let check = |receipt: &Receipt, text: &[u8]| proof.check(receipt, text, &trust, options);
+    assert_eq!(check(&receipt, text).unwrap().device.design_id, world.card.design_id);
+
+    assert_eq!(check(&receipt, b"Take it with milk,"), Err(ReceiptError::OtherText));
+    assert_eq!(check(&Receipt { salt: Hex([0; 16]), ..receipt.clone() }, text), Err(ReceiptError::OtherText));
+    assert_eq!(
+        check(&Receipt { index: 4, ..receipt.clone() }, text),
+        Err(ReceiptError::OtherRecord { found: 9, named: 4 })
+    );
+    assert_eq!(
+        check(&Receipt { serial: 2, ..receipt.clone() }, text),
+        Err(ReceiptError::OtherSession { found: 1, named: 2 })
+    );
+    // A text that was refused has no receipt, whatever proof is offered.
+    let refused = prove(&parts.files(), 4).unwrap();
+    let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
+    let made_up = Receipt { index: 4, salt, ..receipt.clone() };
+    assert_eq!(refused.check(&made_up, b"Buy now.", &trust, options), Err(ReceiptError::NotAdmitted));
+
+    // Every byte of the proof counts: each of these is refused.
+    let mutants: [fn(&mut Proof); 7] = [
+        |p| p.record.0[30] ^= 1,
+        |p| p.path[0].0[0] ^= 1,
+        |p| _ = p.path.pop(),
+        |p| p.path.push(Hex([0; 32])),
+        |p| p.checkpoint.0[13 + 40] ^= 1,
+        |p| p.checkpoint.0[5000] ^= 1,
+        |p| p.ticket.replace_range(100..102, "00"),
+    ];
+    for (number, mutant) in mutants.iter().enumerate() {
+        let mut wrong = proof.clone();
+        mutant(&mut wrong);
+        assert!(wrong.check(&receipt, text, &trust, options).is_err(), "mutant {number}");
+    }
+    let late = Options { allow_sim: false, at: Some(END + 5000) };
+    assert!(matches!(proof.check(&receipt, text, &trust, late), Err(ReceiptError::Certificate(_))));
+    let mut stray = json.clone();
+    stray.extend(b"{}");
+    assert!(Proof::parse(&stray).is_err());
+}
+
+// ---- gaps
+
+#[test]
+fn gaps_between_sessions() {
+    let world = World::new();
+    let first = world.honest();
+    let close = |parts: &Parts| sha(parts.log.checkpoints.last().unwrap().as_bytes());
+    let second = world.session(&world.card, 2, close(&first));
+    let third = world.session(&world.card, 3, close(&second));
+    let join = |parts: &[&Parts]| {
+        series::join(parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect())
+    };
+    let found = |parts: &[&Parts]| {
+        let series = join(parts);
+        (series.findings.iter().map(|f| f.code).collect::<Vec<_>>(), series.exit_code)
+    };
+    assert_eq!(found(&[&third, &first, &second]), (vec![], 0));
+    assert_eq!(found(&[&first, &third]), (vec!["serial-missing"], 3));
+    assert_eq!(found(&[&second, &third]), (vec!["serial-missing"], 3));
+    assert_eq!(found(&[]), (vec![], 5));
+    // The session before is another than the ticket says.
+    let mut other = world.honest();
+    other.gate(0, 1, "", "", Determination::Admit);
+    let mut again = first.clone();
+    again.open();
+    again.log.close();
+    assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
+    // It is said to be abandoned, but was closed; and abandoned in truth.
+    let after_abandoned = world.session(&world.card, 2, [0; 32]);
+    assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
+    let mut abandoned = first.clone();
+    abandoned.log.checkpoints.pop();
+    assert_eq!(found(&[&abandoned, &after_abandoned]), (vec!["abandoned"], 5));
+    // The tail of the session before is withheld, but the issuer knows how it ended.
+    assert_eq!(found(&[&abandoned, &second]), (vec!["previous-close"], 3));
+    assert_eq!(found(&[&abandoned]), (vec!["open"], 5));
+}
+
+#[test]
+fn heartbeats() {
+    let world = World::new();
+    let honest = world.honest();
+    let play = |heartbeats: &[(u64, u64)]| {
+        let mut parts = honest.clone();
+        parts.open();
+        for (before, nonce) in heartbeats {
+            for _ in 0..*before {
+                parts.log.checkpoint();
+            }
+            parts.log.heartbeat(*nonce);
+        }
+        parts.log.close();
+        codes(&world.check(&parts.files()))
+    };
+    assert_eq!(play(&[(0, nonce(0)), (1, nonce(1)), (2, nonce(3))]), set(&[]));
+    for (what, heartbeats) in [
+        ("invented", &[(0, 12345)][..]),
+        ("zero, which the witness gives when there is none", &[(0, 0)]),
+        ("given for a checkpoint that came later", &[(0, nonce(1)), (1, nonce(0))]),
+        ("used twice", &[(0, nonce(0)), (1, nonce(0))]),
+        ("out of order", &[(1, nonce(1)), (0, nonce(0))]),
+    ] {
+        assert_eq!(play(heartbeats), set(&["no_gaps/heartbeat-nonce"]), "{what}");
+    }
+    // Without the witness's notes nothing can be said of a nonce.
+    let mut parts = honest.clone();
+    parts.witnessed = false;
+    assert!(codes(&world.check(&parts.files())).contains("no_gaps/heartbeat-unwitnessed"));
+    // More entries, or more time, than a heartbeat pays for.
+    let mut parts = honest.clone();
+    parts.open();
+    for slot in 0..9 {
+        parts.begin(slot, "a");
+    }
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/heartbeat-gap");
+    let mut parts = honest.clone();
+    parts.open();
+    parts.log.wait(3 * 65_536 - 400);
+    parts.begin(0, "a");
+    assert!(!codes(&world.check(&parts.files())).contains("no_gaps/heartbeat-gap"));
+    let mut parts = honest.clone();
+    parts.open();
+    parts.begin(0, "a");
+    parts.log.wait(3 * 65_536);
+    parts.begin(1, "b");
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/heartbeat-gap");
+    // Other limits than the ticket's were latched.
+    let mut parts = honest.clone();
+    let strict = parts.ticket.clone();
+    parts.ticket.heartbeat_records = 1000;
+    parts.play();
+    let lax = parts.log.clone();
+    parts.ticket = strict;
+    parts.play();
+    parts.log.records[0].descriptor = lax.records[0].descriptor;
+    let digest = sha(&parts.ticket_bytes());
+    parts.log.records[0].descriptor.as_mut_bytes()[64..96].copy_from_slice(&digest);
+    parts.reroot();
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/heartbeat-limits");
+}
+
+#[test]
+fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
+    // The nonces are the witness's word. One that gives them out beforehand is believed.
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.witness = world.witness.clone();
+    assert_affirmed(&world.check(&parts.files()));
+    parts.witness = SigningKey::from_bytes(&[44; 32]);
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/witness-note");
+}
+
+#[test]
+fn witness_and_ticket() {
+    let world = World::new();
+    let honest = world.honest();
+    // Nobody's ticket, a stranger's, one out of its time.
+    let mut parts = honest.clone();
+    parts.ticket.issuer = "self".to_owned();
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    parts.issuer = SigningKey::from_bytes(&[8; 32]);
+    parts.witnessed = false;
+    parts.open();
+    parts.begin(0, "a");
+    parts.end(0, 1, "");
+    parts.log.close();
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.exit_code), (set(&["genuine/certificate-time", "no_gaps/no-witness"]), 5));
+    let mut parts = honest.clone();
+    parts.issuer = SigningKey::from_bytes(&[8; 32]);
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/ticket-issuer");
+    let mut parts = honest.clone();
+    parts.ticket.not_after = START + 150;
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "no_gaps/ticket-validity");
+    // Notes of another session, in another place, or not all of them.
+    let mut parts = honest.clone();
+    let mut files = parts.files();
+    parts.ticket.serial = 2;
+    files.0.insert(bundle::witness(1), parts.notes()[1].clone());
+    remanifest(&mut files);
+    assert_contradicted(&world.check(&files), "no_gaps/witness-session");
+    let mut files = honest.files();
+    files.0.insert(bundle::witness(1), honest.notes()[2].clone());
+    remanifest(&mut files);
+    assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
+    let mut parts = honest.clone();
+    parts.witness_index = 7;
+    let mut files = honest.files();
+    files.0.insert(bundle::witness(2), parts.notes()[2].clone());
+    remanifest(&mut files);
+    assert_contradicted(&world.check(&files), "no_gaps/witness-order");
+    for gone in [0, 2] {
+        let mut files = honest.files();
+        files.0.remove(&bundle::witness(gone));
+        remanifest(&mut files);
+        assert!(codes(&world.check(&files)).contains("no_gaps/no-witness"));
+    }
+}
+
+// ---- simulation
+
+#[test]
+fn simulated_evidence_is_refused_and_marked() {
+    let world = World::new();
+    let card = Card::simulated();
+    let files = world.session(&card, 1, [0; 32]).files();
+    assert_eq!(world.check(&files).exit_code, 3);
+    let report = world.check_sim(&files);
+    let marks = ["genuine/sim-design", "genuine/sim-flag", "genuine/sim-key", "genuine/sim-root"];
+    assert_eq!((codes(&report), report.exit_code), (set(&marks), 10));
+    assert_eq!((report.simulated, report.assurance), (true, Some(Assurance::L0)));
+}
+
+#[test]
+fn each_mark_of_simulation_is_enough() {
+    let world = World::new();
+    // The flag alone, signed by a real card.
+    let mut parts = world.honest();
+    parts.card = Card::flagged(1);
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-flag");
+    // The public key, certified as a real one's by mistake.
+    let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
+    // The design of a simulated card in a real one's checkpoints.
+    parts = world.honest();
+    parts.log.checkpoints[1].design_id[0] |= 0x80;
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-design");
+    // The simulation's root is not among the real ones.
+    let report = world.check(&world.session(&Card::simulated(), 1, [0; 32]).files());
+    assert_contradicted(&report, "genuine/certificate");
+    assert_eq!((report.status, report.assurance), (Status::Contradicted, None));
+}
+
+// ---- the order of the card's own words
+
+#[test]
+fn checkpoints_in_impossible_order() {
+    let world = World::new();
+    let honest = world.honest();
+    let edits: [(Edit, &str); 6] = [
+        (|p| p.log.checkpoints[1].state = Life::Opening.into(), "complete/checkpoint-state"),
+        (|p| p.log.checkpoints[1].state = Life::Closing.into(), "complete/checkpoint-state"),
+        (|p| p.log.checkpoints[2].state = Life::Run.into(), "complete/checkpoint-state"),
+        (|p| p.log.checkpoints[1].epoch.set(1), "complete/checkpoint-session"),
+        (|p| p.log.checkpoints[1].tick.set(0), "complete/checkpoint-order"),
+        (|p| p.log.checkpoints[1].boot_nonce[3] ^= 1, "complete/checkpoint-session"),
+    ];
+    for (edit, code) in edits {
+        let mut parts = honest.clone();
+        edit(&mut parts);
+        assert_contradicted(&world.check(&parts.files()), code);
+    }
+    let mut parts = honest.clone();
+    parts.log.checkpoints[1].lanes = 2;
+    assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-malformed");
+}

@@ -1,0 +1,218 @@
+//! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is affirmed.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod world;
+
+use portcullis_core::wire::Record;
+use portcullis_evidence::bundle::{self, BundleError, Directory, Files, Memory, Writer};
+use portcullis_evidence::verify::{Options, verify};
+use std::collections::BTreeSet;
+use std::fs;
+use world::{World, codes, remanifest};
+use zerocopy::IntoBytes;
+
+/// Most bytes of a file that are changed, one at a time.
+const PLACES: usize = 96;
+
+/// The exit code that `verify` gives files, and what it found; 3 for what is no bundle.
+fn answer(world: &World, files: &Memory) -> (u8, String) {
+    match verify(files, &world.trust(false), Options::default(), &mut |_| ()) {
+        Ok(report) => (report.exit_code, format!("{:?}", codes(&report))),
+        Err(error) => {
+            assert!(!error.is_operational(), "{error}");
+            (3, error.to_string())
+        }
+    }
+}
+
+/// Nothing is affirmed, with the manifest as it was and with one that fits.
+#[track_caller]
+fn assert_refused(world: &World, mut files: Memory, what: &str) {
+    let (code, found) = answer(world, &files);
+    assert_eq!(code, 3, "{what}, manifest as it was: {found}");
+    remanifest(&mut files);
+    let (code, found) = answer(world, &files);
+    assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
+}
+
+/// Files of which something stands behind every byte. The README and the numbers of streams are for people.
+fn evidence(files: &Memory) -> Vec<String> {
+    let people = [bundle::README, bundle::STREAMS, bundle::MANIFEST];
+    files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
+}
+
+#[test]
+fn every_file_changed() {
+    let world = World::new();
+    let files = world.honest().files();
+    for name in evidence(&files) {
+        let length = files.0[&name].len();
+        for at in (0..length).step_by((length / PLACES).max(1)) {
+            let mut wrong = files.clone();
+            wrong.0.get_mut(&name).unwrap()[at] ^= 1 << (at % 7);
+            assert_refused(&world, wrong, &format!("byte {at} of {name}"));
+        }
+    }
+}
+
+#[test]
+fn every_file_cut_doubled_emptied_and_left_out() {
+    let world = World::new();
+    let files = world.honest().files();
+    for name in evidence(&files) {
+        let content = files.0[&name].clone();
+        let cut = content[..content.len() - 1].to_vec();
+        let half = content[..content.len() / 2].to_vec();
+        let first = content[1..].to_vec();
+        let doubled = content.repeat(2);
+        let longer = [&content[..], b"x"].concat();
+        let emptied = Vec::new();
+        for (what, wrong) in [
+            ("cut", cut),
+            ("halved", half),
+            ("beheaded", first),
+            ("doubled", doubled),
+            ("longer", longer),
+            ("emptied", emptied),
+        ] {
+            // The last byte of PEM is the end of its last line; receipts are their readers', and a bundle may hold none.
+            if what == "cut" && name.ends_with(".pem") || what == "emptied" && name == bundle::RECEIPTS {
+                continue;
+            }
+            let mut files = files.clone();
+            files.0.insert(name.clone(), wrong);
+            assert_refused(&world, files, &format!("{name} {what}"));
+        }
+        if name != bundle::RECEIPTS {
+            let mut without = files.clone();
+            without.0.remove(&name);
+            assert_refused(&world, without, &format!("{name} left out"));
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_files_exchanged() {
+    let world = World::new();
+    let files = world.honest().files();
+    let names = evidence(&files);
+    for (i, a) in names.iter().enumerate() {
+        for b in names.iter().skip(i + 1) {
+            let mut wrong = files.clone();
+            wrong.0.insert(a.clone(), files.0[b].clone());
+            wrong.0.insert(b.clone(), files.0[a].clone());
+            assert_refused(&world, wrong, &format!("{a} and {b}"));
+        }
+    }
+}
+
+#[test]
+fn every_byte_of_every_record() {
+    let world = World::new();
+    let files = world.honest().files();
+    let log = &files.0[bundle::RECORDS];
+    for at in 0..log.len() {
+        let mut wrong = files.clone();
+        wrong.0.get_mut(bundle::RECORDS).unwrap()[at] ^= 0x10;
+        remanifest(&mut wrong);
+        let (code, found) = answer(&world, &wrong);
+        assert_eq!(code, 3, "byte {} of record {}: {found}", at % Record::BYTES, at / Record::BYTES);
+    }
+}
+
+/// The card itself would have to lie: records that break a rule are refused even under its own signature.
+#[test]
+fn rules_hold_whoever_signs() {
+    let world = World::new();
+    let honest = world.honest();
+    let mut silent = BTreeSet::new();
+    for index in 0..honest.log.records.len() {
+        for at in 128..Record::BYTES {
+            let mut parts = honest.clone();
+            parts.log.records.as_mut_bytes()[index * Record::BYTES + at] ^= 0x40;
+            parts.reroot();
+            let (code, _) = answer(&world, &parts.files());
+            if code != 3 {
+                silent.insert(at - 128);
+            }
+        }
+    }
+    // The low byte of a tick may be any that does not go back.
+    assert_eq!(silent, [24].into(), "bytes of the answer that no rule covers");
+}
+
+#[test]
+fn lines_in_another_order_or_twice() {
+    let world = World::new();
+    let files = world.honest().files();
+    for name in [bundle::STREAMS, bundle::SPANS, bundle::RECEIPTS] {
+        let text = String::from_utf8(files.0[name].clone()).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut swapped = lines.clone();
+        swapped.swap(0, 1);
+        let twice = [&lines[..1], &lines[..]].concat();
+        let stray = [&lines[..], &["{}\n"]].concat();
+        let spaced = [&lines[..], &["\n"]].concat();
+        for (what, wrong) in [("swapped", swapped), ("twice", twice), ("stray", stray), ("empty line", spaced)] {
+            let mut files = files.clone();
+            files.0.insert(name.to_owned(), wrong.concat().into_bytes());
+            assert_refused(&world, files, &format!("{name}: {what}"));
+        }
+    }
+}
+
+#[test]
+fn files_of_no_bundle() {
+    let world = World::new();
+    let files = world.honest().files();
+    for name in ["notes.txt", "../outside", "records/lane-1.bin", "device/root.pem", "checkpoints/3.cose"] {
+        let mut wrong = files.clone();
+        wrong.0.insert(name.to_owned(), Vec::new());
+        assert_refused(&world, wrong, name);
+    }
+    let mut large = files;
+    large.0.insert(bundle::CHAIN.to_owned(), vec![b'\n'; (1 << 20) + 1]);
+    let error = verify(&large, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, BundleError::Size { .. }), "{error}");
+}
+
+#[test]
+fn on_disk() {
+    let world = World::new();
+    let files = world.honest().files();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bundle");
+    let writer = Writer::create(&path).unwrap();
+    for (name, content) in files.0.iter().filter(|(name, _)| *name != bundle::MANIFEST) {
+        writer.put(name, content).unwrap();
+    }
+    assert!(matches!(writer.put("stray.txt", b""), Err(BundleError::Name(_))));
+    assert!(matches!(writer.put(bundle::TICKET, b""), Err(BundleError::Io { .. })), "a file is written once");
+    writer.finish().unwrap();
+    assert!(Writer::create(&path).is_err(), "a bundle is written once");
+
+    let directory = Directory::new(&path);
+    assert_eq!(directory.names().unwrap(), files.names().unwrap());
+    assert_eq!(fs::read(path.join(bundle::MANIFEST)).unwrap(), files.0[bundle::MANIFEST]);
+    let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
+    assert_eq!(check().unwrap().exit_code, 0);
+
+    // A link is not followed, even to what would fit.
+    let moved = folder.path().join("moved");
+    fs::rename(path.join(bundle::TICKET), &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, path.join(bundle::TICKET)).unwrap();
+    assert!(matches!(check(), Err(BundleError::Kind(name)) if name == bundle::TICKET));
+    fs::remove_file(path.join(bundle::TICKET)).unwrap();
+    assert!(matches!(check(), Err(BundleError::Missing(_))));
+    fs::rename(&moved, path.join(bundle::TICKET)).unwrap();
+    std::os::unix::fs::symlink(folder.path(), path.join("anchors/up")).unwrap();
+    assert!(matches!(check(), Err(BundleError::Kind(_))));
+    fs::remove_file(path.join("anchors/up")).unwrap();
+    assert_eq!(check().unwrap().exit_code, 0);
+    assert!(
+        verify(&Directory::new(&moved), &world.trust(false), Options::default(), &mut |_| ())
+            .unwrap_err()
+            .is_operational()
+    );
+}

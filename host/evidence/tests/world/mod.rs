@@ -1,0 +1,427 @@
+//! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile one can make.
+
+#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use ed25519_dalek::SigningKey;
+use portcullis_core::wire::{
+    self, Determination, Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, Session, key_flags,
+};
+use portcullis_evidence::bundle::{self, Manifest, Memory, commitment};
+use portcullis_evidence::certificate::{Class, TrustStore, key_id};
+use portcullis_evidence::hex;
+use portcullis_evidence::note::{Entry, Head, Proof, WitnessKey, cosign};
+use portcullis_evidence::sim::log::{Identity, Log, root};
+use portcullis_evidence::sim::signer::SoftKey;
+use portcullis_evidence::sim::{self, derive};
+use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::verify::{Options, Report, Trust, verify};
+use portcullis_registrar::ca::{Authority, Device, Window};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use zerocopy::IntoBytes;
+
+/// Unix second at which everything becomes valid.
+pub const START: u64 = 1_790_000_000;
+pub const END: u64 = START + 1_000_000;
+/// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
+pub const SPANS: usize = 7;
+
+pub fn sha(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// A card with its key. Signatures are kept, so that equal checkpoints are signed once.
+pub struct Card {
+    pub key: SoftKey,
+    pub design_id: [u8; 16],
+    pub flags: u16,
+    pub class: Class,
+    signatures: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl Card {
+    pub fn new(secret: &[u8], design_id: [u8; 16], class: Class) -> Rc<Self> {
+        let flags = match class {
+            Class::Sim => key_flags::SIM | key_flags::NO_TRNG,
+            Class::Class => key_flags::CLASS_KEY | key_flags::NO_TRNG,
+            Class::Device => 0,
+        };
+        let key = SoftKey::new(&derive(&sha(secret), &design_id));
+        Rc::new(Self { key, design_id, flags, class, signatures: RefCell::default() })
+    }
+
+    /// The world's card with other key flags.
+    pub fn flagged(flags: u16) -> Rc<Self> {
+        let card = Rc::into_inner(Self::new(b"one card", [0x11; 16], Class::Device)).unwrap();
+        Rc::new(Self { flags, ..card })
+    }
+
+    pub fn simulated() -> Rc<Self> {
+        let mut design_id = [0x5a; 16];
+        design_id[0] |= 0x80;
+        Self::new(sim::SECRET_TEXT, design_id, Class::Sim)
+    }
+
+    pub fn identity(&self) -> Identity {
+        Identity { design_id: self.design_id, key_flags: self.flags as u8, boot_nonce: [3; 16], epoch: 77 }
+    }
+
+    pub fn sign(&self, checkpoint: &wire::Checkpoint) -> Vec<u8> {
+        let mut kept = self.signatures.borrow_mut();
+        let bytes = checkpoint.as_bytes().to_vec();
+        // A campaign signs without end.
+        if kept.len() > 1000 {
+            kept.clear();
+        }
+        kept.entry(bytes).or_insert_with(|| self.key.sign(checkpoint).unwrap()).clone()
+    }
+}
+
+/// The parties that a verifier believes.
+pub struct World {
+    pub root: Authority,
+    pub sim_root: Authority,
+    pub subordinate: Authority,
+    pub issuer: SigningKey,
+    pub witness: SigningKey,
+    pub card: Rc<Card>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let window = || Window { not_before: START - 1000, not_after: END + 1000 };
+        let authority = |seed, simulated| {
+            Authority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated).unwrap()
+        };
+        let root = authority(1, false);
+        let subordinate = root.subordinate(SigningKey::from_bytes(&[5; 32]), "CN=Test issuing", window()).unwrap();
+        Self {
+            root,
+            subordinate,
+            sim_root: authority(2, true),
+            issuer: SigningKey::from_bytes(&[3; 32]),
+            witness: SigningKey::from_bytes(&[4; 32]),
+            card: Card::new(b"one card", [0x11; 16], Class::Device),
+        }
+    }
+
+    pub fn store(&self, sim: bool) -> TrustStore {
+        let mut store = TrustStore::default();
+        store.add_root(self.root.certificate_pem().unwrap().as_bytes()).unwrap();
+        if sim {
+            store.add_sim_root(self.sim_root.certificate_pem().unwrap().as_bytes()).unwrap();
+        }
+        store
+    }
+
+    pub fn trust(&self, sim: bool) -> Trust {
+        Trust {
+            roots: self.store(sim),
+            issuers: vec![self.issuer.verifying_key()],
+            witnesses: vec![WitnessKey::new("witness.example/1", self.witness.verifying_key()).unwrap()],
+        }
+    }
+
+    pub fn check(&self, files: &Memory) -> Report {
+        verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap()
+    }
+
+    pub fn check_sim(&self, files: &Memory) -> Report {
+        verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap()
+    }
+
+    pub fn certificate(&self, card: &Card) -> String {
+        let authority = if card.class == Class::Sim { &self.sim_root } else { &self.subordinate };
+        certificate(authority, card)
+    }
+
+    pub fn chain(&self, card: &Card) -> String {
+        if card.class == Class::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
+    }
+
+    /// Session 1 of the card as everybody wants it.
+    pub fn honest(&self) -> Parts {
+        self.session(&self.card, 1, [0; 32])
+    }
+
+    /// Session `serial` of a card, honest.
+    pub fn session(&self, card: &Rc<Card>, serial: u64, previous_close: [u8; 32]) -> Parts {
+        let package = BTreeMap::from([
+            ("policy.toml".to_owned(), b"[package]\nname = \"test\"\n".to_vec()),
+            ("prelude.cedar".to_owned(), b"// prelude\n".to_vec()),
+            ("rules.cedar".to_owned(), b"permit (principal, action, resource);\n".to_vec()),
+        ]);
+        let image = image(&package);
+        let contexts: Vec<Vec<u8>> = ["a", "b"].iter().map(|id| context(id, &package)).collect();
+        let ticket = Ticket {
+            serial,
+            nonce: [9; 16],
+            key: key_id(&card.key.public_key()),
+            policy: sha(&image),
+            contexts: contexts.iter().map(|context| sha(context)).collect(),
+            heartbeat_records: 8,
+            heartbeat_ticks: 2,
+            previous_close,
+            not_before: START,
+            not_after: END,
+            issuer: "registrar.example".to_owned(),
+        };
+        let mut parts = Parts {
+            certificate: self.certificate(card),
+            chain: self.chain(card),
+            log: Log::open(card.identity(), Session::ZERO),
+            card: Rc::clone(card),
+            signer: Rc::clone(card),
+            ticket,
+            issuer: self.issuer.clone(),
+            witness: self.witness.clone(),
+            witnessed: true,
+            witness_index: 0,
+            package,
+            image,
+            contexts: contexts.into_iter().map(|context| (sha(&context), context)).collect(),
+            anchors: BTreeMap::from([(sha(b"anchors"), b"anchors".to_vec())]),
+            spans: Vec::new(),
+            streams: Vec::new(),
+            receipts: Vec::new(),
+        };
+        parts.play();
+        parts
+    }
+}
+
+pub fn certificate(authority: &Authority, card: &Card) -> String {
+    let window = Window { not_before: START - 500, not_after: END + 500 };
+    let device = Device {
+        public_key: card.key.public_key(),
+        design_id: card.design_id,
+        class: card.class,
+        supervised: false,
+        subject: "CN=Gate 17,O=Example".to_owned(),
+        window,
+    };
+    authority.certify(&device).unwrap()
+}
+
+pub fn package_digest(package: &BTreeMap<String, Vec<u8>>) -> [u8; 32] {
+    let mut listing = format!("portcullis package 1, mapping {}\n", portcullis_core::manifest::MAPPING_VERSION);
+    for (path, bytes) in package {
+        listing.push_str(&format!("{}  {}  {path}\n", hex::encode(&sha(bytes)), bytes.len()));
+    }
+    sha(listing.as_bytes())
+}
+
+pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let header = ImageHeader {
+        magic: IMAGE_MAGIC.into(),
+        version: LAYOUT_VERSION,
+        max_depth: 3,
+        policy_rows: 1.into(),
+        entropy_rows: 1.into(),
+        map_digest: MAP_DIGEST,
+        package_digest: package_digest(package),
+        ..ImageHeader::ZERO
+    };
+    let row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+    [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
+}
+
+pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let mode = if id == "a" { "driven" } else { "recorded" };
+    let anchors = [hex::encode(&sha(b"anchors"))];
+    serde_json::to_vec(&json!({
+        "version": 1, "mode": mode, "granularity": "span", "policy": "test 1.0.0",
+        "package_digest": hex::encode(&package_digest(package)), "profile_digest": "00", "anchor_digests": anchors, "id": id,
+    }))
+    .unwrap()
+}
+
+/// The nonce that the witness gives for a checkpoint.
+pub fn nonce(serial: u64) -> u64 {
+    u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
+}
+
+/// What a bundle is made from. A test changes what it likes and makes the files again.
+#[derive(Clone)]
+pub struct Parts {
+    pub card: Rc<Card>,
+    /// Who signs the checkpoints; the card, unless somebody forges.
+    pub signer: Rc<Card>,
+    pub certificate: String,
+    pub chain: String,
+    pub ticket: Ticket,
+    pub issuer: SigningKey,
+    pub witness: SigningKey,
+    pub witnessed: bool,
+    pub witness_index: u64,
+    pub package: BTreeMap<String, Vec<u8>>,
+    pub image: Vec<u8>,
+    pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
+    pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
+    pub log: Log,
+    pub spans: Vec<Value>,
+    pub streams: Vec<Value>,
+    pub receipts: Vec<Value>,
+}
+
+impl Parts {
+    pub fn ticket_bytes(&self) -> Vec<u8> {
+        self.ticket.sign(&self.issuer).unwrap()
+    }
+
+    /// A new session under the ticket, as far as its OPEN.
+    pub fn open(&mut self) {
+        let session = Session {
+            policy_digest: sha(&self.image),
+            package_digest: package_digest(&self.package),
+            ticket_digest: sha(&self.ticket_bytes()),
+            heartbeat_records: self.ticket.heartbeat_records.into(),
+            heartbeat_ticks: self.ticket.heartbeat_ticks.into(),
+            ..Session::ZERO
+        };
+        self.log = Log::open(self.card.identity(), session);
+        (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// The whole honest session.
+    pub fn play(&mut self) {
+        self.open();
+        self.begin(0, "a");
+        self.begin(1, "b");
+        self.gate(0, 1, "", "The dose is 5 mg.", Determination::Admit);
+        self.gate(1, 1, "", "Buy now.", Determination::Reject);
+        self.log.note(1, 2, [6; 32]);
+        self.log.refuse(1, 9, Fault::Sequence);
+        self.gate(0, 2, " ", "Take it with milk, or not.", Determination::Decompose);
+        self.log.checkpoint();
+        self.log.heartbeat(nonce(1));
+        self.gate(0, 3, " ", "Take it with milk,", Determination::Admit);
+        self.gate(1, 3, "", "It may suit you.", Determination::Admit);
+        self.end(0, 4, "\n");
+        self.end(1, 4, "");
+        self.log.close();
+    }
+
+    pub fn begin(&mut self, slot: u16, id: &str) {
+        let context = context(id, &self.package);
+        let index = self.log.records.len();
+        self.log.begin(slot, sha(&context));
+        self.contexts.insert(sha(&context), context);
+        self.streams.push(json!({"index": index, "stream": slot, "id": id}));
+    }
+
+    fn disclose(&mut self, slot: u16, sequence: u32, held: &str, text: &str, released: bool) -> [u8; 32] {
+        let index = self.log.records.len();
+        let salt: [u8; 16] = sha(&[slot as u8, sequence as u8])[..16].try_into().unwrap();
+        self.spans.push(json!({"index": index, "salt": hex::encode(&salt), "held": held, "text": text}));
+        if released {
+            let receipt = json!({"serial": self.ticket.serial, "lane": 0, "index": index, "salt": hex::encode(&salt)});
+            self.receipts.push(receipt);
+        }
+        commitment(&salt, &[held.as_bytes(), text.as_bytes()])
+    }
+
+    pub fn gate(&mut self, slot: u16, sequence: u32, held: &str, text: &str, determination: Determination) {
+        let digest = self.disclose(slot, sequence, held, text, determination == Determination::Admit);
+        self.log.gate(slot, sequence, digest, determination);
+    }
+
+    pub fn end(&mut self, slot: u16, sequence: u32, held: &str) {
+        let digest = self.disclose(slot, sequence, held, "", !held.is_empty());
+        self.log.end(slot, sequence, digest);
+    }
+
+    /// Recomputes the roots of all checkpoints over the records as they are now.
+    pub fn reroot(&mut self) {
+        for checkpoint in &mut self.log.checkpoints {
+            let size = (checkpoint.size.get() as usize).min(self.log.records.len());
+            checkpoint.size = (size as u64).into();
+            checkpoint.root = root(&self.log.records[..size]);
+        }
+        if let Some(last) = self.log.checkpoints.last_mut() {
+            last.size = (self.log.records.len() as u64).into();
+            last.root = root(&self.log.records);
+        }
+    }
+
+    /// The witness's note of each checkpoint.
+    pub fn notes(&self) -> Vec<Vec<u8>> {
+        let entry = |serial: u64, checkpoint: &wire::Checkpoint| Entry {
+            ticket: self.ticket.serial,
+            serial,
+            checkpoint: sha(checkpoint.as_bytes()),
+            nonce: Some(nonce(serial)),
+        };
+        let entries: Vec<Entry> = (0..).zip(&self.log.checkpoints).map(|(serial, c)| entry(serial, c)).collect();
+        let before = (0..self.witness_index).map(|i| tree::leaf(&i.to_le_bytes()));
+        let leaves: Vec<_> = before.chain(entries.iter().map(|entry| tree::leaf(&entry.to_bytes()))).collect();
+        let note = |(serial, entry): (u64, &Entry)| {
+            let index = self.witness_index + serial;
+            let size = index + 1;
+            let mut prover = Prover::inclusion(index, size).unwrap();
+            leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
+            let root = tree::root(leaves[..size as usize].iter().copied());
+            let text = Head::of_card(&self.ticket.key, size, root).text();
+            let line = cosign(&text, "witness.example/1", &self.witness, START + 100 * serial).unwrap();
+            let note = format!("{text}\n{line}");
+            Proof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
+        };
+        (0..).zip(&entries).map(note).collect()
+    }
+
+    pub fn files(&self) -> Memory {
+        let lines = |values: &[Value]| values.iter().map(|value| format!("{value}\n")).collect::<String>().into_bytes();
+        let mut files = BTreeMap::from([
+            (bundle::TICKET.to_owned(), self.ticket_bytes()),
+            (bundle::CERTIFICATE.to_owned(), self.certificate.clone().into_bytes()),
+            (bundle::CHAIN.to_owned(), self.chain.clone().into_bytes()),
+            (bundle::IMAGE.to_owned(), self.image.clone()),
+            (bundle::RECORDS.to_owned(), self.log.records.as_bytes().to_vec()),
+            (bundle::STREAMS.to_owned(), lines(&self.streams)),
+            (bundle::SPANS.to_owned(), lines(&self.spans)),
+            (bundle::RECEIPTS.to_owned(), lines(&self.receipts)),
+            (bundle::README.to_owned(), b"How to check this.\n".to_vec()),
+        ]);
+        files.extend(self.package.iter().map(|(path, bytes)| (bundle::package(path), bytes.clone())));
+        files.extend(self.contexts.iter().map(|(digest, bytes)| (bundle::context(digest), bytes.clone())));
+        files.extend(self.anchors.iter().map(|(digest, bytes)| (bundle::anchor(digest), bytes.clone())));
+        for (serial, checkpoint) in (0..).zip(&self.log.checkpoints) {
+            files.insert(bundle::checkpoint(serial), self.signer.sign(checkpoint));
+        }
+        if self.witnessed {
+            let notes = (0..).zip(self.notes());
+            files.extend(notes.map(|(serial, note)| (bundle::witness(serial), note)));
+        }
+        let mut files = Memory(files);
+        remanifest(&mut files);
+        files
+    }
+}
+
+/// Makes the manifest again.
+pub fn remanifest(files: &mut Memory) {
+    let manifest = Manifest::of(files).unwrap().to_json().unwrap();
+    files.0.insert(bundle::MANIFEST.to_owned(), manifest);
+}
+
+/// Codes of a report, each with its property's name before it.
+pub fn codes(report: &Report) -> BTreeSet<String> {
+    use portcullis_evidence::verify::Property;
+    let of = |property: &Property| {
+        let name = property.name();
+        report.properties.of(*property).reasons.iter().map(move |reason| format!("{name}/{}", reason.code))
+    };
+    Property::ALL.iter().flat_map(of).collect()
+}
+
+/// Whether the report contradicts a property for this reason, and refuses the bundle.
+#[track_caller]
+pub fn assert_contradicted(report: &Report, code: &str) {
+    assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);
+    assert_eq!(report.exit_code, 3, "{:#?}", report.properties);
+}

@@ -1,0 +1,22 @@
+//! `extract`.
+
+use crate::output::print;
+use portcullis_evidence::bundle::Directory;
+use portcullis_evidence::extract::extract;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder of the bundle
+    bundle: PathBuf,
+    /// Folder to make; one that exists is left as it is
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    extract(&Directory::new(&args.bundle), &args.output)?;
+    print(&format_args!("{}: how to check it stands in its README.md", args.output.display()))?;
+    Ok(0)
+}

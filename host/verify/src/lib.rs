@@ -1,0 +1,86 @@
+//! The commands of `portcullis-verify`: they read evidence and trust, write what they found, and give an exit code.
+//!
+//! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or no bundle, 1 an operational error, 2 usage.
+
+mod extract;
+mod inspect;
+mod output;
+mod receipt;
+mod report;
+mod series;
+mod verify;
+
+use clap::{Args, Subcommand};
+use portcullis_evidence::verify::{Options, Trust};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Contradicted, or not what it should be.
+pub const CONTRADICTED: u8 = 3;
+/// Simulated evidence, with `--allow-sim`.
+pub const SIMULATED: u8 = 10;
+/// Something is missing or could not be checked.
+pub const WARNED: u8 = 5;
+
+/// A command about evidence.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check a bundle: five properties, each affirmed, warned of or contradicted
+    Verify(verify::Args),
+    /// Check the sessions of a card, one bundle each in a folder, as a chain without gaps
+    VerifySeries(series::Args),
+    /// Show what a bundle holds; nothing is checked
+    Inspect(inspect::Args),
+    /// Make the proof of one record for whoever read its text
+    Prove(receipt::ProveArgs),
+    /// Check that a text was admitted, by its receipt and the proof of its record
+    CheckReceipt(receipt::CheckArgs),
+    /// Take a bundle apart into files for openssl, sha256sum and Python
+    Extract(extract::Args),
+    /// Check a bundle and write what was found as one HTML page
+    Report(report::Args),
+}
+
+/// Whom to believe.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Folder with roots/*.pem, issuers/*.pub, witnesses/*.pub, revoked.txt, and sim-roots/*.pem
+    #[arg(long, value_name = "DIR")]
+    trust: PathBuf,
+    /// Check simulated evidence like any other; the exit code is then 10, never 0
+    #[arg(long)]
+    allow_sim: bool,
+    /// Unix second at which certificates must be valid where no witness gives a time
+    #[arg(long, value_name = "SECOND")]
+    at: Option<u64>,
+}
+
+impl TrustArgs {
+    fn load(&self) -> anyhow::Result<(Trust, Options)> {
+        let trust = Trust::load(&self.trust, self.allow_sim)?;
+        Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))
+    }
+}
+
+/// Runs a command. What went wrong is said on stderr.
+#[must_use]
+pub fn run(command: &Command) -> ExitCode {
+    let done = match command {
+        Command::Verify(args) => verify::run(args),
+        Command::VerifySeries(args) => series::run(args),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Prove(args) => receipt::prove(args),
+        Command::CheckReceipt(args) => receipt::check(args),
+        Command::Extract(args) => extract::run(args),
+        Command::Report(args) => report::run(args),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        // Whoever closed the pipe has seen enough.
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(output::code_of(&error))
+        }
+    }
+}

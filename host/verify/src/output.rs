@@ -1,0 +1,55 @@
+//! Output, progress, and what an error's exit code is.
+
+use crate::CONTRADICTED;
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use portcullis_core::wire::Record;
+use portcullis_evidence::bundle::{BundleError, Directory, Files, RECORDS};
+use portcullis_evidence::extract::ExtractError;
+use portcullis_evidence::receipt::{ProveError, ReceiptError};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// Writes text and a line's end to stdout.
+pub(crate) fn print(text: &impl std::fmt::Display) -> anyhow::Result<()> {
+    writeln!(io::stdout().lock(), "{text}").context("stdout")
+}
+
+/// Writes a new file; one that exists is left as it is.
+pub(crate) fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(content));
+    written.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Whether the reader of stdout went away.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let broken = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
+}
+
+/// 3 for evidence that is not what it should be, 1 for everything else.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    let evidence = error.chain().any(|cause| {
+        let bundle = cause.downcast_ref::<BundleError>().is_some_and(|e| !e.is_operational());
+        let extract = matches!(cause.downcast_ref(), Some(ExtractError::Checkpoint(..) | ExtractError::Certificate));
+        let prove = matches!(
+            cause.downcast_ref(),
+            Some(ProveError::Checkpoint(..) | ProveError::NotCovered(_) | ProveError::Log(_) | ProveError::Text(_))
+        );
+        bundle || extract || prove || cause.downcast_ref::<ReceiptError>().is_some()
+    });
+    if evidence { CONTRADICTED } else { 1 }
+}
+
+/// A bar over the records of a bundle, where stderr is a terminal.
+pub(crate) fn bar(files: &Directory) -> ProgressBar {
+    let bytes = files.names().ok().and_then(|names| names.get(RECORDS).copied()).unwrap_or_default();
+    let bar = ProgressBar::new(bytes / Record::BYTES as u64);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} records, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}

@@ -1,0 +1,83 @@
+//! `prove` and `check-receipt`.
+
+use crate::output::{print, write_new};
+use crate::{SIMULATED, TrustArgs, WARNED};
+use anyhow::Context;
+use portcullis_evidence::bundle::{Directory, Receipt};
+use portcullis_evidence::hex::encode;
+use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError};
+use portcullis_evidence::ticket::IssuedBy;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `prove`.
+#[derive(Debug, clap::Args)]
+pub struct ProveArgs {
+    /// Folder of the bundle
+    bundle: PathBuf,
+    /// Log index of the record
+    #[arg(long, value_name = "N")]
+    index: u64,
+    /// The proof; a file that exists is left as it is
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Arguments of `check-receipt`.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The proof, as `prove` wrote it
+    proof: PathBuf,
+    /// The receipt, one line of JSON: {"serial", "lane", "index", "salt"}
+    #[arg(long, value_name = "FILE")]
+    receipt: PathBuf,
+    /// The released text, byte for byte
+    #[arg(long, value_name = "FILE")]
+    text: PathBuf,
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
+    let proof = receipt::prove(&Directory::new(&args.bundle), args.index)?;
+    let mut json = serde_json::to_vec(&proof)?;
+    json.push(b'\n');
+    write_new(&args.output, &json)?;
+    Ok(0)
+}
+
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let (trust, options) = args.trust.load()?;
+    let proof = Proof::parse(&read(&args.proof)?)?;
+    let receipt: Receipt = serde_json::from_slice(&read(&args.receipt)?)
+        .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
+    let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
+    let card = &checked.device;
+    print(&format_args!("admitted: record {} of session {}", receipt.index, receipt.serial))?;
+    print(&format_args!("card      {} (design {})", card.subject, encode(&card.design_id)))?;
+    let code = match &checked.issued_by {
+        _ if checked.simulated => {
+            print(&"SIMULATED: the key of this card is public; this is no evidence")?;
+            SIMULATED
+        }
+        IssuedBy::SelfIssued => {
+            print(&"ticket    by the operator: nobody else saw the session")?;
+            WARNED
+        }
+        IssuedBy::Issuer { name, .. } => {
+            print(&format_args!("ticket    by {name}"))?;
+            0
+        }
+    };
+    Ok(code)
+}
+
+/// A small file.
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    anyhow::ensure!(bytes.len() <= MAX_BYTES, "`{}` is larger than {MAX_BYTES} bytes", path.display());
+    Ok(bytes)
+}

@@ -1,0 +1,40 @@
+//! `verify-series`.
+
+use crate::TrustArgs;
+use crate::output::print;
+use crate::verify::check;
+use anyhow::Context;
+use portcullis_evidence::series::join;
+use std::fs;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder whose folders are bundles
+    folder: PathBuf,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    let (trust, options) = args.trust.load()?;
+    let io = || format!("cannot read `{}`", args.folder.display());
+    let mut reports = Vec::new();
+    for entry in fs::read_dir(&args.folder).with_context(io)? {
+        let path = entry.with_context(io)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let report = check(&path, &trust, options).with_context(|| format!("bundle `{name}`"))?;
+        reports.push((name, report));
+    }
+    let series = join(reports);
+    if args.json {
+        print(&serde_json::to_string_pretty(&series)?)?;
+    } else {
+        print(&series)?;
+    }
+    Ok(series.exit_code)
+}
