@@ -1,1 +1,6 @@
 //! The parties outside the operator's reach: who certifies cards, who issues session tickets, and the witness.
+//!
+//! They are one crate because a small deployment runs them as one body, but they share no state: each has its key and its store.
+
+pub mod ca;
+pub mod keys;

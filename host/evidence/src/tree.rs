@@ -1,0 +1,323 @@
+//! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their verification.
+//!
+//! Everything streams: a root or a proof over any number of leaves takes memory for their logarithm only.
+
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+
+/// A SHA-256 digest.
+pub type Hash = [u8; 32];
+
+/// Longest proof: a tree of 2^64 - 1 leaves has 64 levels, and a consistency proof one hash more (RFC 9162, 2.1.4).
+pub const PROOF_MAX: usize = 65;
+
+/// Hash of a leaf: SHA-256(0x00 || data) (RFC 9162, 2.1.1).
+#[must_use]
+pub fn leaf(data: &[u8]) -> Hash {
+    Sha256::new().chain_update([0]).chain_update(data).finalize().into()
+}
+
+/// Hash of a node over its children: SHA-256(0x01 || left || right) (RFC 9162, 2.1.1).
+#[must_use]
+pub fn node(left: &Hash, right: &Hash) -> Hash {
+    Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
+}
+
+/// A tree that grows leaf by leaf: the roots of its complete subtrees, largest first.
+#[derive(Clone, Debug, Default)]
+pub struct Frontier {
+    size: u64,
+    peaks: Vec<Hash>,
+}
+
+impl Frontier {
+    /// The empty tree.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { size: 0, peaks: Vec::new() }
+    }
+
+    /// Leaves so far.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Appends a leaf hash.
+    pub fn push(&mut self, leaf: Hash) {
+        let mut hash = leaf;
+        // Every trailing one of the size is a complete subtree as large as the one that ends here.
+        for _ in 0..self.size.trailing_ones() {
+            if let Some(left) = self.peaks.pop() {
+                hash = node(&left, &hash);
+            }
+        }
+        self.peaks.push(hash);
+        self.size = self.size.saturating_add(1);
+    }
+
+    /// Root of the leaves so far; of none, SHA-256 of nothing (RFC 9162, 2.1.1).
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        let mut peaks = self.peaks.iter().rev().copied();
+        match peaks.next() {
+            Some(smallest) => peaks.fold(smallest, |right, left| node(&left, &right)),
+            None => Sha256::digest([]).into(),
+        }
+    }
+}
+
+/// Root over leaf hashes.
+#[must_use]
+pub fn root(leaves: impl IntoIterator<Item = Hash>) -> Hash {
+    let mut tree = Frontier::new();
+    leaves.into_iter().for_each(|leaf| tree.push(leaf));
+    tree.root()
+}
+
+/// Makes a proof from the leaves in order: the roots of certain ranges of them.
+#[derive(Clone, Debug)]
+pub struct Prover {
+    next: u64,
+    parts: Vec<(Range<u64>, Frontier)>,
+}
+
+impl Prover {
+    fn new(ranges: Vec<Range<u64>>) -> Self {
+        Self { next: 0, parts: ranges.into_iter().map(|range| (range, Frontier::new())).collect() }
+    }
+
+    /// For the inclusion of leaf `index` in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` when it has no such leaf.
+    #[must_use]
+    pub fn inclusion(index: u64, size: u64) -> Option<Self> {
+        let mut ranges = Vec::new();
+        let mut within = 0..size;
+        if index >= size {
+            return None;
+        }
+        while within.end - within.start > 1 {
+            let middle = middle(&within);
+            let (inner, sibling) = halves(&within, middle, index < middle);
+            ranges.push(sibling);
+            within = inner;
+        }
+        ranges.reverse();
+        Some(Self::new(ranges))
+    }
+
+    /// That the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0 < old <= size.
+    #[must_use]
+    pub fn consistency(old: u64, size: u64) -> Option<Self> {
+        let mut ranges = Vec::new();
+        let mut within = 0..size;
+        if old == 0 || old > size {
+            return None;
+        }
+        while within.end != old {
+            let middle = middle(&within);
+            let (inner, sibling) = halves(&within, middle, old <= middle);
+            ranges.push(sibling);
+            within = inner;
+        }
+        // A verifier has the old root already; any other subtree that ends at the old size must be given.
+        if within.start != 0 {
+            ranges.push(within);
+        }
+        ranges.reverse();
+        Some(Self::new(ranges))
+    }
+
+    /// Takes the next leaf hash.
+    pub fn push(&mut self, leaf: Hash) {
+        if let Some((_, tree)) = self.parts.iter_mut().find(|(range, _)| range.contains(&self.next)) {
+            tree.push(leaf);
+        }
+        self.next = self.next.saturating_add(1);
+    }
+
+    /// The proof; `None` when fewer leaves were given than it needs.
+    #[must_use]
+    pub fn finish(self) -> Option<Vec<Hash>> {
+        self.parts
+            .into_iter()
+            .map(|(range, tree)| (tree.size() == range.end - range.start).then(|| tree.root()))
+            .collect()
+    }
+}
+
+/// Where a tree over two leaves or more is split: after the largest power of two smaller than its size.
+const fn middle(within: &Range<u64>) -> u64 {
+    let size = within.end - within.start;
+    within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
+}
+
+/// The half to go on in, and its sibling.
+const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Range<u64>) {
+    let (low, high) = (within.start..middle, middle..within.end);
+    if left { (low, high) } else { (high, low) }
+}
+
+/// Whether `proof` shows that `leaf` (a leaf hash) is leaf `index` of the tree of `size` leaves with `root` (RFC 9162, 2.1.3.2).
+#[must_use]
+pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root: &Hash) -> bool {
+    if index >= size {
+        return false;
+    }
+    let (mut at, mut last, mut hash) = (index, size - 1, *leaf);
+    for sibling in proof {
+        if last == 0 {
+            return false;
+        }
+        if at & 1 == 1 || at == last {
+            hash = node(sibling, &hash);
+            // A node at the right edge without a sibling moves up unchanged.
+            let up = at.trailing_zeros();
+            at = at.checked_shr(up).unwrap_or(0);
+            last = last.checked_shr(up).unwrap_or(0);
+        } else {
+            hash = node(&hash, sibling);
+        }
+        at >>= 1;
+        last >>= 1;
+    }
+    last == 0 && hash == *root
+}
+
+/// Whether `proof` shows that the tree of `old` leaves with `old_root` is the start of the tree of `size` leaves with `root`
+/// (RFC 9162, 2.1.4.2). Equal sizes need equal roots and no proof; an empty old tree is the start of every tree.
+#[must_use]
+pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, root: &Hash) -> bool {
+    if old == 0 || old >= size {
+        let empty = old == 0 && *old_root == Frontier::new().root();
+        let same = old == size && old_root == root;
+        return (empty || same) && proof.is_empty();
+    }
+    // The largest subtree that ends at the old size; where it is the whole old tree the proof leaves it out.
+    let up = old.trailing_zeros();
+    let (mut at, mut last) = ((old - 1) >> up, (size - 1) >> up);
+    let mut rest = proof.iter();
+    let first = if old.is_power_of_two() { Some(old_root) } else { rest.next() };
+    let Some(first) = first else { return false };
+    let (mut old_hash, mut hash) = (*first, *first);
+    for sibling in rest {
+        if last == 0 {
+            return false;
+        }
+        if at & 1 == 1 || at == last {
+            old_hash = node(sibling, &old_hash);
+            hash = node(sibling, &hash);
+            let up = at.trailing_zeros();
+            at = at.checked_shr(up).unwrap_or(0);
+            last = last.checked_shr(up).unwrap_or(0);
+        } else {
+            hash = node(&hash, sibling);
+        }
+        at >>= 1;
+        last >>= 1;
+    }
+    last == 0 && old_hash == *old_root && hash == *root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn leaves(count: u64) -> Vec<Hash> {
+        (0..count).map(|i| leaf(&i.to_le_bytes())).collect()
+    }
+
+    /// The definition of RFC 9162, 2.1.1, word for word.
+    fn by_definition(leaves: &[Hash]) -> Hash {
+        match leaves {
+            [] => Sha256::digest([]).into(),
+            [one] => *one,
+            _ => {
+                let k = leaves.len().next_power_of_two() / 2;
+                node(&by_definition(&leaves[..k]), &by_definition(&leaves[k..]))
+            }
+        }
+    }
+
+    fn prove(prover: Option<Prover>, leaves: &[Hash]) -> Vec<Hash> {
+        let mut prover = prover.unwrap();
+        leaves.iter().for_each(|leaf| prover.push(*leaf));
+        prover.finish().unwrap()
+    }
+
+    #[test]
+    fn every_small_tree() {
+        for size in 0..=70u64 {
+            let leaves = leaves(size);
+            let all = root(leaves.iter().copied());
+            assert_eq!(all, by_definition(&leaves));
+            for index in 0..size {
+                let proof = prove(Prover::inclusion(index, size), &leaves);
+                let leaf = leaves[index as usize];
+                assert!(verify_inclusion(&leaf, index, size, &proof, &all), "{index} of {size}");
+                for wrong in (0..size + 2).filter(|w| *w != index) {
+                    assert!(!verify_inclusion(&leaf, wrong, size, &proof, &all), "{index} as {wrong} of {size}");
+                }
+            }
+            for old in 1..=size {
+                let proof = prove(Prover::consistency(old, size), &leaves);
+                let old_root = root(leaves[..old as usize].iter().copied());
+                assert!(verify_consistency(old, size, &proof, &old_root, &all), "{old} to {size}");
+                assert!(old == size || !verify_consistency(old, size, &proof, &all, &old_root));
+            }
+        }
+        assert!(Prover::inclusion(3, 3).is_none() && Prover::consistency(0, 3).is_none());
+        assert!(Prover::consistency(4, 3).is_none());
+    }
+
+    #[test]
+    fn a_proof_wants_all_its_leaves() {
+        let mut prover = Prover::inclusion(0, 5).unwrap();
+        leaves(4).into_iter().for_each(|leaf| prover.push(leaf));
+        assert!(prover.finish().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_else_verifies(size in 1u64..3000, index: u64, old: u64, bit in 0usize..256, at: usize, size_off in 1u64..9) {
+            let (index, old) = (index % size, old % size + 1);
+            let leaves = leaves(size);
+            let all = root(leaves.iter().copied());
+            let (leaf, old_root) = (leaves[index as usize], root(leaves[..old as usize].iter().copied()));
+            let inclusion = prove(Prover::inclusion(index, size), &leaves);
+            let consistency = prove(Prover::consistency(old, size), &leaves);
+            prop_assert!(verify_inclusion(&leaf, index, size, &inclusion, &all));
+            prop_assert!(verify_consistency(old, size, &consistency, &old_root, &all));
+            let flipped = |proof: &[Hash]| {
+                let mut proof = proof.to_vec();
+                let place = at % proof.len();
+                proof[place][bit / 8] ^= 1 << (bit % 8);
+                proof
+            };
+            if !inclusion.is_empty() {
+                prop_assert!(!verify_inclusion(&leaf, index, size, &flipped(&inclusion), &all));
+                prop_assert!(!verify_inclusion(&leaf, index, size, &inclusion[1..], &all));
+            }
+            if !consistency.is_empty() {
+                prop_assert!(!verify_consistency(old, size, &flipped(&consistency), &old_root, &all));
+                prop_assert!(!verify_consistency(old, size, &consistency[1..], &old_root, &all));
+            }
+            let longer = [&inclusion[..], &[all]].concat();
+            prop_assert!(!verify_inclusion(&leaf, index, size, &longer, &all));
+            let longer = [&consistency[..], &[all]].concat();
+            prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
+            prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
+            // No honest prover gives what is accepted for another old size with the same roots.
+            if old + size_off < size {
+                prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
+            }
+        }
+
+        #[test]
+        fn hostile_numbers_do_not_panic(index: u64, size: u64, old: u64, hashes in proptest::collection::vec(any::<[u8; 32]>(), 0..70)) {
+            prop_assert!(!verify_inclusion(&[1; 32], index, size, &hashes, &[2; 32]));
+            prop_assert!(!verify_consistency(old, size, &hashes, &[1; 32], &[2; 32]));
+            prop_assert!(!verify_inclusion(&[1; 32], u64::MAX - 1, u64::MAX, &hashes, &[2; 32]));
+        }
+    }
+}

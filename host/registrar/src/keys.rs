@@ -1,0 +1,112 @@
+//! Ed25519 keys in files: PKCS #8 in PEM (RFC 8410), readable by their owner alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey};
+use ed25519_dalek::{SigningKey, VerifyingKey};
+
+/// Largest key file in bytes.
+const MAX_BYTES: u64 = 4096;
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file system.
+    #[error("`{0}`: {1}")]
+    Io(PathBuf, std::io::Error),
+    /// Others may read or write the file.
+    #[error("`{0}` has mode {1:o}; a private key must be of mode 600")]
+    Mode(PathBuf, u32),
+    /// Not an Ed25519 key in PEM.
+    #[error("`{0}` is not an Ed25519 private key in PEM")]
+    Format(PathBuf),
+    /// The key cannot be written down.
+    #[error("the key cannot be encoded")]
+    Encoding,
+    /// The operating system's randomness.
+    #[error("no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+/// Draws a key and writes it to a new file of mode 600.
+///
+/// # Errors
+/// A file that exists is left as it is.
+pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)?;
+    let key = SigningKey::from_bytes(&seed);
+    let pem = key.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)?;
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(pem.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|error| KeyError::Io(path.to_owned(), error))?;
+    Ok(key)
+}
+
+/// Reads a key.
+///
+/// # Errors
+/// A file that anybody but its owner may use, or that is no Ed25519 key.
+pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
+    let io = |error| KeyError::Io(path.to_owned(), error);
+    let file = File::open(path).map_err(io)?;
+    // The open file's mode: the path may be another file by now.
+    let mode = file.metadata().map_err(io)?.mode() & 0o7777;
+    if mode & 0o177 != 0 {
+        return Err(KeyError::Mode(path.to_owned(), mode));
+    }
+    let mut pem = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;
+    SigningKey::from_pkcs8_pem(pem.trim_end()).map_err(|_| KeyError::Format(path.to_owned()))
+}
+
+/// The public key in PEM, as trust stores and `openssl pkeyutl -pubin` take it.
+///
+/// # Errors
+/// [`KeyError::Encoding`].
+pub fn public_pem(key: &VerifyingKey) -> Result<String, KeyError> {
+    key.to_public_key_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_key_file_is_its_owners_and_is_never_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("issuer.key");
+        let key = generate(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
+        assert_eq!(load(&path).unwrap().to_bytes(), key.to_bytes());
+        assert!(matches!(generate(&path), Err(KeyError::Io(..))));
+        assert_eq!(load(&path).unwrap().to_bytes(), key.to_bytes());
+        for mode in [0o640, 0o604, 0o660, 0o700] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(matches!(load(&path), Err(KeyError::Mode(_, found)) if found == mode), "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("issuer.key");
+        generate(&path).unwrap();
+        let pem = std::fs::read_to_string(&path).unwrap();
+        for wrong in [String::new(), pem[..pem.len() / 2].to_owned(), pem.replace("PRIVATE", "PUBLIC"), pem.repeat(40)]
+        {
+            std::fs::write(&path, wrong).unwrap();
+            assert!(matches!(load(&path), Err(KeyError::Format(_))));
+        }
+        assert!(matches!(load(&dir.path().join("none")), Err(KeyError::Io(..))));
+    }
+}
