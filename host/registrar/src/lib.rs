@@ -4,3 +4,9 @@
 
 pub mod ca;
 pub mod keys;
+mod shown;
+mod store;
+pub mod tickets;
+
+pub use shown::ShownError;
+pub use store::StoreError;

@@ -1,7 +1,5 @@
 //! Certificates that the authority makes, as our verifier and as OpenSSL see them.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 
