@@ -7,6 +7,7 @@ pub mod keys;
 mod shown;
 mod store;
 pub mod tickets;
+pub mod witness;
 
 pub use shown::ShownError;
 pub use store::StoreError;
