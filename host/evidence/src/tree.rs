@@ -160,13 +160,20 @@ const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Ra
 /// Whether `proof` shows that `leaf` (a leaf hash) is leaf `index` of the tree of `size` leaves with `root` (RFC 9162, 2.1.3.2).
 #[must_use]
 pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root: &Hash) -> bool {
+    root_from_inclusion(leaf, index, size, proof).as_ref() == Some(root)
+}
+
+/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` for a proof that has not
+/// the length of one.
+#[must_use]
+pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -> Option<Hash> {
     if index >= size {
-        return false;
+        return None;
     }
     let (mut at, mut last, mut hash) = (index, size - 1, *leaf);
     for sibling in proof {
         if last == 0 {
-            return false;
+            return None;
         }
         if at & 1 == 1 || at == last {
             hash = node(sibling, &hash);
@@ -180,7 +187,7 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root
         at >>= 1;
         last >>= 1;
     }
-    last == 0 && hash == *root
+    (last == 0).then_some(hash)
 }
 
 /// Whether `proof` shows that the tree of `old` leaves with `old_root` is the start of the tree of `size` leaves with `root`

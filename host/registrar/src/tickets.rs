@@ -132,6 +132,35 @@ pub struct Request {
     pub window: Window,
 }
 
+/// A ticket that nobody issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
+///
+/// # Errors
+/// A request for heartbeats, which nobody would send; fields that no ticket may have.
+pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)?;
+    let ticket = ticket(request, SELF_ISSUER, 1, [0; 32])?;
+    Ok(ticket.sign(&SigningKey::from_bytes(&seed))?)
+}
+
+fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]) -> Result<Ticket, IssueError> {
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce)?;
+    Ok(Ticket {
+        serial,
+        nonce,
+        key: request.key,
+        policy: request.policy,
+        contexts: request.contexts.clone(),
+        heartbeat_records: request.heartbeat_records,
+        heartbeat_ticks: request.heartbeat_ticks,
+        previous_close,
+        not_before: request.window.not_before,
+        not_after: request.window.not_after,
+        issuer: issuer.to_owned(),
+    })
+}
+
 /// A ticket in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issued {
@@ -175,8 +204,6 @@ impl Issuer {
     /// # Errors
     /// [`IssueError::Pending`] while the session before it has not ended; fields that no ticket may have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
-        let mut nonce = [0; 16];
-        getrandom::fill(&mut nonce)?;
         let work = begin(&mut self.database)?;
         let last = work
             .query_row(&format!("{COLUMNS} WHERE key = ? ORDER BY serial DESC LIMIT 1"), [request.key], read)
@@ -186,19 +213,8 @@ impl Issuer {
             None | Some(Issued { state: State::Abandoned, .. }) => [0; 32],
             Some(pending) => return Err(IssueError::Pending(pending.serial)),
         };
-        let ticket = Ticket {
-            serial: last.map_or(0, |last| last.serial) + 1,
-            nonce,
-            key: request.key,
-            policy: request.policy,
-            contexts: request.contexts.clone(),
-            heartbeat_records: request.heartbeat_records,
-            heartbeat_ticks: request.heartbeat_ticks,
-            previous_close,
-            not_before: request.window.not_before,
-            not_after: request.window.not_after,
-            issuer: self.name.clone(),
-        };
+        let serial = last.map_or(0, |last| last.serial) + 1;
+        let ticket = ticket(request, &self.name, serial, previous_close)?;
         let cose = ticket.sign(&self.key)?;
         let digest = Ticket::parse(&cose)?.digest;
         work.execute(

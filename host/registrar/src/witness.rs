@@ -197,7 +197,6 @@ struct Checked {
 /// A session as the store has it.
 struct Session {
     ticket: i64,
-    digest: Hash,
     checkpoint: Checkpoint,
     root: Hash,
 }
@@ -226,6 +225,9 @@ impl Witness {
         let checked = self.check(post)?;
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if ticket_in_use(&work, &checked)?.is_some_and(|digest| digest != checked.ticket.digest) {
+            return Err(Conflict::OtherTicket.into());
+        }
         if let Some((known, note)) = known(&work, &checked)? {
             if known == checked.digest {
                 return Ok(note);
@@ -237,14 +239,17 @@ impl Witness {
             work.commit()?;
             return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
         }
+        let log = Log::load(&work, &checked.ticket.content.key)?;
+        // A clock that was set back does not make a later note look earlier.
+        let time = now.max(log.time);
         match latest(&work, &checked.ticket.content.key)? {
             Some(last) if last.ticket > checked.ticket_serial => {
                 return Err(Conflict::Superseded(last.ticket.unsigned_abs()).into());
             }
             Some(last) if last.ticket == checked.ticket_serial => follow(&last, &checked, post)?,
-            _ => open(&checked, post, now)?,
+            _ => open(&checked, post, time)?,
         }
-        let note = self.append(&work, &checked, post, now)?;
+        let note = self.append(&work, log, &checked, post, time)?;
         work.commit()?;
         Ok(note)
     }
@@ -305,11 +310,15 @@ impl Witness {
     }
 
     /// Appends the entry of an accepted checkpoint to the log of its key, and makes the note.
-    fn append(&self, work: &Transaction, checked: &Checked, post: &Post, now: u64) -> Result<String, Refusal> {
+    fn append(
+        &self,
+        work: &Transaction,
+        mut log: Log,
+        checked: &Checked,
+        post: &Post,
+        time: u64,
+    ) -> Result<String, Refusal> {
         let ticket = &checked.ticket.content;
-        let mut log = Log::load(work, &ticket.key)?;
-        // A clock that was set back does not make a later note look earlier.
-        let time = now.max(log.time);
         let running = matches!(checked.checkpoint.state, Life::Opening | Life::Run);
         let nonce = if running && time <= ticket.not_after { Some(nonce()?) } else { None };
         let entry = Entry {
@@ -345,6 +354,13 @@ impl Witness {
     }
 }
 
+/// Digest of the ticket that opened the session of this serial.
+fn ticket_in_use(work: &Transaction, checked: &Checked) -> Result<Option<Hash>, Refusal> {
+    let query = "SELECT digest FROM session WHERE key = ? AND ticket = ?";
+    let key = params![checked.ticket.content.key, checked.ticket_serial];
+    Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
+}
+
 /// The accepted checkpoint of the same serial, and its note.
 fn known(work: &Transaction, checked: &Checked) -> Result<Option<(Hash, String)>, Refusal> {
     let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
@@ -354,17 +370,16 @@ fn known(work: &Transaction, checked: &Checked) -> Result<Option<(Hash, String)>
 
 /// The newest session of a key.
 fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
-    let query = "SELECT ticket, digest, checkpoint, root FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
-    let row =
-        work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()?;
-    let Some((ticket, digest, checkpoint, root)) = row else { return Ok(None) };
+    let query = "SELECT ticket, checkpoint, root FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
+    let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let Some((ticket, checkpoint, root)) = row else { return Ok(None) };
     let checkpoint: [u8; 192] = checkpoint;
     let damaged = |_| InternalError::from(StoreError::Damaged("a checkpoint does not parse"));
-    Ok(Some(Session { ticket, digest, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, root }))
+    Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, root }))
 }
 
 /// Whether the post opens a session.
-fn open(checked: &Checked, post: &Post, now: u64) -> Result<(), Refusal> {
+fn open(checked: &Checked, post: &Post, time: u64) -> Result<(), Refusal> {
     let (ticket, checkpoint) = (&checked.ticket.content, &checked.checkpoint);
     if checked.serial != 0 {
         return Err(Conflict::Gap(0).into());
@@ -381,7 +396,7 @@ fn open(checked: &Checked, post: &Post, now: u64) -> Result<(), Refusal> {
     if !post.proof.is_empty() {
         return Err(Refusal::Inconsistent);
     }
-    if now < ticket.not_before || now > ticket.not_after {
+    if time < ticket.not_before || time > ticket.not_after {
         return Err(Refusal::Validity(ticket.not_before, ticket.not_after));
     }
     Ok(())
@@ -389,9 +404,6 @@ fn open(checked: &Checked, post: &Post, now: u64) -> Result<(), Refusal> {
 
 /// Whether the post is the next of an open session.
 fn follow(last: &Session, checked: &Checked, post: &Post) -> Result<(), Refusal> {
-    if last.digest != checked.ticket.digest {
-        return Err(Conflict::OtherTicket.into());
-    }
     if last.checkpoint.state == Life::Closing {
         return Err(Conflict::Closed.into());
     }

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ed25519_dalek::pkcs8::EncodePrivateKey;
 use ed25519_dalek::{SigningKey, pkcs8::spki::der::pem::LineEnding};
 use portcullis_evidence::certificate::{
     CertificateError, Class, DeviceCertificate, MAX_PEM, TrustStore, Which, key_id, verify_chain,
 };
 use portcullis_registrar::ca::{Authority, CaError, Device, Window};
+use portcullis_registrar::keys;
 
 const YEAR: u64 = 31_557_600;
 const WINDOW: Window = Window { not_before: 1_750_000_000, not_after: 1_750_000_000 + 10 * YEAR };
@@ -81,8 +81,9 @@ fn what_is_certified_is_read_back() {
     let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
     assert_eq!((found.class, found.supervised), (Class::Class, false));
-    let key_pem = key(2).to_pkcs8_pem(LineEnding::LF).unwrap();
-    let issuing = Authority::load(&key_pem, &made.chain, false).unwrap();
+    let issuing = Authority::load(key(2), &made.chain, false).unwrap();
+    assert!(matches!(Authority::load(key(3), &made.chain, false), Err(CaError::Authority(_))));
+    assert!(matches!(Authority::load(key(2), "hello", false), Err(CaError::Authority(_))));
     let leaf = issuing.certify(&device()).unwrap();
     assert!(verify(&Made { leaf, ..made }, &trust(&[&root.certificate_pem().unwrap()])).is_ok());
 }
@@ -102,8 +103,7 @@ fn simulated_and_real_never_mix() {
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));
-    let key_pem = key(1).to_pkcs8_pem(LineEnding::LF).unwrap();
-    assert!(matches!(Authority::load(&key_pem, &real_pem, true), Err(CaError::Class(..))));
+    assert!(matches!(Authority::load(key(1), &real_pem, true), Err(CaError::Class(..))));
 
     // A simulated card is only trusted where simulation roots are.
     let leaf = sim.certify(&simulated()).unwrap();
@@ -114,7 +114,7 @@ fn simulated_and_real_never_mix() {
 
     // A subordinate of the real root that pretends to be below the simulation's: same key and name, other kind.
     let posing = Authority::load(
-        &key(2).to_pkcs8_pem(LineEnding::LF).unwrap(),
+        key(2),
         &real.subordinate(key(2), "CN=Gate issuing 1", WINDOW).unwrap().certificate_pem().unwrap(),
         true,
     )
@@ -376,7 +376,7 @@ fn we_read_what_openssl_made() {
     run(&["req", "-x509", "-new", "-key", "ca.key", "-subj", subject, "-days", "3650", "-out", "ca.pem",
         "-addext", "keyUsage=critical,keyCertSign"]);
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-    let issuing = Authority::load(&read("ca.key"), &read("ca.pem"), false).unwrap();
+    let issuing = Authority::load(keys::load(&dir.path().join("ca.key")).unwrap(), &read("ca.pem"), false).unwrap();
     let leaf = issuing.certify(&device()).unwrap();
     let found = verify_chain(leaf.as_bytes(), b"", &trust(&[&read("ca.pem")]), None).unwrap();
     assert_eq!(found.public_key, device().public_key);

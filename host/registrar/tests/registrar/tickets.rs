@@ -12,7 +12,7 @@ use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::CheckpointError;
 use portcullis_evidence::ticket::{IssuedBy, Ticket};
 use portcullis_registrar::ca::Window;
-use portcullis_registrar::tickets::{IssueError, Issuer, Request, State};
+use portcullis_registrar::tickets::{IssueError, Issuer, Request, State, self_issued};
 use portcullis_registrar::{ShownError, StoreError};
 use rusqlite::Connection;
 use zerocopy::IntoBytes;
@@ -190,6 +190,18 @@ fn requests_that_no_ticket_can_say() {
     assert!(matches!(opened, Err(IssueError::Store(StoreError::Kind(_)))));
     std::fs::write(&other, "hello, I am a text file, long enough to have no header of SQLite's").unwrap();
     assert!(Issuer::open(&other, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
+}
+
+#[test]
+fn a_ticket_that_nobody_issued_says_so() {
+    let request = Request { heartbeat_records: 0, heartbeat_ticks: 0, ..request(&Card::new(1)) };
+    let made: Vec<_> = (0..2).map(|_| Ticket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
+    assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(IssuedBy::SelfIssued));
+    assert_eq!((made[0].content.serial, made[0].content.previous_close), (1, [0; 32]));
+    assert_eq!((made[0].content.key, made[0].content.policy), (request.key, request.policy));
+    assert!(made[0].content.nonce != made[1].content.nonce && made[0].kid != made[1].kid);
+    let with_heartbeats = Request { heartbeat_ticks: 1, ..request };
+    assert!(matches!(self_issued(&with_heartbeats), Err(IssueError::Ticket(_))));
 }
 
 #[test]

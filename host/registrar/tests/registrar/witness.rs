@@ -275,10 +275,11 @@ fn one_ticket_of_a_key_at_a_time() {
     // Another ticket with the serial of the one in use, from another trusted issuer.
     let twin = Ticket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
     let opening = post(&bench.card, &twin, &Session::open(&twin, 1), 0);
-    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::Fork(0));
+    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::OtherTicket);
     let mut later = Session::open(&twin, 1);
     later.advance(1, 1, Life::Run);
     assert_eq!(conflict(bench.witness.add(&post(&bench.card, &twin, &later, 1), NOW)), Conflict::OtherTicket);
+    assert!(bench.witness.forks().unwrap().is_empty());
 
     // The next ticket opens, and the one before it is over, without a close.
     let third = ticket(&bench.card, 3);
@@ -328,6 +329,9 @@ fn after_the_tickets_end_there_are_no_more_nonces() {
     // Nor when the witness's clock is set back: time does not run backwards in its log.
     let back = said(NOW);
     assert_eq!((back.nonce, back.time), (None, END + 1));
+    let second = ticket(&bench.card, 2);
+    let opening = post(&bench.card, &second, &Session::open(&second, 2), 0);
+    assert!(matches!(bench.witness.add(&opening, NOW), Err(Refusal::Validity(START, END))));
 }
 
 #[test]
