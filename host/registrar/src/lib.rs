@@ -4,3 +4,13 @@
 
 pub mod ca;
 pub mod keys;
+<<<<<<< HEAD
+=======
+mod shown;
+mod store;
+pub mod tickets;
+pub mod witness;
+
+pub use shown::ShownError;
+pub use store::StoreError;
+>>>>>>> w-registrar

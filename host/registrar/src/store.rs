@@ -1,0 +1,45 @@
+//! SQLite files that lose nothing: what a function has returned survives a crash, and what it has not leaves no trace.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+/// Longest wait for another process's transaction.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// A store that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite's own reason.
+    #[error("the store: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The file is another program's, or another kind of store.
+    #[error("`{0}` is a database, but not a store of this kind and version")]
+    Kind(PathBuf),
+    /// The store holds what this program would not have written.
+    #[error("the store is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// Opens the store of kind `application` at `path`, or makes it with `tables`.
+pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connection, StoreError> {
+    let mut database = Connection::open(path)?;
+    database.busy_timeout(BUSY)?;
+    // A commit is on the disk before it returns, in whatever moment the power goes.
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    database.pragma_update(None, "synchronous", "FULL")?;
+    let work = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let found: i32 = work.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let empty = work.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    match (found, empty) {
+        (0, true) => {
+            work.execute_batch(tables)?;
+            work.pragma_update(None, "application_id", application)?;
+        }
+        (found, _) if found == application => {}
+        _ => return Err(StoreError::Kind(path.to_owned())),
+    }
+    work.commit()?;
+    Ok(database)
+}

@@ -1,0 +1,74 @@
+//! A log of which only the right edge is kept: enough to append, and to prove that the newest entry is in it.
+
+use portcullis_evidence::tree::{self, Hash};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::InternalError;
+use crate::store::StoreError;
+
+/// The log of one card key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    pub(super) size: u64,
+    /// Unix second of the last entry.
+    pub(super) time: u64,
+    /// Roots of the complete subtrees, largest first; one for each bit set in the size.
+    peaks: Vec<Hash>,
+}
+
+impl Log {
+    /// Appends a leaf hash. Returns the inclusion proof of that leaf, its sibling first, and the new root (RFC 9162, 2.1).
+    pub(super) fn append(&mut self, leaf: Hash) -> (Vec<Hash>, Hash) {
+        // The newest leaf is the rightmost at every level, so each peak is a left sibling on its way to the root.
+        let path: Vec<Hash> = self.peaks.iter().rev().copied().collect();
+        let climb = |count| path.iter().take(count).fold(leaf, |hash, peak| tree::node(peak, &hash));
+        let complete = self.size.trailing_ones() as usize;
+        let (peak, root) = (climb(complete), climb(path.len()));
+        self.peaks.truncate(self.peaks.len().saturating_sub(complete));
+        self.peaks.push(peak);
+        self.size += 1;
+        (path, root)
+    }
+
+    /// The log of `key`; empty where there is none yet.
+    pub(super) fn load(work: &Transaction, key: &Hash) -> Result<Self, InternalError> {
+        let query = "SELECT size, time, peaks FROM log WHERE key = ?";
+        let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let Some((size, time, peaks)) = row else { return Ok(Self::default()) };
+        let (size, peaks): (u64, Vec<u8>) = (size, peaks);
+        let (hashes, rest) = peaks.as_chunks::<32>();
+        if hashes.len() != size.count_ones() as usize || !rest.is_empty() {
+            return Err(StoreError::Damaged("the peaks of a log are not as many as its size says").into());
+        }
+        Ok(Self { size, time, peaks: hashes.to_vec() })
+    }
+
+    pub(super) fn store(&self, work: &Transaction, key: &Hash) -> Result<(), InternalError> {
+        work.execute(
+            "INSERT INTO log (key, size, time, peaks) VALUES (?, ?, ?, ?)
+             ON CONFLICT (key) DO UPDATE SET size = excluded.size, time = excluded.time, peaks = excluded.peaks",
+            params![key, self.size, self.time, self.peaks.as_flattened()],
+        )?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_evidence::tree::{Frontier, verify_inclusion};
+
+    use super::*;
+
+    #[test]
+    fn grows_as_the_trees_of_the_standard_do() {
+        let (mut log, mut tree) = (Log::default(), Frontier::new());
+        for index in 0..600_u64 {
+            let leaf = tree::leaf(&index.to_le_bytes());
+            tree.push(leaf);
+            let (path, root) = log.append(leaf);
+            assert_eq!((log.size, root), (index + 1, tree.root()));
+            assert_eq!(log.peaks.len(), log.size.count_ones() as usize);
+            assert!(verify_inclusion(&leaf, index, log.size, &path, &root));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The outside parties, each against honest and hostile callers.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod certificates;
+mod common;
+mod tickets;
+mod witness;

@@ -1,0 +1,697 @@
+//! The witness: one history a session, whoever posts, and nothing forgotten.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::common::{Card, Session};
+use ed25519_dalek::SigningKey;
+use portcullis_core::wire::Life;
+use portcullis_evidence::checkpoint::{CheckpointError, Signed};
+use portcullis_evidence::note::{self, Cosigned, NoteError, Proof, WitnessKey};
+use portcullis_evidence::ticket::{Ticket, TicketError};
+use portcullis_registrar::ShownError;
+use portcullis_registrar::witness::client::{Client, ClientError, Noted};
+use portcullis_registrar::witness::server::{Limits, Server};
+use portcullis_registrar::witness::{Conflict, Post, Refusal, Witness};
+
+const NAME: &str = "witness.example/w1";
+const START: u64 = 1_800_000_000;
+const END: u64 = START + 3600;
+const NOW: u64 = START + 60;
+/// Set in a child process: the state that it serves.
+const CHILD: &str = "PORTCULLIS_TEST_WITNESS";
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::from_bytes(&[seed; 32])
+}
+
+fn witness(path: &Path) -> Witness {
+    Witness::open(path, key(6), NAME, vec![key(5).verifying_key(), key(4).verifying_key()]).unwrap()
+}
+
+fn public() -> WitnessKey {
+    WitnessKey::new(NAME, key(6).verifying_key()).unwrap()
+}
+
+fn ticket_of(card: &Card, serial: u64) -> Ticket {
+    Ticket {
+        serial,
+        nonce: [serial as u8; 16],
+        key: card.id(),
+        policy: [3; 32],
+        contexts: BTreeSet::new(),
+        heartbeat_records: 100,
+        heartbeat_ticks: 0,
+        previous_close: [0; 32],
+        not_before: START,
+        not_after: END,
+        issuer: "registrar.example".to_owned(),
+    }
+}
+
+fn ticket(card: &Card, serial: u64) -> Vec<u8> {
+    ticket_of(card, serial).sign(&key(5)).unwrap()
+}
+
+/// The post of a session's present checkpoint, whose last one covered `old` records.
+fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
+    Post {
+        old,
+        ticket: ticket.to_vec(),
+        public_key: card.public_key,
+        root: session.root(),
+        proof: session.proof(old),
+        checkpoint: card.sign(&session.wire),
+    }
+}
+
+fn read(note: &str) -> Cosigned {
+    note::verify(note.as_bytes(), &[public()]).unwrap()
+}
+
+/// A witness, a card, and a session of ticket 1 that is open at it.
+struct Bench {
+    _dir: tempfile::TempDir,
+    witness: Witness,
+    card: Card,
+    ticket: Vec<u8>,
+    session: Session,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (witness, card) = (witness(&dir.path().join("witness")), Card::new(1));
+        let ticket = ticket(&card, 1);
+        let session = Session::open(&ticket, 1);
+        witness.add(&post(&card, &ticket, &session, 0), NOW).unwrap();
+        Self { _dir: dir, witness, card, ticket, session }
+    }
+
+    /// The session after `records` more in another state.
+    fn next(&self, records: u64, mark: u8, state: Life) -> Session {
+        let mut next = self.session.clone();
+        next.advance(records, mark, state);
+        next
+    }
+
+    fn post(&self, session: &Session) -> Post {
+        post(&self.card, &self.ticket, session, self.session.size())
+    }
+
+    fn add(&self, session: &Session) -> Result<String, Refusal> {
+        self.witness.add(&self.post(session), NOW)
+    }
+
+    /// Accepts `session`, which becomes the present one.
+    fn go(&mut self, session: Session) -> Cosigned {
+        let note = self.add(&session).unwrap();
+        self.session = session;
+        read(&note)
+    }
+
+    fn conflict(&self, session: &Session) -> Conflict {
+        conflict(self.add(session))
+    }
+}
+
+fn conflict(result: Result<String, Refusal>) -> Conflict {
+    match result {
+        Err(Refusal::Conflict(conflict)) => conflict,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn two_sessions_in_one_log() {
+    let mut bench = Bench::new();
+    let mut nonces = BTreeSet::new();
+    for serial in 1..6 {
+        let next = bench.next(serial * 7, 1, Life::Run);
+        let said = bench.go(next);
+        assert_eq!((said.key, said.ticket, said.serial, said.index), (bench.card.id(), 1, serial, serial));
+        assert_eq!((said.time, said.witness.as_str()), (NOW, NAME));
+        let sent = Signed::parse(&bench.card.sign(&bench.session.wire)).unwrap().checkpoint;
+        assert_eq!(said.checkpoint, sent.digest());
+        assert!(nonces.insert(said.nonce.unwrap()));
+    }
+    let closed = bench.next(1, 1, Life::Closing);
+    assert_eq!(bench.go(closed).nonce, None);
+
+    bench.ticket = ticket(&bench.card, 2);
+    let second = Session::open(&bench.ticket, 2);
+    let said = read(&bench.witness.add(&post(&bench.card, &bench.ticket, &second, 0), NOW + 5).unwrap());
+    assert_eq!((said.ticket, said.serial, said.index, said.time), (2, 0, 7, NOW + 5));
+    // Another card's log is another log.
+    let other = Card::new(2);
+    let note = ticket(&other, 9);
+    let said = read(&bench.witness.add(&post(&other, &note, &Session::open(&note, 1), 0), NOW).unwrap());
+    assert_eq!((said.key, said.ticket, said.index), (other.id(), 9, 0));
+
+    let notes = bench.witness.notes(&bench.card.id()).unwrap();
+    assert_eq!(notes.iter().map(|note| read(note).index).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+    assert!(bench.witness.forks().unwrap().is_empty());
+}
+
+#[test]
+fn the_same_post_gets_the_same_note() {
+    let mut bench = Bench::new();
+    let first = bench.post(&bench.session.clone());
+    let next = bench.next(4, 1, Life::Run);
+    let second = bench.post(&next);
+    let note = bench.witness.add(&second, NOW).unwrap();
+    for now in [NOW, NOW + 10, END + 1, 0] {
+        assert_eq!(bench.witness.add(&second, now).unwrap(), note);
+    }
+    bench.session = next;
+    let third = bench.next(1, 1, Life::Closing);
+    bench.go(third);
+    assert_eq!(bench.witness.add(&second, NOW).unwrap(), note);
+    assert_eq!(read(&bench.witness.add(&first, NOW).unwrap()).serial, 0);
+    assert_eq!(bench.witness.notes(&bench.card.id()).unwrap().len(), 3);
+}
+
+#[test]
+fn a_second_history_is_refused_and_kept_as_proof() {
+    let mut bench = Bench::new();
+    // Another opening: the card was reset and the ticket used again.
+    let reset = Session::open(&bench.ticket, 2);
+    let refused = post(&bench.card, &bench.ticket, &reset, 0);
+    assert_eq!(conflict(bench.witness.add(&refused, NOW)), Conflict::Fork(0));
+    // Another end of the same beginning.
+    let (good, bad, worse) = (bench.next(4, 1, Life::Run), bench.next(4, 2, Life::Run), bench.next(5, 3, Life::Run));
+    let (bad, worse) = (bench.post(&bad), bench.post(&worse));
+    let accepted = bench.post(&good);
+    bench.go(good);
+    assert_eq!(conflict(bench.witness.add(&bad, NOW)), Conflict::Fork(1));
+    assert_eq!(conflict(bench.witness.add(&worse, NOW)), Conflict::Fork(1));
+
+    let forks = bench.witness.forks().unwrap();
+    assert_eq!(forks.iter().map(|fork| (fork.ticket, fork.serial)).collect::<Vec<_>>(), [(1, 0), (1, 1)]);
+    assert_eq!((&forks[1].accepted, &forks[1].refused), (&accepted.checkpoint, &bad.checkpoint));
+    for fork in forks {
+        // The proof stands by itself: the card signed both.
+        assert!(Signed::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
+        assert!(Signed::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
+    }
+    // The honest history goes on.
+    let next = bench.next(1, 1, Life::Closing);
+    assert_eq!(bench.go(next).index, 2);
+}
+
+#[test]
+fn what_does_not_follow_is_refused() {
+    let mut bench = Bench::new();
+    let next = bench.next(5, 1, Life::Run);
+    bench.go(next);
+    let next = |change: &dyn Fn(&mut Session)| {
+        let mut next = bench.next(5, 1, Life::Run);
+        change(&mut next);
+        next
+    };
+    assert!(matches!(bench.conflict(&next(&|s| s.wire.serial += 1)), Conflict::Gap(2)));
+    assert_eq!(bench.conflict(&next(&|s| s.wire.serial.set(9000))), Conflict::Gap(2));
+    assert_eq!(bench.conflict(&next(&|s| s.wire.tick.set(1))), Conflict::Backwards);
+    let shrunk = next(&|s| {
+        s.leaves.truncate(3);
+        s.seal();
+    });
+    assert_eq!(bench.conflict(&shrunk), Conflict::Backwards);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.epoch += 1)), Conflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.boot_nonce[0] ^= 1)), Conflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.design_id[0] ^= 1)), Conflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), Conflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), Conflict::State);
+
+    // A proof from another size than the last accepted one's; the answer says from which.
+    let good = next(&|_| ());
+    for old in [0, 1, 5, 7, u64::MAX] {
+        let wrong = post(&bench.card, &bench.ticket, &good, old);
+        assert_eq!(conflict(bench.witness.add(&wrong, NOW)), Conflict::Size(6), "{old}");
+    }
+    // The first record is another: no proof helps.
+    let rewritten = next(&|s| {
+        s.leaves[2] = [9; 32];
+        s.seal();
+    });
+    assert!(matches!(bench.add(&rewritten), Err(Refusal::Inconsistent)));
+    let honest = bench.post(&good);
+    for proof in [Vec::new(), honest.proof[1..].to_vec(), [&honest.proof[..], &[[0; 32]]].concat(), vec![[0; 32]; 63]] {
+        let wrong = Post { proof, ..honest.clone() };
+        assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
+    }
+    // A lane root that is not under the checkpoint's.
+    let wrong = Post { root: rewritten.root(), ..honest.clone() };
+    assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
+
+    // Nothing of this counted.
+    assert_eq!(read(&bench.witness.add(&honest, NOW).unwrap()).index, 2);
+}
+
+#[test]
+fn a_fault_ends_in_a_close_only() {
+    let mut bench = Bench::new();
+    let fault = bench.next(2, 1, Life::Fault);
+    assert_eq!(bench.go(fault).nonce, None);
+    let mut run = bench.next(1, 1, Life::Run);
+    run.wire.fault.set(0);
+    assert_eq!(bench.conflict(&run), Conflict::State);
+    let closing = bench.next(1, 1, Life::Closing);
+    assert_eq!(bench.go(closing).nonce, None);
+    let mut after = bench.next(1, 1, Life::Run);
+    after.wire.fault.set(0);
+    assert_eq!(bench.conflict(&after), Conflict::Closed);
+    assert_eq!(bench.conflict(&bench.next(0, 1, Life::Closing)), Conflict::Closed);
+}
+
+#[test]
+fn one_ticket_of_a_key_at_a_time() {
+    let bench = Bench::new();
+    // Another ticket with the serial of the one in use, from another trusted issuer.
+    let twin = Ticket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
+    let opening = post(&bench.card, &twin, &Session::open(&twin, 1), 0);
+    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::OtherTicket);
+    let mut later = Session::open(&twin, 1);
+    later.advance(1, 1, Life::Run);
+    assert_eq!(conflict(bench.witness.add(&post(&bench.card, &twin, &later, 1), NOW)), Conflict::OtherTicket);
+    assert!(bench.witness.forks().unwrap().is_empty());
+
+    // The next ticket opens, and the one before it is over, without a close.
+    let third = ticket(&bench.card, 3);
+    bench.witness.add(&post(&bench.card, &third, &Session::open(&third, 3), 0), NOW).unwrap();
+    assert_eq!(bench.conflict(&bench.next(1, 1, Life::Run)), Conflict::Superseded(3));
+    let second = ticket(&bench.card, 2);
+    let opening = post(&bench.card, &second, &Session::open(&second, 2), 0);
+    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::Superseded(3));
+}
+
+#[test]
+fn only_an_opening_opens() {
+    let dir = tempfile::tempdir().unwrap();
+    let (witness, card) = (witness(&dir.path().join("witness")), Card::new(1));
+    let ticket = ticket(&card, 1);
+    let opening = Session::open(&ticket, 1);
+    let mut run = opening.clone();
+    run.advance(3, 1, Life::Run);
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::Gap(0));
+    run.wire.serial.set(0);
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::State);
+    let good = post(&card, &ticket, &opening, 0);
+    assert_eq!(conflict(witness.add(&Post { old: 1, ..good.clone() }, NOW)), Conflict::Size(0));
+    let with_proof = Post { proof: vec![[0; 32]], ..good.clone() };
+    assert!(matches!(witness.add(&with_proof, NOW), Err(Refusal::Inconsistent)));
+    let mut other_policy = opening.clone();
+    other_policy.wire.policy_digest[0] ^= 1;
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &other_policy, 0), NOW)), Conflict::Policy);
+    for now in [0, START - 1, END + 1, u64::MAX] {
+        assert!(matches!(witness.add(&good, now), Err(Refusal::Validity(START, END))), "{now}");
+    }
+    assert!(witness.notes(&card.id()).unwrap().is_empty());
+    assert_eq!(read(&witness.add(&good, END).unwrap()).index, 0);
+}
+
+#[test]
+fn after_the_tickets_end_there_are_no_more_nonces() {
+    let mut bench = Bench::new();
+    let mut said = |now| {
+        let next = bench.next(1, 1, Life::Run);
+        let note = bench.witness.add(&bench.post(&next), now).unwrap();
+        bench.session = next;
+        read(&note)
+    };
+    assert!(said(END).nonce.is_some());
+    assert_eq!(said(END + 1).nonce, None);
+    // Nor when the witness's clock is set back: time does not run backwards in its log.
+    let back = said(NOW);
+    assert_eq!((back.nonce, back.time), (None, END + 1));
+    let second = ticket(&bench.card, 2);
+    let opening = post(&bench.card, &second, &Session::open(&second, 2), 0);
+    assert!(matches!(bench.witness.add(&opening, NOW), Err(Refusal::Validity(START, END))));
+}
+
+#[test]
+fn only_the_cards_own_under_a_real_ticket() {
+    let bench = Bench::new();
+    let next = bench.next(2, 1, Life::Run);
+    let good = bench.post(&next);
+    let refused = |post: &Post| bench.witness.add(post, NOW).unwrap_err();
+    let other = Card::new(2);
+
+    let wrong = Post { public_key: other.public_key, ..good.clone() };
+    assert!(matches!(refused(&wrong), Refusal::Shown(ShownError::Key)));
+    let wrong = Post { checkpoint: other.sign(&next.wire), ..good.clone() };
+    assert!(matches!(refused(&wrong), Refusal::Shown(ShownError::Signature)));
+    for at in [20, 100, 200, 300, 17_000] {
+        let mut wrong = good.clone();
+        wrong.checkpoint[at] ^= 1;
+        assert!(matches!(refused(&wrong), Refusal::Shown(_) | Refusal::Malformed(_)), "{at}");
+    }
+    let cut = Post { checkpoint: good.checkpoint[1..].to_vec(), ..good.clone() };
+    assert!(matches!(refused(&cut), Refusal::Shown(ShownError::Checkpoint(CheckpointError::Message))));
+
+    let unknown = ticket_of(&bench.card, 1).sign(&key(9)).unwrap();
+    let wrong = Post { ticket: unknown, ..good.clone() };
+    assert!(matches!(refused(&wrong), Refusal::Ticket(TicketError::UnknownIssuer(_))));
+    let own = Ticket { issuer: "self".to_owned(), heartbeat_records: 0, ..ticket_of(&bench.card, 1) };
+    let wrong = Post { ticket: own.sign(&key(9)).unwrap(), ..good.clone() };
+    assert!(matches!(refused(&wrong), Refusal::SelfIssued));
+    let wrong = Post { ticket: ticket(&bench.card, 2), ..good.clone() };
+    assert!(matches!(refused(&wrong), Refusal::Malformed("holds the checkpoint of another ticket")));
+    let mut broken = good.clone();
+    *broken.ticket.last_mut().unwrap() ^= 1;
+    assert!(matches!(refused(&broken), Refusal::Ticket(TicketError::Signature)));
+    assert!(bench.witness.add(&good, NOW).is_ok());
+    assert!(bench.witness.forks().unwrap().is_empty());
+}
+
+#[test]
+fn a_restart_forgets_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("witness");
+    let card = Card::new(1);
+    let ticket = ticket(&card, 1);
+    let mut session = Session::open(&ticket, 1);
+    let mut notes = vec![witness(&path).add(&post(&card, &ticket, &session, 0), NOW).unwrap()];
+    for serial in 1..9 {
+        let old = session.size();
+        let other = {
+            let mut other = session.clone();
+            other.advance(3, 200, Life::Run);
+            post(&card, &ticket, &other, old)
+        };
+        session.advance(3, serial, Life::Run);
+        let good = post(&card, &ticket, &session, old);
+        notes.push(witness(&path).add(&good, NOW).unwrap());
+        assert_eq!(conflict(witness(&path).add(&other, NOW)), Conflict::Fork(serial.into()));
+        assert_eq!(witness(&path).add(&good, NOW).unwrap(), *notes.last().unwrap());
+    }
+    assert_eq!(witness(&path).notes(&card.id()).unwrap(), notes);
+    assert_eq!(witness(&path).forks().unwrap().len(), 8);
+    // The log's heads are of one tree: every earlier root follows from the entries.
+    let entries: Vec<_> = notes.iter().map(|note| Proof::parse(note.as_bytes()).unwrap().entry).collect();
+    for (size, note) in (1..).zip(&notes) {
+        let leaves = entries.iter().take(size).map(|entry| portcullis_evidence::tree::leaf(&entry.to_bytes()));
+        let root = portcullis_evidence::tree::root(leaves);
+        assert!(note.contains(&note::Head::of_card(&card.id(), size as u64, root).text()));
+    }
+}
+
+#[test]
+fn of_two_histories_posted_at_once_one_is_accepted() {
+    for round in 0..5_u8 {
+        let bench = Bench::new();
+        let posts: Vec<Post> = (0..8).map(|mark| bench.post(&bench.next(3, mark + round * 8, Life::Run))).collect();
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = posts.iter().map(|post| scope.spawn(|| bench.witness.add(post, NOW))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let accepted: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok()).collect();
+        assert_eq!(accepted.len(), 1);
+        assert!(results.iter().filter(|r| r.is_err()).all(|r| matches!(r, Err(Refusal::Conflict(Conflict::Fork(1))))));
+        assert_eq!(bench.witness.notes(&bench.card.id()).unwrap().last(), Some(accepted[0]));
+
+        // The same one eight times is one entry.
+        let bench = Bench::new();
+        let same = bench.post(&bench.next(3, round, Life::Run));
+        let notes: BTreeSet<String> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| bench.witness.add(&same, NOW).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!((notes.len(), bench.witness.notes(&bench.card.id()).unwrap().len()), (1, 2));
+    }
+}
+
+/// A served witness whose tickets are valid by the real clock, and a client of it.
+struct Served {
+    _dir: tempfile::TempDir,
+    witness: Arc<Witness>,
+    server: Server,
+    client: Client,
+    card: Card,
+    ticket: Vec<u8>,
+}
+
+impl Served {
+    fn new(limits: Limits) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let witness = Arc::new(witness(&dir.path().join("witness")));
+        let server = Server::start(Arc::clone(&witness), 0, limits).unwrap();
+        let client = Client::new(server.address(), public(), Duration::from_secs(10));
+        let card = Card::new(1);
+        let ticket = valid_now(&card);
+        Self { _dir: dir, witness, server, client, card, ticket }
+    }
+
+    fn opening(&self) -> Post {
+        post(&self.card, &self.ticket, &Session::open(&self.ticket, 1), 0)
+    }
+
+    /// Sends `bytes` as they are; the first line and the body of the answer.
+    fn raw(&self, bytes: &[u8]) -> (String, String) {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let _ = stream.write_all(bytes);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        (head.split("\r\n").next().unwrap_or_default().to_owned(), body.to_owned())
+    }
+}
+
+fn valid_now(card: &Card) -> Vec<u8> {
+    Ticket { not_before: 0, not_after: u64::MAX, ..ticket_of(card, 1) }.sign(&key(5)).unwrap()
+}
+
+fn request(body: &[u8]) -> Vec<u8> {
+    let head = format!("POST /add-checkpoint HTTP/1.1\r\nHost: witness\r\nContent-Length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn refused(result: Result<Noted, ClientError>) -> (u16, String) {
+    match result {
+        Err(ClientError::Refused { status, reason }) => (status, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn over_http() {
+    let served = Served::new(Limits::default());
+    let mut session = Session::open(&served.ticket, 1);
+    let mut old = 0;
+    for serial in 0..5 {
+        let noted = served.client.post(&post(&served.card, &served.ticket, &session, old)).unwrap();
+        assert_eq!((noted.cosigned.serial, noted.cosigned.index), (serial, serial));
+        assert!(noted.cosigned.nonce.is_some());
+        assert_eq!(served.witness.notes(&served.card.id()).unwrap().last(), Some(&noted.note));
+        old = session.size();
+        session.advance(10, 1, Life::Run);
+    }
+    let good = post(&served.card, &served.ticket, &session, old);
+    assert_eq!(refused(served.client.post(&Post { old: 7, ..good.clone() })), (409, old.to_string()));
+    let (first, body) = served.raw(&request(&Post { old: 7, ..good.clone() }.to_body()));
+    assert_eq!((first.as_str(), body), ("HTTP/1.1 409 Conflict", format!("{old}\n")));
+    let mut fork = Session::open(&served.ticket, 2);
+    assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 0))).0, 409);
+    fork.advance(1, 1, Life::Run);
+    assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 1))).0, 409);
+    assert_eq!(refused(served.client.post(&Post { proof: Vec::new(), ..good.clone() })).0, 422);
+    assert_eq!(refused(served.client.post(&Post { public_key: [0; 32], ..good.clone() })).0, 403);
+    let unknown = ticket_of(&served.card, 1).sign(&key(9)).unwrap();
+    assert_eq!(refused(served.client.post(&Post { ticket: unknown, ..good.clone() })).0, 404);
+    let expired = Ticket { not_before: 0, not_after: 1, ..ticket_of(&served.card, 8) }.sign(&key(5)).unwrap();
+    let late = post(&served.card, &expired, &Session::open(&expired, 1), 0);
+    assert_eq!(refused(served.client.post(&late)).0, 403);
+    assert_eq!(refused(served.client.post(&Post { ticket: vec![1], ..good.clone() })).0, 400);
+    assert!(served.client.post(&good).is_ok());
+
+    let address = served.server.address();
+    drop(served);
+    assert!(TcpStream::connect(address).is_err(), "the server is still there");
+}
+
+#[test]
+fn hostile_requests_are_answered_and_do_no_harm() {
+    let served = Served::new(Limits { request: Duration::from_millis(400), connections: 8 });
+    let body = served.opening().to_body();
+    let good = request(&body);
+    let text = |text: &str| text.as_bytes().to_vec();
+    for (bytes, status) in [
+        (text("\r\n\r\n"), 400),
+        (text("hello\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.0\r\n\r\n"), 400),
+        (text("POST  /add-checkpoint HTTP/1.1\r\n\r\n"), 400),
+        (text("GET /add-checkpoint HTTP/1.1\r\n\r\n"), 405),
+        (text("POST / HTTP/1.1\r\n\r\n"), 404),
+        (text("POST /add-checkpoint/ HTTP/1.1\r\n\r\n"), 404),
+        (text("POST /add-checkpoint HTTP/1.1\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"), 413),
+        (text("POST /add-checkpoint HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400),
+        (text(&format!("POST /add-checkpoint HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(20_000))), 413),
+        (vec![b'a'; 100_000], 413),
+        (vec![0xff; 20], 408),
+        (request(&vec![b'\n'; 200_000]), 413),
+        (request(&vec![b'\n'; 30_000]), 400),
+        (request(b""), 400),
+        ([good.clone(), b"x".to_vec()].concat(), 400),
+        // Cut short: the rest never comes.
+        (good[..good.len() - 1].to_vec(), 408),
+        (good[..40].to_vec(), 408),
+        (Vec::new(), 408),
+    ] {
+        let (first, _) = served.raw(&bytes);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+        assert!(first.starts_with(&format!("HTTP/1.1 {status} ")), "{shown:?}: {first}");
+    }
+    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    assert!(served.client.post(&served.opening()).is_ok());
+}
+
+/// A byte every 30 ms never ends by itself; the deadline is for the whole request.
+#[test]
+fn slow_clients_are_cut_off_and_hold_nobody_up() {
+    let served = Served::new(Limits { request: Duration::from_millis(500), connections: 8 });
+    let bytes = request(&served.opening().to_body());
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut stream = TcpStream::connect(served.server.address()).unwrap();
+                for byte in &bytes {
+                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(8) {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(30));
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let asked = Instant::now();
+        assert!(served.client.post(&served.opening()).is_ok());
+        assert!(asked.elapsed() < Duration::from_millis(400), "{:?}", asked.elapsed());
+    });
+    assert!(start.elapsed() < Duration::from_secs(5), "slow clients were served for {:?}", start.elapsed());
+}
+
+#[test]
+fn too_many_connections_are_turned_away_until_there_is_room() {
+    let served = Served::new(Limits { request: Duration::from_millis(700), connections: 2 });
+    let idle: Vec<_> = (0..2).map(|_| TcpStream::connect(served.server.address()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let (first, _) = served.raw(b"");
+    assert!(first.starts_with("HTTP/1.1 503 "), "{first}");
+    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    drop(idle);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(served.client.post(&served.opening()).is_ok());
+}
+
+/// A client of a server that answers `answer` to whatever it is sent, and then keeps the connection for `hold`.
+fn lied_to(answer: &[u8], hold: Duration) -> Result<Noted, ClientError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let opening = post(&card, &ticket, &Session::open(&ticket, 1), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut sent = vec![0; request(&opening.to_body()).len()];
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            let _ = stream.read_exact(&mut sent);
+            let _ = stream.write_all(answer);
+            std::thread::sleep(hold);
+        });
+        let card = Card::new(1);
+        client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0))
+    })
+}
+
+#[test]
+fn the_client_believes_only_its_witness() {
+    let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+    let none = Duration::ZERO;
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let note = |path: &Path, seed, boot| {
+        let other = Witness::open(path, key(seed), NAME, vec![key(5).verifying_key()]).unwrap();
+        other.add(&post(&card, &ticket, &Session::open(&ticket, boot), 0), NOW).unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let good = note(&dir.path().join("good"), 6, 1);
+    assert_eq!(lied_to(&ok(&good), none).unwrap().note, good);
+    // Another witness's note; this witness's, but of another checkpoint; a damaged one.
+    let of_another = note(&dir.path().join("another"), 7, 1);
+    assert!(matches!(lied_to(&ok(&of_another), none), Err(ClientError::Note(NoteError::UnknownWitness))));
+    let of_other = note(&dir.path().join("other"), 6, 2);
+    assert!(matches!(lied_to(&ok(&of_other), none), Err(ClientError::Other)));
+    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), none), Err(ClientError::Note(_))));
+    assert!(matches!(lied_to(&ok("hello"), none), Err(ClientError::Note(_))));
+
+    // No HTTP, no end, no answer: an error, in time.
+    for answer in [
+        b"hello\r\n\r\n".to_vec(),
+        b"HTTP/1.1 ok\r\n\r\n".to_vec(),
+        b"".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n".to_vec(),
+        vec![b'x'; 100_000],
+    ] {
+        for hold in [none, Duration::from_secs(1)] {
+            let start = Instant::now();
+            let result = lied_to(&answer, hold);
+            assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
+            assert!(start.elapsed() < Duration::from_millis(1800), "{:?}", start.elapsed());
+        }
+    }
+    let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
+    assert_eq!(refused(lied_to(answer, none)), (500, "[31mred".to_owned()));
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let client = Client::new(nobody, public(), Duration::from_millis(300));
+    assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
+}
+
+/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. What it answered is what it knows afterwards.
+#[test]
+fn a_killed_server_forgets_nothing_that_it_answered() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        let server = Server::start(Arc::new(witness(Path::new(&path))), 0, Limits::default()).unwrap();
+        println!("\nport {}", server.address().port());
+        server.wait();
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("witness");
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let mut session = Session::open(&ticket, 1);
+    let (mut old, mut notes) = (0, Vec::new());
+    for serial in 0..10_u8 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["witness::a_killed_server_forgets_nothing_that_it_answered", "--exact", "--nocapture"])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let port = lines.map(|line| line.unwrap()).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
+        let client = Client::new((Ipv4Addr::LOCALHOST, port).into(), public(), Duration::from_secs(10));
+        let good = post(&card, &ticket, &session, old);
+        notes.push(client.post(&good).unwrap().note);
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let again = witness(&path);
+        assert_eq!(again.notes(&card.id()).unwrap(), notes);
+        assert_eq!(again.add(&good, NOW).unwrap(), notes[usize::from(serial)]);
+        old = session.size();
+        session.advance(2, serial, Life::Run);
+    }
+}
