@@ -25,24 +25,16 @@ rtl/gate/entry_check.sv
 rtl/gate/resolve.sv
 rtl/gate/counters.sv
 rtl/gate/lane.sv
-<<<<<<< HEAD
 rtl/log/sha256.sv
 rtl/log/log_tree.sv
 rtl/log/heartbeat.sv
 rtl/log/table_digest.sv
 rtl/log/checkpoint.sv
-=======
-rtl/log/log_count.sv
-rtl/log/sha256.sv
->>>>>>> w-signer
 rtl/log/device_key.sv
 rtl/log/slh_message.sv
 rtl/log/slh_tl.sv
 rtl/log/slh_dsa.sv
-<<<<<<< HEAD
 rtl/log/attest.sv
-=======
->>>>>>> w-signer
 rtl/ring/ring.sv
 rtl/ring/ring_axi_rules.sv
 rtl/ring/ring_buffer.sv

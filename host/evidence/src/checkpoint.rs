@@ -52,7 +52,7 @@ impl Checkpoint {
     /// [`CheckpointError`], anything but `Message`.
     pub fn parse(bytes: &[u8; wire::Checkpoint::BYTES]) -> Result<Self, CheckpointError> {
         let wire = wire::Checkpoint::read_from_bytes(bytes).map_err(|_| CheckpointError::Layout)?;
-        if wire.magic.get() as usize != CHECKPOINT_MAGIC || wire.version != LAYOUT_VERSION {
+        if wire.magic.get() != CHECKPOINT_MAGIC || wire.version != LAYOUT_VERSION {
             return Err(CheckpointError::Layout);
         }
         if !wire.reserved_is_zero() || u16::from(wire.key_flags) & !key_flags::ALL != 0 {

@@ -5,10 +5,6 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-<<<<<<< HEAD
-use ed25519_dalek::pkcs8::DecodePrivateKey;
-=======
->>>>>>> w-registrar
 use ed25519_dalek::pkcs8::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use ed25519_dalek::{Signature, SigningKey};
 use portcullis_evidence::certificate::{CLASS, Class, DESIGN_ID, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED};
@@ -121,21 +117,11 @@ impl Authority {
         Ok(Self { key, certificate, simulated: self.simulated })
     }
 
-<<<<<<< HEAD
-    /// Takes up an authority from its files. `simulated` is what the root above it says.
-    ///
-    /// # Errors
-    /// A certificate of another key, or a root of the other kind.
-    pub fn load(key_pem: &str, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
-        let key =
-            SigningKey::from_pkcs8_pem(key_pem.trim_end()).map_err(|_| CaError::Authority("key is not Ed25519"))?;
-=======
     /// Takes up an authority from its key and its certificate in PEM. `simulated` is what the root above it says.
     ///
     /// # Errors
     /// A certificate of another key, or a root of the other kind.
     pub fn load(key: SigningKey, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
->>>>>>> w-registrar
         let certificate = Certificate::from_pem(certificate_pem.trim_end())
             .map_err(|_| CaError::Authority("certificate is not X.509 in PEM"))?;
         let tbs = certificate.tbs_certificate();

@@ -4,8 +4,6 @@
 
 pub mod ca;
 pub mod keys;
-<<<<<<< HEAD
-=======
 mod shown;
 mod store;
 pub mod tickets;
@@ -13,4 +11,3 @@ pub mod witness;
 
 pub use shown::ShownError;
 pub use store::StoreError;
->>>>>>> w-registrar
