@@ -6,8 +6,6 @@ rtl/ring/ring_pkg.sv
 rtl/log/sha256_pkg.sv
 rtl/log/slh_dsa_pkg.sv
 rtl/csr/csr_pkg.sv
-rtl/log/sha256_pkg.sv
-rtl/log/slh_dsa_pkg.sv
 rtl/log/log_pkg.sv
 rtl/log/key_pkg.sv
 rtl/log/gen/design_pkg.sv

@@ -112,7 +112,7 @@ impl Log {
     /// A checkpoint over the records so far.
     pub fn checkpoint(&mut self) {
         let checkpoint = Checkpoint {
-            magic: u32::try_from(CHECKPOINT_MAGIC).unwrap_or_default().into(),
+            magic: CHECKPOINT_MAGIC.into(),
             version: LAYOUT_VERSION,
             key_flags: self.identity.key_flags,
             state: self.state.into(),
