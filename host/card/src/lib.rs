@@ -41,4 +41,4 @@ pub use card::{Card, CardError, DmaBuffer, Watch};
 pub use kind::{CardKind, CardKindError};
 pub use outcome::{Completed, Outcome};
 pub use info::{CardInfo, public_key};
-pub use session::{Session, SessionConfig, SessionError, Tables};
+pub use session::{Session, SessionConfig, SessionError, Tables, await_public_key};

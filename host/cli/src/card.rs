@@ -39,6 +39,9 @@ pub(crate) enum Command {
         /// Streams in flight.
         #[arg(long, default_value_t = BenchConfig::default().streams)]
         streams: u16,
+        /// Have checkpoints signed meanwhile, one after every 4,096 records.
+        #[arg(long)]
+        attest: bool,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -55,12 +58,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         }
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
-        Command::Bench { card, policy, verdicts, streams, json } => {
+        Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
                 None => bench::full_image().map_err(anyhow::Error::from)?,
             };
-            let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1) };
+            let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1), attest: *attest };
             let report = bench::run(card.open()?, &image, config)?;
             let clocks = report.clocks_per_verdict_hundredths();
             if *json {
@@ -69,7 +72,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                     serde_json::json!({
                         "card": card.name(), "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
                         "rejects": report.rejects, "decomposes": report.decomposes,
-                        "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
+                        "opened_microseconds": report.opened.as_micros(), "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
                         "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
                     })
                 );

@@ -8,6 +8,7 @@ macro_rules! outln {
 }
 
 mod anchors;
+mod bundle;
 mod card;
 mod engine;
 mod explain;
@@ -18,6 +19,7 @@ mod lineage;
 mod open;
 mod output;
 mod policy;
+mod replay;
 mod report;
 mod run;
 
@@ -55,6 +57,10 @@ enum Command {
     Lineage(lineage::Command),
     /// Write a ledger as one self-contained HTML page.
     Report(report::Args),
+    #[command(flatten)]
+    Evidence(portcullis_verify::Evidence),
+    /// Make every determination of a bundle again from its texts.
+    Replay(replay::Args),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -76,6 +82,8 @@ fn main() -> ExitCode {
         Command::Anchors(command) => anchors::run(&command),
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),
+        Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
+        Command::Replay(args) => replay::run(&args),
         Command::Card(command) => card::run(&command),
         Command::Completions { shell } => completions(shell),
     };

@@ -1,5 +1,6 @@
 //! `portcullis run`.
 
+use crate::bundle::{BundleArgs, Recorder};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
@@ -7,7 +8,7 @@ use crate::open::{self, CardArgs};
 use crate::output::{Output, Shape, digest};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_card::{Session, SessionConfig};
+use portcullis_card::Session;
 use portcullis_core::wire::Granularity;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
@@ -37,6 +38,8 @@ pub(crate) struct Args {
     engine: EngineArgs,
     #[command(flatten)]
     card: CardArgs,
+    #[command(flatten)]
+    bundle: BundleArgs,
     /// The agent's governed profile (`agent.toml`): intent, domain, audience, temporal, epistemic, register, facts.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -203,6 +206,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 /// Where events go: the ledger first, then the output.
 struct Taken {
     output: Output,
+    recorder: Option<Recorder>,
     ledger: Option<Ledger>,
     progress: ProgressBar,
     count: u64,
@@ -216,11 +220,14 @@ impl Taken {
         let open = |path: &PathBuf| Ledger::append_to(path, header, args.fsync.into());
         let ledger = args.ledger.as_ref().map(open).transpose().map_err(anyhow::Error::from)?;
         let output = Output::new(args.json, args.output.as_deref(), shape)?;
-        Ok(Self { output, ledger, progress: progress(), count: 0, refused: false, faults: false, failure: None })
+        Ok(Self { output, recorder: None, ledger, progress: progress(), count: 0, refused: false, faults: false, failure: None })
     }
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
-        // What is not in the ledger is not released: the entry comes first.
+        // What is not in the bundle and the ledger is not released: the entry comes first.
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(&event)?;
+        }
         if let Some(ledger) = &mut self.ledger {
             ledger.append(&event).map_err(anyhow::Error::from)?;
         }
@@ -264,17 +271,25 @@ fn local(
         profile: open::profile(args.profile.as_deref())?,
         ..Settings::new(salt)
     };
+    let anchors = open::anchors(&args.anchors, &policy.mapper)?;
     let mut governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings)
         .map_err(anyhow::Error::from)?
-        .with_anchors(open::anchors(&args.anchors, &policy.mapper)?);
+        .with_anchors(anchors.clone());
     if let Some(maker) = maker {
         governor = governor.with_engines(Box::new(|_| maker.make()));
     }
     let mut taken = Taken::new(args, shape, &header(&policy, args))?;
-    let mut session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let mut card = args.card.open()?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
+    taken.recorder = recorder;
+    let mut session = Session::open(card, &policy.compiled.image, config)?;
     let governed = governor.govern(&mut session, items, |event| taken.event(event));
     if governed.is_ok() {
         session.close()?;
+        if let Some(recorder) = taken.recorder.take() {
+            let folder = recorder.finish(&anchors)?;
+            eprintln!("bundle written to {}", folder.display());
+        }
     }
     Ok(taken.end(governed))
 }

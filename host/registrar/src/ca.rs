@@ -63,6 +63,20 @@ pub struct Window {
     pub not_after: u64,
 }
 
+/// What the key of the root of simulations is the SHA-256 of. It is public, like the key of every simulated card.
+const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
+/// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
+pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
+
+/// The root of simulations: whoever simulates a card can certify it, and nobody believes it without being asked to.
+///
+/// # Errors
+/// None; a defect of the program would be one.
+pub fn simulation() -> Result<Authority, CaError> {
+    let key = SigningKey::from_bytes(&Sha256::digest(SIMULATION_TEXT).into());
+    Authority::root(key, "CN=Portcullis simulations", SIMULATION, true)
+}
+
 /// A key that certifies, and its certificate.
 pub struct Authority {
     key: SigningKey,

@@ -22,9 +22,19 @@ pub const SIMULATED: u8 = 10;
 /// Something is missing or could not be checked.
 pub const WARNED: u8 = 5;
 
-/// A command about evidence.
+/// A command of this program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What other programs have too.
+    #[command(flatten)]
+    Evidence(Evidence),
+    /// Check a bundle and write what was found as one HTML page
+    Report(report::Args),
+}
+
+/// A command about evidence, that other programs can have too.
+#[derive(Debug, Subcommand)]
+pub enum Evidence {
     /// Check a bundle: five properties, each affirmed, warned of or contradicted
     Verify(verify::Args),
     /// Check the sessions of a card, one bundle each in a folder, as a chain without gaps
@@ -37,8 +47,6 @@ pub enum Command {
     CheckReceipt(receipt::CheckArgs),
     /// Take a bundle apart into files for openssl, sha256sum and Python
     Extract(extract::Args),
-    /// Check a bundle and write what was found as one HTML page
-    Report(report::Args),
 }
 
 /// Whom to believe.
@@ -65,15 +73,26 @@ impl TrustArgs {
 /// Runs a command. What went wrong is said on stderr.
 #[must_use]
 pub fn run(command: &Command) -> ExitCode {
-    let done = match command {
-        Command::Verify(args) => verify::run(args),
-        Command::VerifySeries(args) => series::run(args),
-        Command::Inspect(args) => inspect::run(args),
-        Command::Prove(args) => receipt::prove(args),
-        Command::CheckReceipt(args) => receipt::check(args),
-        Command::Extract(args) => extract::run(args),
-        Command::Report(args) => report::run(args),
-    };
+    match command {
+        Command::Evidence(command) => run_evidence(command),
+        Command::Report(args) => exit(report::run(args)),
+    }
+}
+
+/// Runs a command about evidence, as [`run`] does.
+#[must_use]
+pub fn run_evidence(command: &Evidence) -> ExitCode {
+    exit(match command {
+        Evidence::Verify(args) => verify::run(args),
+        Evidence::VerifySeries(args) => series::run(args),
+        Evidence::Inspect(args) => inspect::run(args),
+        Evidence::Prove(args) => receipt::prove(args),
+        Evidence::CheckReceipt(args) => receipt::check(args),
+        Evidence::Extract(args) => extract::run(args),
+    })
+}
+
+fn exit(done: anyhow::Result<u8>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         // Whoever closed the pipe has seen enough.

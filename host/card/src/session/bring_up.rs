@@ -38,6 +38,25 @@ pub(super) fn await_status<C: Card + ?Sized>(
     Err(WaitError { awaited, bound, quantum: card.quantum() }.into())
 }
 
+/// The card's public key, once it has made it; zero where the card has no signer.
+///
+/// # Errors
+/// [`SessionError::Missing`] for a card without a signer, [`SessionError::Wait`], and the transport's.
+pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
+    if !CardInfo::read(card)?.signer {
+        return Err(SessionError::Missing("signer"));
+    }
+    let bound = card.patience().saturating_mul(SIGNING);
+    for _ in 0..bound {
+        let key = crate::public_key(card)?;
+        if key != [0; 32] {
+            return Ok(key);
+        }
+        card.wait(None)?;
+    }
+    Err(WaitError { awaited: "the card's key", bound, quantum: card.quantum() }.into())
+}
+
 /// Brings the card to RESET with nothing in flight, from any state.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ use rings::Rings;
 use streams::Streams;
 use submit::Pending;
 
-pub use bring_up::{load_only, reset};
+pub use bring_up::{await_public_key, load_only, reset};
 pub use checkpoints::{CHECKPOINT_INTERVAL, CHECKPOINT_LOG2_MAX, CheckpointConfig, Signed};
 pub use config::{HeartbeatLimits, LOG_LOG2_MIN, RING_LOG2_MIN, SessionConfig};
 pub use error::{Lost, SessionError, WaitError};

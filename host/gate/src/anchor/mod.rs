@@ -38,6 +38,12 @@ impl Anchors {
         Self { stores: stores.into(), facts: Arc::new(facts) }
     }
 
+    /// Canonical JSON Lines of each store, in the order in which they were given: their SHA-256 is the store's digest.
+    #[must_use]
+    pub fn json_lines(&self) -> Vec<Vec<u8>> {
+        self.stores.iter().map(|store| store.contents().json_lines()).collect()
+    }
+
     /// Whether there is any store.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -133,15 +133,21 @@ impl Contents {
         Ok(self)
     }
 
-    /// SHA-256 over the canonical JSON Lines of entities, facts and citations: the same for every form of one content.
+    /// Canonical JSON Lines: entities, facts and citations, each in order.
+    #[must_use]
+    pub fn json_lines(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        jsonl::lines(self, |line| {
+            all.extend_from_slice(line.as_ref());
+            all.push(b'\n');
+        });
+        all
+    }
+
+    /// SHA-256 over the canonical JSON Lines: the same for every form of one content.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let mut hash = Sha256::new();
-        jsonl::lines(self, |line| {
-            hash.update(line);
-            hash.update(b"\n");
-        });
-        hash.finalize().into()
+        Sha256::digest(self.json_lines()).into()
     }
 }
 

@@ -1,0 +1,315 @@
+//! `run --bundle`: everything that a session leaves, as a bundle that somebody else can check.
+
+use crate::failure::Failure;
+use crate::open;
+use anyhow::{Context, anyhow, bail};
+use portcullis_card::session::{CheckpointConfig, HeartbeatLimits, RecordSink, Signed, SinkError};
+use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
+use portcullis_core::wire::{Record, key_flags};
+use portcullis_evidence::bundle::{self, Writer};
+use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::hex::{self, Hex};
+use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::{cose, extract};
+use portcullis_gate::anchor::Anchors;
+use portcullis_gate::engine::{EngineError, Proposal};
+use portcullis_gate::replay::Input;
+use portcullis_gate::{Event, What};
+use portcullis_registrar::ca::{self, Device};
+use portcullis_registrar::tickets::{self, Request};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use zerocopy::IntoBytes;
+
+/// How long a self-issued ticket lasts.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct BundleArgs {
+    /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
+    #[arg(long, value_name = "DIR", conflicts_with = "gate")]
+    bundle: Option<PathBuf>,
+    /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    ticket: Option<PathBuf>,
+    /// The card's certificate, PEM. Without it a simulated card is certified by the public root of simulations.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    device_cert: Option<PathBuf>,
+    /// Intermediate certificates above it, PEM.
+    #[arg(long, value_name = "FILE", requires = "device_cert")]
+    device_chain: Option<PathBuf>,
+    /// Records after which a checkpoint is due. Default: 4096 on a simulated card, else 32768.
+    #[arg(long, value_name = "RECORDS", requires = "bundle", value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_interval: Option<u32>,
+}
+
+/// A bundle that is being written.
+pub(crate) struct Recorder {
+    writer: Arc<Writer>,
+    records: Arc<Mutex<BufWriter<File>>>,
+    serial: u64,
+    streams: BufWriter<File>,
+    spans: BufWriter<File>,
+    inputs: BufWriter<File>,
+    contexts: BTreeMap<[u8; 32], Vec<u8>>,
+    open: BTreeMap<u64, Open>,
+    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
+    given: BTreeMap<u64, Option<Input>>,
+    /// Salts of released spans, by the index of their record.
+    released: BTreeMap<u64, Hex<16>>,
+}
+
+/// A stream that has not ended.
+#[derive(Default)]
+struct Open {
+    begin: u64,
+    text: Option<String>,
+    answers: Vec<Result<Proposal, EngineError>>,
+    /// Index and salt of the record of each sequence.
+    entries: BTreeMap<u32, (u64, Hex<16>)>,
+    /// Sequences that were released before their record was told: END's.
+    early: Vec<u32>,
+}
+
+/// What the session hands over.
+struct Kept {
+    writer: Arc<Writer>,
+    records: Arc<Mutex<BufWriter<File>>>,
+}
+
+impl RecordSink for Kept {
+    fn record(&mut self, record: &Record) -> Result<(), SinkError> {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(records.write_all(record.as_bytes())?)
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
+        let bytes = checkpoint.checkpoint.as_bytes().try_into()?;
+        let message = cose::encode(bytes, checkpoint.signature.as_ref().try_into()?);
+        Ok(self.writer.put(&bundle::checkpoint(checkpoint.checkpoint.serial.get()), &message)?)
+    }
+}
+
+impl BundleArgs {
+    /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.
+    pub(crate) fn start(
+        &self,
+        card: &mut dyn Card,
+        policy: &open::Policy,
+    ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
+        let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
+        let info = CardInfo::read(card)?;
+        let key = await_public_key(card)?;
+        let simulated = u32::from(info.key_flags) & u32::from(key_flags::SIM) != 0;
+        let image = &policy.compiled.image;
+        let ticket = self.ticket(&key, image.digest())?;
+        let parsed = Ticket::parse(&ticket).map_err(|e| anyhow!("the ticket: {e}"))?;
+        let terms = &parsed.content;
+        if terms.key != key_id(&key) {
+            bail_out("the ticket is for another card's key")?;
+        }
+        if terms.policy != image.digest() {
+            bail_out("the ticket is for another policy; ask the issuer for one of this policy's digest")?;
+        }
+        if terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0 {
+            bail_out("the ticket asks for heartbeats, which need a witness")?;
+        }
+        let (certificate, chain) = self.certificate(&key, &info, simulated)?;
+
+        let create = || -> Result<Recorder, bundle::BundleError> {
+            let writer = Arc::new(Writer::create(folder)?);
+            writer.put(bundle::TICKET, &ticket)?;
+            writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
+            writer.put(bundle::CHAIN, chain.as_bytes())?;
+            writer.put(bundle::IMAGE, image.as_bytes())?;
+            for (path, content) in policy.package.files() {
+                writer.put(&bundle::package(path), content)?;
+            }
+            Ok(Recorder {
+                records: Arc::new(Mutex::new(writer.file(bundle::RECORDS)?)),
+                serial: terms.serial,
+                streams: writer.file(bundle::STREAMS)?,
+                spans: writer.file(bundle::SPANS)?,
+                inputs: writer.file(bundle::INPUTS)?,
+                contexts: BTreeMap::new(),
+                open: BTreeMap::new(),
+                given: BTreeMap::new(),
+                released: BTreeMap::new(),
+                writer,
+            })
+        };
+        let recorder = create().map_err(anyhow::Error::from)?;
+        let sink = Kept { writer: Arc::clone(&recorder.writer), records: Arc::clone(&recorder.records) };
+        let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
+        let config = SessionConfig {
+            ticket_digest: parsed.digest,
+            heartbeat: HeartbeatLimits { records: terms.heartbeat_records, ticks: terms.heartbeat_ticks },
+            checkpoints: Some(CheckpointConfig { interval, ..CheckpointConfig::default() }),
+            sink: Box::new(sink),
+            ..SessionConfig::default()
+        };
+        Ok((Some(recorder), config))
+    }
+
+    fn ticket(&self, key: &[u8; 32], policy: [u8; 32]) -> anyhow::Result<Vec<u8>> {
+        if let Some(path) = &self.ticket {
+            return std::fs::read(path).with_context(|| format!("cannot read the ticket `{}`", path.display()));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let request = Request {
+            key: key_id(key),
+            policy,
+            contexts: Default::default(),
+            heartbeat_records: 0,
+            heartbeat_ticks: 0,
+            window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
+        };
+        Ok(tickets::self_issued(&request)?)
+    }
+
+    fn certificate(&self, key: &[u8; 32], info: &CardInfo, simulated: bool) -> anyhow::Result<(String, String)> {
+        let read = |path: &PathBuf| {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the certificate `{}`", path.display()))
+        };
+        match &self.device_cert {
+            Some(path) => Ok((read(path)?, self.device_chain.as_ref().map(read).transpose()?.unwrap_or_default())),
+            None if simulated => {
+                let authority = ca::simulation()?;
+                let device = Device {
+                    public_key: *key,
+                    design_id: info.design_id,
+                    class: Class::Sim,
+                    supervised: false,
+                    subject: "CN=Simulated card".into(),
+                    window: ca::SIMULATION,
+                };
+                Ok((authority.certify(&device)?, String::new()))
+            }
+            None => bail!("a real card needs its certificate: give `--device-cert`"),
+        }
+    }
+}
+
+fn bail_out(why: &str) -> anyhow::Result<()> {
+    Err(anyhow!("{why}"))
+}
+
+/// One JSON object on a line.
+fn line(file: &mut BufWriter<File>, value: &impl Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *file, value)?;
+    Ok(file.write_all(b"\n")?)
+}
+
+impl Recorder {
+    /// Takes an event, before anybody else does: what is released has its record in the bundle.
+    pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        match &event.what {
+            What::Begun { id, context, text, log_index } => {
+                let Some(index) = *log_index else { bail!("a stream began without a record") };
+                line(&mut self.streams, &bundle::Stream { index, stream: event.stream, id: id.clone() })?;
+                self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
+                self.given.insert(index, None);
+                self.open.insert(event.stream, Open { begin: index, text: text.clone(), ..Open::default() });
+            }
+            What::Proposed(answer) => {
+                self.open.entry(event.stream).or_default().answers.push((**answer).clone());
+            }
+            What::Determined(judged) => {
+                if let Some(index) = judged.log_index {
+                    let salt = self.span(index, &judged.salt, &judged.inert, &judged.text)?;
+                    let stream = self.open.entry(event.stream).or_default();
+                    stream.entries.insert(judged.determination.seq, (index, salt));
+                }
+            }
+            What::Released { seqs, .. } => {
+                let stream = self.open.entry(event.stream).or_default();
+                for seq in seqs {
+                    match stream.entries.get(seq) {
+                        Some((index, salt)) => drop(self.released.insert(*index, *salt)),
+                        None => stream.early.push(*seq),
+                    }
+                }
+                self.flush()?;
+            }
+            What::Ended { closing, .. } => {
+                let stream = self.open.remove(&event.stream).unwrap_or_default();
+                if let Some(closing) = closing
+                    && let Some(index) = closing.log_index
+                {
+                    let salt = self.span(index, &closing.salt, &closing.inert, "")?;
+                    if stream.early.contains(&closing.seq) {
+                        self.released.insert(index, salt);
+                    }
+                }
+                let input = stream.text.map_or(Input::Proposals(stream.answers), Input::Text);
+                self.given.insert(stream.begin, Some(input));
+                self.write_inputs()?;
+            }
+            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> anyhow::Result<Hex<16>> {
+        let salt = Hex(hex::decode(salt).ok_or_else(|| anyhow!("record {index} has no salt"))?);
+        line(&mut self.spans, &bundle::Span { index, salt, held: held.to_owned(), text: text.to_owned() })?;
+        Ok(salt)
+    }
+
+    /// Inputs stand in the order in which their streams began.
+    fn write_inputs(&mut self) -> anyhow::Result<()> {
+        while let Some(entry) = self.given.first_entry()
+            && entry.get().is_some()
+        {
+            let index = *entry.key();
+            if let Some(input) = entry.remove() {
+                let input = serde_json::value::to_raw_value(&input)?;
+                line(&mut self.inputs, &bundle::Input { index, input })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands in the log so far survives this process.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
+        Ok(self.spans.flush()?)
+    }
+
+    /// The session is closed: writes what is left, and the manifest.
+    pub(crate) fn finish(mut self, anchors: &Anchors) -> anyhow::Result<PathBuf> {
+        self.flush()?;
+        // Streams that never ended: what they were given is all that can be told.
+        for (_, stream) in std::mem::take(&mut self.open) {
+            let input = stream.text.map_or(Input::Proposals(stream.answers), Input::Text);
+            self.given.insert(stream.begin, Some(input));
+        }
+        self.write_inputs()?;
+        let Self { writer, serial, mut streams, mut inputs, contexts, released, records, .. } = self;
+        (streams.flush()?, inputs.flush()?);
+        let mut receipts = writer.file(bundle::RECEIPTS)?;
+        for (index, salt) in released {
+            line(&mut receipts, &bundle::Receipt { serial, lane: 0, index, salt })?;
+        }
+        receipts.flush()?;
+        for (digest, document) in contexts {
+            writer.put(&bundle::context(&digest), &document)?;
+        }
+        for content in anchors.json_lines() {
+            let digest: [u8; 32] = Sha256::digest(&content).into();
+            writer.put(&bundle::anchor(&digest), &content)?;
+        }
+        writer.put(bundle::README, extract::BUNDLE_README.as_bytes())?;
+        drop(records);
+        let writer = Arc::into_inner(writer).ok_or_else(|| anyhow!("the session still writes"))?;
+        let folder = writer.folder().to_owned();
+        writer.finish()?;
+        Ok(folder)
+    }
+}

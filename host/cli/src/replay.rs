@@ -1,0 +1,238 @@
+//! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them byte by byte.
+
+use crate::failure::{Failure, SUCCESS};
+use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use portcullis_core::wire::{Fault, Opcode, Record, RecordType};
+use portcullis_evidence::bundle::{self, Bundle, Directory};
+use portcullis_evidence::record;
+use portcullis_gate::anchor::Store;
+use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// A record differs from the replay, or the package is not the image's.
+const CONTRADICTED: u8 = 3;
+/// Something was not disclosed, or ended in a fault: it could not be replayed.
+const WARNED: u8 = 5;
+
+/// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record, or not.
+///
+/// Exit codes: 0 every stream replays; 5 some could not be replayed, because something of them is withheld or a fault ended them;
+/// 3 a record is not what the replay gives; 1 an error; 2 usage. Whether the records are the card's is what `verify` tells.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder of the bundle.
+    bundle: PathBuf,
+    /// Replay so many streams, drawn with `--seed`, instead of all.
+    #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+    /// What the sample is drawn with; whoever checks chooses it, and not before the bundle is handed over.
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "sample")]
+    seed: String,
+    /// The result as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of it.
+#[derive(Default, serde::Serialize)]
+struct Outcome {
+    streams: u64,
+    replayed: u64,
+    records: u64,
+    withheld: Vec<u64>,
+    faulted: Vec<u64>,
+    differences: Vec<Difference>,
+}
+
+#[derive(serde::Serialize)]
+struct Difference {
+    /// Log index of the stream's BEGIN.
+    stream: u64,
+    why: String,
+}
+
+/// A stream on its way through the log.
+struct Open {
+    begin: u64,
+    records: Vec<Record>,
+    input: Option<Input>,
+    salts: BTreeMap<u32, [u8; 16]>,
+    /// Whether a salt is missing.
+    withheld: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let files = Directory::new(&args.bundle);
+    let bundle = Bundle::open(&files).with_context(|| format!("`{}`", args.bundle.display()))?;
+    let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
+    let sources = bundle.below(bundle::PACKAGE).map(package).collect::<Result<BTreeMap<_, _>, bundle::BundleError>>();
+    let sources = sources.map_err(anyhow::Error::from)?;
+    if sources.is_empty() {
+        return Err(anyhow!("the bundle holds no policy package: nothing can be replayed").into());
+    }
+    let package = Package::from_files(sources)?;
+    let compiled = package.compile()?;
+    let mapper = Mapper::new(package.manifest(), package.files()).context("the policy package")?;
+    if compiled.image.as_bytes() != bundle.read(bundle::IMAGE).map_err(anyhow::Error::from)? {
+        eprintln!("the policy package does not compile to the table image that was in force");
+        return Ok(CONTRADICTED);
+    }
+    let store = |(name, _): (&str, &str)| Store::open(&args.bundle.join(name));
+    let stores = bundle.below("anchors/").map(store).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
+    let mut replayer = Replayer::new(&package, &compiled, &mapper, stores)?;
+
+    let chosen = args.sample.map(|count| sample(&bundle, count, &args.seed)).transpose()?;
+    let outcome = walk(&bundle, &mut replayer, chosen.as_ref())?;
+    report(&outcome, args.json)
+}
+
+/// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
+fn sample(bundle: &Bundle<'_>, count: u64, seed: &str) -> anyhow::Result<BTreeSet<u64>> {
+    let mut drawn = BTreeSet::new();
+    let mut records = bundle.stream(bundle::RECORDS)?;
+    let mut index = 0u64;
+    while let Some(record) = record::read(&mut records)? {
+        if is_begin(&record) {
+            let lot: [u8; 32] =
+                Sha256::new().chain_update(seed).chain_update([0]).chain_update(index.to_le_bytes()).finalize().into();
+            drawn.insert((lot, index));
+            if drawn.len() as u64 > count {
+                drawn.pop_last();
+            }
+        }
+        index += 1;
+    }
+    Ok(drawn.into_iter().map(|(_, index)| index).collect())
+}
+
+fn is_begin(record: &Record) -> bool {
+    record.answer.record_type == u8::from(RecordType::Begin)
+}
+
+fn walk(
+    bundle: &Bundle<'_>,
+    replayer: &mut Replayer<'_>,
+    chosen: Option<&BTreeSet<u64>>,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut records = bundle.stream(bundle::RECORDS)?;
+    let (mut spans, mut inputs) = (bundle.spans()?, bundle.inputs()?);
+    let mut open: BTreeMap<u16, Open> = BTreeMap::new();
+    let progress = progress();
+    let mut index = 0u64;
+    while let Some(record) = record::read(&mut records)? {
+        let (input, span) = (inputs.about(index)?, spans.about(index)?);
+        let kind = RecordType::try_from(record.answer.record_type).map_err(|e| anyhow!("record {index}: {e}"))?;
+        let slot = record.descriptor.slot.get();
+        match kind {
+            RecordType::Begin => {
+                outcome.streams += 1;
+                if chosen.is_none_or(|chosen| chosen.contains(&index)) {
+                    let input = input.map(|line| serde_json::from_str(line.input.get())).transpose();
+                    let input = input.with_context(|| format!("what the stream at record {index} was given"))?;
+                    let records = vec![record];
+                    let stream = Open { begin: index, records, input, salts: BTreeMap::new(), withheld: false };
+                    if let Some(before) = open.insert(slot, stream) {
+                        finish(replayer, bundle, before, &mut outcome)?;
+                    }
+                }
+            }
+            RecordType::Verdict | RecordType::Refused | RecordType::Note | RecordType::End => {
+                if let Some(stream) = open.get_mut(&slot) {
+                    match span {
+                        Some(span) => drop(stream.salts.insert(record.descriptor.sequence.get(), span.salt.0)),
+                        None if record.descriptor.opcode == u8::from(Opcode::Note) => {}
+                        None => stream.withheld |= record.answer.fault.get() == u16::from(Fault::None),
+                    }
+                    stream.records.push(record);
+                }
+                if kind == RecordType::End
+                    && let Some(stream) = open.remove(&slot)
+                {
+                    finish(replayer, bundle, stream, &mut outcome)?;
+                    progress.inc(1);
+                }
+            }
+            RecordType::Open | RecordType::Heartbeat | RecordType::Close | RecordType::Alarm => {}
+        }
+        index += 1;
+    }
+    for stream in open.into_values() {
+        finish(replayer, bundle, stream, &mut outcome)?;
+    }
+    progress.finish_and_clear();
+    Ok(outcome)
+}
+
+fn finish(
+    replayer: &mut Replayer<'_>,
+    bundle: &Bundle<'_>,
+    stream: Open,
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let Open { begin, records, input, salts, withheld } = stream;
+    let context = records.first().map(|begin| bundle::context(&begin.descriptor.commitment)).unwrap_or_default();
+    let (Some(input), false, true) = (input, withheld, bundle.has(&context)) else {
+        outcome.withheld.push(begin);
+        return Ok(());
+    };
+    match replayer.stream(&bundle.read(&context)?, input, salts, &records) {
+        Ok(Replayed { records, fault }) => {
+            outcome.records += records;
+            match fault {
+                None => outcome.replayed += 1,
+                Some(_) => outcome.faulted.push(begin),
+            }
+        }
+        Err(ReplayError::Anchors(_)) => outcome.withheld.push(begin),
+        Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
+            outcome.differences.push(Difference { stream: begin, why: error.to_string() });
+        }
+        Err(error @ ReplayError::Card(_)) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+fn report(outcome: &Outcome, json: bool) -> Result<u8, Failure> {
+    if json {
+        outln!("{}", serde_json::to_string(outcome)?);
+    } else {
+        outln!(
+            "{} of {} streams replay, {} records byte by byte",
+            outcome.replayed,
+            outcome.streams,
+            outcome.records
+        );
+        for (what, streams) in
+            [("something of it is withheld", &outcome.withheld), ("a fault of the card ended it", &outcome.faulted)]
+        {
+            for begin in streams {
+                outln!("stream at record {begin}: not replayable: {what}");
+            }
+        }
+        for Difference { stream, why } in &outcome.differences {
+            outln!("stream at record {stream}: {why}");
+        }
+    }
+    Ok(if !outcome.differences.is_empty() {
+        CONTRADICTED
+    } else if !outcome.withheld.is_empty() || !outcome.faulted.is_empty() {
+        WARNED
+    } else {
+        SUCCESS
+    })
+}
+
+fn progress() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} streams replayed, {elapsed}");
+    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
