@@ -19,6 +19,7 @@ mod lineage;
 mod open;
 mod output;
 mod policy;
+mod registrar;
 mod replay;
 mod report;
 mod run;
@@ -61,6 +62,15 @@ enum Command {
     Evidence(portcullis_verify::Evidence),
     /// Make every determination of a bundle again from its texts.
     Replay(replay::Args),
+    /// Certify cards.
+    #[command(subcommand)]
+    Ca(registrar::Ca),
+    /// Issue session tickets.
+    #[command(subcommand)]
+    Ticket(registrar::Ticket),
+    /// See checkpoints from the outside.
+    #[command(subcommand)]
+    Witness(registrar::WitnessCommand),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -84,6 +94,9 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
         Command::Replay(args) => replay::run(&args),
+        Command::Ca(command) => registrar::ca(&command),
+        Command::Ticket(command) => registrar::ticket(&command),
+        Command::Witness(command) => registrar::witness(&command),
         Command::Card(command) => card::run(&command),
         Command::Completions { shell } => completions(shell),
     };
