@@ -15,9 +15,12 @@ use portcullis_evidence::checkpoint::{CheckpointError, Signed};
 use portcullis_evidence::note::{self, Cosigned, NoteError, Proof, WitnessKey};
 use portcullis_evidence::ticket::{Ticket, TicketError};
 use portcullis_registrar::ShownError;
+use portcullis_registrar::ca::Window;
+use portcullis_registrar::tickets::{Issuer, Request};
 use portcullis_registrar::witness::client::{Client, ClientError, Noted};
 use portcullis_registrar::witness::server::{Limits, Server};
 use portcullis_registrar::witness::{Conflict, Post, Refusal, Witness};
+use proptest::prelude::*;
 
 const NAME: &str = "witness.example/w1";
 const START: u64 = 1_800_000_000;
@@ -426,6 +429,39 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Posts in any order, from any point of any history: what is accepted is one history, and all of it.
+    #[test]
+    fn there_is_one_history(ops in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..3, 0_u8..3, 0..6), 1..14)) {
+        let bench = Bench::new();
+        let mut made = vec![bench.session.clone()];
+        let mut accepted = vec![bench.session.clone()];
+        for (base, records, mark, kind) in ops {
+            let base = &made[base.index(made.len())];
+            let mut next = base.clone();
+            next.advance(records, mark, if kind == 0 { Life::Closing } else { Life::Run });
+            let result = bench.witness.add(&post(&bench.card, &bench.ticket, &next, base.size()), NOW);
+            let last = accepted.last().unwrap();
+            let known = accepted.iter().any(|session| session.wire == next.wire);
+            let follows = base.wire == last.wire && last.wire.state != Life::Closing as u8;
+            prop_assert_eq!(result.is_ok(), known || follows, "{:?}", result);
+            if follows && !known {
+                accepted.push(next.clone());
+            }
+            made.push(next);
+        }
+        let notes = bench.witness.notes(&bench.card.id()).unwrap();
+        prop_assert_eq!(notes.len(), accepted.len());
+        for (serial, (note, session)) in notes.iter().zip(&accepted).enumerate() {
+            let said = read(note);
+            let digest = Signed::parse(&bench.card.sign(&session.wire)).unwrap().checkpoint.digest();
+            prop_assert_eq!((said.serial, said.index, said.checkpoint), (serial as u64, serial as u64, digest));
+        }
+    }
+}
+
 /// A served witness whose tickets are valid by the real clock, and a client of it.
 struct Served {
     _dir: tempfile::TempDir,
@@ -513,6 +549,41 @@ fn over_http() {
     let address = served.server.address();
     drop(served);
     assert!(TcpStream::connect(address).is_err(), "the server is still there");
+}
+
+/// Issuer, witness and card together: two sessions, one after the other, heartbeats as the witness gives them.
+#[test]
+fn sessions_from_ticket_to_close() {
+    let served = Served::new(Limits::default());
+    let dir = tempfile::tempdir().unwrap();
+    let mut issuer = Issuer::open(&dir.path().join("tickets"), key(5), "registrar.example").unwrap();
+    let card = &served.card;
+    let request = Request {
+        key: card.id(),
+        policy: [3; 32],
+        contexts: BTreeSet::new(),
+        heartbeat_records: 10,
+        heartbeat_ticks: 0,
+        window: Window { not_before: 0, not_after: u64::MAX },
+    };
+    let mut previous = [0; 32];
+    for serial in 1..=2_u8 {
+        let ticket = issuer.issue(&request).unwrap();
+        assert_eq!(Ticket::parse(&ticket).unwrap().content.previous_close, previous);
+        let mut session = Session::open(&ticket, serial);
+        let mut noted = served.client.post(&post(card, &ticket, &session, 0)).unwrap();
+        issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+        for state in [Life::Run, Life::Run, Life::Closing] {
+            let old = session.size();
+            session.wire.heartbeat_nonce.set(noted.cosigned.nonce.unwrap());
+            session.advance(9, serial, state);
+            noted = served.client.post(&post(card, &ticket, &session, old)).unwrap();
+        }
+        assert_eq!(noted.cosigned.nonce, None);
+        issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
+        previous = noted.cosigned.checkpoint;
+    }
+    assert_eq!(served.witness.notes(&card.id()).unwrap().len(), 8);
 }
 
 #[test]
