@@ -252,6 +252,15 @@ fn signatures_beside_the_witness() {
 }
 
 #[test]
+fn control_characters_are_refused() {
+    let line = cosign("x\n", "w", &key(1), 0).unwrap();
+    assert!(Note::parse(&format!("a\u{e9}\n\nb\n\n{line}")).is_ok());
+    for wrong in ["a\tb", "a\0b", "a\rb", "a\u{1b}[31mb"] {
+        assert!(matches!(Note::parse(&format!("{wrong}\n\n{line}")), Err(NoteError::Format(_))), "{wrong:?}");
+    }
+}
+
+#[test]
 fn sizes_are_bounded() {
     assert_eq!(verify(&vec![b'a'; MAX_BYTES + 1], &[]), Err(NoteError::Oversize));
     assert_eq!(Note::parse(&"a".repeat(MAX_BYTES + 1)), Err(NoteError::Oversize));

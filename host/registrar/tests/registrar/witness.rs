@@ -430,7 +430,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     /// Posts in any order, from any point of any history: what is accepted is one history, and all of it.
     #[test]
@@ -445,7 +445,9 @@ proptest! {
             let result = bench.witness.add(&post(&bench.card, &bench.ticket, &next, base.size()), NOW);
             let last = accepted.last().unwrap();
             let known = accepted.iter().any(|session| session.wire == next.wire);
-            let follows = base.wire == last.wire && last.wire.state != Life::Closing as u8;
+            // A checkpoint does not name the one before it: any that covers the same records will do.
+            let same = base.leaves == last.leaves && base.wire.serial == last.wire.serial;
+            let follows = same && last.wire.state != Life::Closing as u8;
             prop_assert_eq!(result.is_ok(), known || follows, "{:?}", result);
             if follows && !known {
                 accepted.push(next.clone());
