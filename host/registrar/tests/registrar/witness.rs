@@ -248,6 +248,11 @@ fn what_does_not_follow_is_refused() {
         let wrong = Post { proof, ..honest.clone() };
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
+    // Another log that does go on from the last checkpoint, but is not the one that the card signed.
+    let mut unsigned = bench.session.clone();
+    unsigned.advance(5, 9, Life::Run);
+    let wrong = Post { root: unsigned.root(), proof: unsigned.proof(bench.session.size()), ..honest.clone() };
+    assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     // A lane root that is not under the checkpoint's.
     let wrong = Post { root: rewritten.root(), ..honest.clone() };
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
@@ -306,6 +311,8 @@ fn only_an_opening_opens() {
     assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::State);
     let good = post(&card, &ticket, &opening, 0);
     assert_eq!(conflict(witness.add(&Post { old: 1, ..good.clone() }, NOW)), Conflict::Size(0));
+    let other_root = Post { root: [0; 32], ..good.clone() };
+    assert!(matches!(witness.add(&other_root, NOW), Err(Refusal::Inconsistent)));
     let with_proof = Post { proof: vec![[0; 32]], ..good.clone() };
     assert!(matches!(witness.add(&with_proof, NOW), Err(Refusal::Inconsistent)));
     let mut other_policy = opening.clone();
@@ -590,7 +597,7 @@ fn sessions_from_ticket_to_close() {
 
 #[test]
 fn hostile_requests_are_answered_and_do_no_harm() {
-    let served = Served::new(Limits { request: Duration::from_millis(400), connections: 8 });
+    let served = Served::new(Limits { request: Duration::from_secs(1), connections: 8 });
     let body = served.opening().to_body();
     let good = request(&body);
     let text = |text: &str| text.as_bytes().to_vec();
@@ -629,7 +636,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
 /// A byte every 30 ms never ends by itself; the deadline is for the whole request.
 #[test]
 fn slow_clients_are_cut_off_and_hold_nobody_up() {
-    let served = Served::new(Limits { request: Duration::from_millis(500), connections: 8 });
+    let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
     let bytes = request(&served.opening().to_body());
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -637,7 +644,7 @@ fn slow_clients_are_cut_off_and_hold_nobody_up() {
             scope.spawn(|| {
                 let mut stream = TcpStream::connect(served.server.address()).unwrap();
                 for byte in &bytes {
-                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(8) {
+                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(20) {
                         break;
                     }
                     std::thread::sleep(Duration::from_millis(30));
@@ -647,14 +654,14 @@ fn slow_clients_are_cut_off_and_hold_nobody_up() {
         std::thread::sleep(Duration::from_millis(100));
         let asked = Instant::now();
         assert!(served.client.post(&served.opening()).is_ok());
-        assert!(asked.elapsed() < Duration::from_millis(400), "{:?}", asked.elapsed());
+        assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
     });
-    assert!(start.elapsed() < Duration::from_secs(5), "slow clients were served for {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(10), "slow clients were served for {:?}", start.elapsed());
 }
 
 #[test]
 fn too_many_connections_are_turned_away_until_there_is_room() {
-    let served = Served::new(Limits { request: Duration::from_millis(700), connections: 2 });
+    let served = Served::new(Limits { request: Duration::from_secs(3), connections: 2 });
     let idle: Vec<_> = (0..2).map(|_| TcpStream::connect(served.server.address()).unwrap()).collect();
     std::thread::sleep(Duration::from_millis(100));
     let (first, _) = served.raw(b"");
@@ -716,11 +723,11 @@ fn the_client_believes_only_its_witness() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n".to_vec(),
         vec![b'x'; 100_000],
     ] {
-        for hold in [none, Duration::from_secs(1)] {
+        for hold in [none, Duration::from_millis(700)] {
             let start = Instant::now();
             let result = lied_to(&answer, hold);
             assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
-            assert!(start.elapsed() < Duration::from_millis(1800), "{:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         }
     }
     let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
