@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ed25519_dalek::{SigningKey, pkcs8::spki::der::pem::LineEnding};
+use ed25519_dalek::SigningKey;
 use portcullis_evidence::certificate::{
     CertificateError, Class, DeviceCertificate, MAX_PEM, TrustStore, Which, key_id, verify_chain,
 };
 use portcullis_registrar::ca::{Authority, CaError, Device, Window};
 use portcullis_registrar::keys;
+use x509_cert::der::pem::LineEnding;
 
 const YEAR: u64 = 31_557_600;
-const WINDOW: Window = Window { not_before: 1_750_000_000, not_after: 1_750_000_000 + 10 * YEAR };
-const NOW: u64 = WINDOW.not_before + YEAR;
+pub(crate) const WINDOW: Window = Window { not_before: 1_750_000_000, not_after: 1_750_000_000 + 10 * YEAR };
+pub(crate) const NOW: u64 = WINDOW.not_before + YEAR;
 
-fn key(seed: u8) -> SigningKey {
+pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
@@ -38,14 +39,14 @@ fn simulated() -> Device {
     Device { class: Class::Sim, design_id: [0x91; 16], supervised: false, ..device() }
 }
 
-struct Made {
-    root: String,
-    chain: String,
-    leaf: String,
+pub(crate) struct Made {
+    pub(crate) root: String,
+    pub(crate) chain: String,
+    pub(crate) leaf: String,
 }
 
 /// Root, one intermediate, device.
-fn made() -> Made {
+pub(crate) fn made() -> Made {
     let root = root(1, false);
     let issuing = root.subordinate(key(2), "CN=Gate issuing 1,O=Example", WINDOW).unwrap();
     Made {
@@ -55,13 +56,13 @@ fn made() -> Made {
     }
 }
 
-fn trust(roots: &[&str]) -> TrustStore {
+pub(crate) fn trust(roots: &[&str]) -> TrustStore {
     let mut store = TrustStore::default();
     roots.iter().for_each(|pem| store.add_root(pem.as_bytes()).unwrap());
     store
 }
 
-fn verify(made: &Made, store: &TrustStore) -> Result<DeviceCertificate, CertificateError> {
+pub(crate) fn verify(made: &Made, store: &TrustStore) -> Result<DeviceCertificate, CertificateError> {
     verify_chain(made.leaf.as_bytes(), made.chain.as_bytes(), store, Some(NOW))
 }
 

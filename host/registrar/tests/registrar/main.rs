@@ -4,5 +4,6 @@
 
 mod certificates;
 mod common;
+mod forged;
 mod tickets;
 mod witness;

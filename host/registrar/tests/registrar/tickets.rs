@@ -168,6 +168,14 @@ fn only_the_cards_own_checkpoints_count() {
     let message = card.sign(&run.wire);
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Stage("closing"))));
+    let mut first = run.clone();
+    first.wire.serial.set(0);
+    let message = card.sign(&first.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
+    let mut later = session.clone();
+    later.wire.serial.set(1);
+    let message = card.sign(&later.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
     run.advance(1, 1, Life::Closing);
     let message = card.sign(&run.wire);
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Issued))));

@@ -15,9 +15,12 @@ use portcullis_evidence::checkpoint::{CheckpointError, Signed};
 use portcullis_evidence::note::{self, Cosigned, NoteError, Proof, WitnessKey};
 use portcullis_evidence::ticket::{Ticket, TicketError};
 use portcullis_registrar::ShownError;
+use portcullis_registrar::ca::Window;
+use portcullis_registrar::tickets::{Issuer, Request};
 use portcullis_registrar::witness::client::{Client, ClientError, Noted};
 use portcullis_registrar::witness::server::{Limits, Server};
 use portcullis_registrar::witness::{Conflict, Post, Refusal, Witness};
+use proptest::prelude::*;
 
 const NAME: &str = "witness.example/w1";
 const START: u64 = 1_800_000_000;
@@ -245,6 +248,11 @@ fn what_does_not_follow_is_refused() {
         let wrong = Post { proof, ..honest.clone() };
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
+    // Another log that does go on from the last checkpoint, but is not the one that the card signed.
+    let mut unsigned = bench.session.clone();
+    unsigned.advance(5, 9, Life::Run);
+    let wrong = Post { root: unsigned.root(), proof: unsigned.proof(bench.session.size()), ..honest.clone() };
+    assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     // A lane root that is not under the checkpoint's.
     let wrong = Post { root: rewritten.root(), ..honest.clone() };
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
@@ -303,6 +311,8 @@ fn only_an_opening_opens() {
     assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::State);
     let good = post(&card, &ticket, &opening, 0);
     assert_eq!(conflict(witness.add(&Post { old: 1, ..good.clone() }, NOW)), Conflict::Size(0));
+    let other_root = Post { root: [0; 32], ..good.clone() };
+    assert!(matches!(witness.add(&other_root, NOW), Err(Refusal::Inconsistent)));
     let with_proof = Post { proof: vec![[0; 32]], ..good.clone() };
     assert!(matches!(witness.add(&with_proof, NOW), Err(Refusal::Inconsistent)));
     let mut other_policy = opening.clone();
@@ -426,6 +436,41 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Posts in any order, from any point of any history: what is accepted is one history, and all of it.
+    #[test]
+    fn there_is_one_history(ops in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..3, 0_u8..3, 0..6), 1..14)) {
+        let bench = Bench::new();
+        let mut made = vec![bench.session.clone()];
+        let mut accepted = vec![bench.session.clone()];
+        for (base, records, mark, kind) in ops {
+            let base = &made[base.index(made.len())];
+            let mut next = base.clone();
+            next.advance(records, mark, if kind == 0 { Life::Closing } else { Life::Run });
+            let result = bench.witness.add(&post(&bench.card, &bench.ticket, &next, base.size()), NOW);
+            let last = accepted.last().unwrap();
+            let known = accepted.iter().any(|session| session.wire == next.wire);
+            // A checkpoint does not name the one before it: any that covers the same records will do.
+            let same = base.leaves == last.leaves && base.wire.serial == last.wire.serial;
+            let follows = same && last.wire.state != Life::Closing as u8;
+            prop_assert_eq!(result.is_ok(), known || follows, "{:?}", result);
+            if follows && !known {
+                accepted.push(next.clone());
+            }
+            made.push(next);
+        }
+        let notes = bench.witness.notes(&bench.card.id()).unwrap();
+        prop_assert_eq!(notes.len(), accepted.len());
+        for (serial, (note, session)) in notes.iter().zip(&accepted).enumerate() {
+            let said = read(note);
+            let digest = Signed::parse(&bench.card.sign(&session.wire)).unwrap().checkpoint.digest();
+            prop_assert_eq!((said.serial, said.index, said.checkpoint), (serial as u64, serial as u64, digest));
+        }
+    }
+}
+
 /// A served witness whose tickets are valid by the real clock, and a client of it.
 struct Served {
     _dir: tempfile::TempDir,
@@ -515,9 +560,44 @@ fn over_http() {
     assert!(TcpStream::connect(address).is_err(), "the server is still there");
 }
 
+/// Issuer, witness and card together: two sessions, one after the other, heartbeats as the witness gives them.
+#[test]
+fn sessions_from_ticket_to_close() {
+    let served = Served::new(Limits::default());
+    let dir = tempfile::tempdir().unwrap();
+    let mut issuer = Issuer::open(&dir.path().join("tickets"), key(5), "registrar.example").unwrap();
+    let card = &served.card;
+    let request = Request {
+        key: card.id(),
+        policy: [3; 32],
+        contexts: BTreeSet::new(),
+        heartbeat_records: 10,
+        heartbeat_ticks: 0,
+        window: Window { not_before: 0, not_after: u64::MAX },
+    };
+    let mut previous = [0; 32];
+    for serial in 1..=2_u8 {
+        let ticket = issuer.issue(&request).unwrap();
+        assert_eq!(Ticket::parse(&ticket).unwrap().content.previous_close, previous);
+        let mut session = Session::open(&ticket, serial);
+        let mut noted = served.client.post(&post(card, &ticket, &session, 0)).unwrap();
+        issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+        for state in [Life::Run, Life::Run, Life::Closing] {
+            let old = session.size();
+            session.wire.heartbeat_nonce.set(noted.cosigned.nonce.unwrap());
+            session.advance(9, serial, state);
+            noted = served.client.post(&post(card, &ticket, &session, old)).unwrap();
+        }
+        assert_eq!(noted.cosigned.nonce, None);
+        issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
+        previous = noted.cosigned.checkpoint;
+    }
+    assert_eq!(served.witness.notes(&card.id()).unwrap().len(), 8);
+}
+
 #[test]
 fn hostile_requests_are_answered_and_do_no_harm() {
-    let served = Served::new(Limits { request: Duration::from_millis(400), connections: 8 });
+    let served = Served::new(Limits { request: Duration::from_secs(1), connections: 8 });
     let body = served.opening().to_body();
     let good = request(&body);
     let text = |text: &str| text.as_bytes().to_vec();
@@ -556,7 +636,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
 /// A byte every 30 ms never ends by itself; the deadline is for the whole request.
 #[test]
 fn slow_clients_are_cut_off_and_hold_nobody_up() {
-    let served = Served::new(Limits { request: Duration::from_millis(500), connections: 8 });
+    let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
     let bytes = request(&served.opening().to_body());
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -564,7 +644,7 @@ fn slow_clients_are_cut_off_and_hold_nobody_up() {
             scope.spawn(|| {
                 let mut stream = TcpStream::connect(served.server.address()).unwrap();
                 for byte in &bytes {
-                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(8) {
+                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(20) {
                         break;
                     }
                     std::thread::sleep(Duration::from_millis(30));
@@ -574,14 +654,14 @@ fn slow_clients_are_cut_off_and_hold_nobody_up() {
         std::thread::sleep(Duration::from_millis(100));
         let asked = Instant::now();
         assert!(served.client.post(&served.opening()).is_ok());
-        assert!(asked.elapsed() < Duration::from_millis(400), "{:?}", asked.elapsed());
+        assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
     });
-    assert!(start.elapsed() < Duration::from_secs(5), "slow clients were served for {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(10), "slow clients were served for {:?}", start.elapsed());
 }
 
 #[test]
 fn too_many_connections_are_turned_away_until_there_is_room() {
-    let served = Served::new(Limits { request: Duration::from_millis(700), connections: 2 });
+    let served = Served::new(Limits { request: Duration::from_secs(3), connections: 2 });
     let idle: Vec<_> = (0..2).map(|_| TcpStream::connect(served.server.address()).unwrap()).collect();
     std::thread::sleep(Duration::from_millis(100));
     let (first, _) = served.raw(b"");
@@ -643,11 +723,11 @@ fn the_client_believes_only_its_witness() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n".to_vec(),
         vec![b'x'; 100_000],
     ] {
-        for hold in [none, Duration::from_secs(1)] {
+        for hold in [none, Duration::from_millis(700)] {
             let start = Instant::now();
             let result = lied_to(&answer, hold);
             assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
-            assert!(start.elapsed() < Duration::from_millis(1800), "{:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         }
     }
     let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
