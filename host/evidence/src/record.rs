@@ -123,9 +123,40 @@ pub struct Counts {
     /// Alarms.
     pub alarms: u64,
     /// Entries refused, by fault.
-    pub refused: BTreeMap<u16, u64>,
-    /// Rejects and decomposes, by deciding stage, policy row and entropy row.
-    pub refusals: BTreeMap<(u8, u16, u16), u64>,
+    #[serde(serialize_with = "as_list")]
+    pub refused: BTreeMap<Refused, u64>,
+    /// Rejects and decomposes, by what decided.
+    #[serde(serialize_with = "as_list")]
+    pub refusals: BTreeMap<Refusal, u64>,
+}
+
+/// Why an entry was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Refused {
+    /// The fault.
+    pub fault: &'static str,
+}
+
+/// What decided against a mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Refusal {
+    /// The stage that decided.
+    pub stage: &'static str,
+    /// Row that the policy bank names.
+    pub policy_row: Option<u16>,
+    /// Row that the entropy bank names.
+    pub entropy_row: Option<u16>,
+}
+
+/// Counts as a list of objects: JSON has no keys but text.
+fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(serde::Serialize)]
+    struct Line<'a, K> {
+        #[serde(flatten)]
+        what: &'a K,
+        count: u64,
+    }
+    to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
 }
 
 /// What the records so far say of the session.
@@ -313,7 +344,7 @@ impl Rules {
             return Err(Violation::Answer);
         }
         self.spend(answer.tick.get())?;
-        self.count(opcode, answer, determination);
+        self.count(opcode, answer, stage, determination);
         Ok(Seen::Entry(opcode, determination))
     }
 
@@ -371,18 +402,20 @@ impl Rules {
         if !of_an_entry || !crc || !is_bare(answer) {
             return Err(Violation::Answer);
         }
-        *self.counts.refused.entry(fault.into()).or_default() += 1;
+        *self.counts.refused.entry(Refused { fault: fault.name() }).or_default() += 1;
         Ok(Seen::Refused(fault))
     }
 
-    fn count(&mut self, opcode: Opcode, answer: &Answer, determination: Determination) {
+    fn count(&mut self, opcode: Opcode, answer: &Answer, stage: Stage, determination: Determination) {
         let counts = &mut self.counts;
         match (opcode, determination) {
             (Opcode::Begin, _) => counts.streams += 1,
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                let deciding = (answer.stage, answer.policy_row.get(), answer.entropy_row.get());
+                let row = |row: u16| (row != ROW_NONE).then_some(row);
+                let (policy_row, entropy_row) = (row(answer.policy_row.get()), row(answer.entropy_row.get()));
+                let deciding = Refusal { stage: stage.name(), policy_row, entropy_row };
                 *counts.refusals.entry(deciding).or_default() += 1;
                 let total =
                     if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };

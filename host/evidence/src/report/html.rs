@@ -2,7 +2,6 @@
 
 use crate::hex::Hex;
 use crate::verify::{Assurance, Property, Report, Status, Summary};
-use portcullis_core::wire::{Fault, ROW_NONE, Stage};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -167,23 +166,21 @@ fn counts(page: &mut String, session: &Summary) {
     if !counts.refusals.is_empty() {
         page.push_str("<h3>Rejected and decomposed, by what decided</h3>\n<table>\n<tr><th scope=\"col\">Stage</th><th scope=\"col\">Policy row</th>\
                        <th scope=\"col\">Entropy row</th><th scope=\"col\">Count</th></tr>\n");
-        for ((stage, policy, entropy), count) in &counts.refusals {
-            let stage = Stage::try_from(*stage).map_or("unknown", Stage::name);
-            let row = |row: &u16| if *row == ROW_NONE { "none".to_owned() } else { row.to_string() };
+        for (refusal, count) in &counts.refusals {
+            let row = |row: Option<u16>| row.map_or_else(|| "none".to_owned(), |row| row.to_string());
+            let (policy, entropy) = (row(refusal.policy_row), row(refusal.entropy_row));
             let _ = writeln!(
                 page,
-                "<tr><td>{stage}</td><td>{}</td><td>{}</td><td>{count}</td></tr>",
-                row(policy),
-                row(entropy)
+                "<tr><td>{}</td><td>{policy}</td><td>{entropy}</td><td>{count}</td></tr>",
+                refusal.stage
             );
         }
         page.push_str("</table>\n");
     }
     if !counts.refused.is_empty() {
         page.push_str("<h3>Entries that the card refused, by fault</h3>\n<table>\n");
-        for (fault, count) in &counts.refused {
-            let name = Fault::try_from(*fault).map_or("unknown", Fault::name);
-            let _ = writeln!(page, "<tr><th scope=\"row\">{name}</th><td>{count}</td></tr>");
+        for (refused, count) in &counts.refused {
+            let _ = writeln!(page, "<tr><th scope=\"row\">{}</th><td>{count}</td></tr>", refused.fault);
         }
         page.push_str("</table>\n");
     }
