@@ -25,7 +25,7 @@ mod head;
 mod proof;
 mod signed;
 
-pub use head::Head;
+pub use head::{Head, decimal, hash};
 pub use proof::{Entry, Proof};
 pub use signed::{Note, WitnessKey, cosign};
 

@@ -126,7 +126,7 @@ pub struct Counts {
     #[serde(serialize_with = "as_list")]
     pub refused: BTreeMap<Refused, u64>,
     /// Rejects and decomposes, by what decided.
-    #[serde(serialize_with = "as_list")]
+    #[serde(skip)]
     pub refusals: BTreeMap<Refusal, u64>,
 }
 
@@ -138,14 +138,12 @@ pub struct Refused {
 }
 
 /// What decided against a mutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
     /// The stage that decided.
-    pub stage: &'static str,
-    /// Row that the policy bank names.
-    pub policy_row: Option<u16>,
-    /// Row that the entropy bank names.
-    pub entropy_row: Option<u16>,
+    pub stage: Stage,
+    /// Row that decided, in the bank of that stage; none where no row matched, or where the host decided.
+    pub row: Option<u16>,
 }
 
 /// Counts as a list of objects: JSON has no keys but text.
@@ -413,9 +411,13 @@ impl Rules {
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                let row = |row: u16| (row != ROW_NONE).then_some(row);
-                let (policy_row, entropy_row) = (row(answer.policy_row.get()), row(answer.entropy_row.get()));
-                let deciding = Refusal { stage: stage.name(), policy_row, entropy_row };
+                // The other bank's row did not decide.
+                let row = match stage {
+                    Stage::Policy => answer.policy_row.get(),
+                    Stage::Entropy => answer.entropy_row.get(),
+                    _ => ROW_NONE,
+                };
+                let deciding = Refusal { stage, row: (row != ROW_NONE).then_some(row) };
                 *counts.refusals.entry(deciding).or_default() += 1;
                 let total =
                     if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };

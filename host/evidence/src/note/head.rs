@@ -57,13 +57,15 @@ impl Head {
 }
 
 /// A decimal number as these formats write it: digits, no leading zero but in `0`.
-pub(super) fn decimal(text: &str) -> Option<u64> {
+#[must_use]
+pub fn decimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain)
 }
 
 /// A hash in base64 (RFC 4648, section 4).
-pub(super) fn hash(text: &str) -> Option<Hash> {
+#[must_use]
+pub fn hash(text: &str) -> Option<Hash> {
     let mut out = [0; 32];
     (Base64::decode(text, &mut out).ok()?.len() == out.len()).then_some(out)
 }

@@ -1,5 +1,5 @@
 use base64ct::{Base64, Encoding};
-use ed25519_dalek::SigningKey;
+use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 
 use super::*;
@@ -233,6 +233,15 @@ fn signatures_beside_the_witness() {
     for spoilt in [format!("{ours}{other_text}"), format!("{other_text}{ours}"), other_text] {
         assert_eq!(check(&spoilt), Err(NoteError::Signature("witness.example/w1".to_owned())));
     }
+    // Properly signed, but at a time that the format does not know.
+    let at = |time: u64| {
+        let signature = key(1).sign(format!("cosignature/v1\ntime {time}\n{text}").as_bytes()).to_bytes();
+        let id = signed::key_id("witness.example/w1", 4, key(1).verifying_key().as_bytes());
+        let bytes = [&id[..], &time.to_be_bytes(), &signature].concat();
+        check(&format!("\u{2014} witness.example/w1 {}\n", Base64::encode_string(&bytes)))
+    };
+    assert_eq!(at((1 << 63) - 1).unwrap().time, (1 << 63) - 1);
+    assert!(matches!(at(1 << 63), Err(NoteError::Signature(_))));
     // Sixteen signatures are accepted, more are not; none is no note.
     assert!(check(&ours.repeat(16)).is_ok());
     assert_eq!(check(&ours.repeat(17)), Err(NoteError::Oversize));

@@ -163,17 +163,16 @@ fn counts(page: &mut String, session: &Summary) {
         ("Texts disclosed here", number(session.disclosed)),
     ];
     table(page, &rows);
-    if !counts.refusals.is_empty() {
-        page.push_str("<h3>Rejected and decomposed, by what decided</h3>\n<table>\n<tr><th scope=\"col\">Stage</th><th scope=\"col\">Policy row</th>\
-                       <th scope=\"col\">Entropy row</th><th scope=\"col\">Count</th></tr>\n");
-        for (refusal, count) in &counts.refusals {
-            let row = |row: Option<u16>| row.map_or_else(|| "none".to_owned(), |row| row.to_string());
-            let (policy, entropy) = (row(refusal.policy_row), row(refusal.entropy_row));
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{policy}</td><td>{entropy}</td><td>{count}</td></tr>",
-                refusal.stage
-            );
+    if !session.refusals.is_empty() {
+        page.push_str(
+            "<h3>Rejected and decomposed, by what decided</h3>\n<p>Rules are numbered in the order of their ids in the policy. No row: \
+             nothing permitted the span, or a check of the host decided.</p>\n<table>\n<tr><th scope=\"col\">Stage</th>\
+             <th scope=\"col\">Rule</th><th scope=\"col\">Row</th><th scope=\"col\">Count</th></tr>\n",
+        );
+        for refusal in &session.refusals {
+            let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
+            let (stage, rule, row) = (refusal.stage.name(), number(refusal.rule), number(refusal.row));
+            let _ = writeln!(page, "<tr><td>{stage}</td><td>{rule}</td><td>{row}</td><td>{}</td></tr>", refusal.count);
         }
         page.push_str("</table>\n");
     }
