@@ -14,7 +14,7 @@ use portcullis_evidence::hex::Hex;
 use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
 use portcullis_evidence::series;
 use portcullis_evidence::sim;
-use portcullis_evidence::verify::{Assurance, Options, Report, Status, verify};
+use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
 use portcullis_registrar::ca::{Authority, Window};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -66,6 +66,17 @@ fn records_forged_under_another_key() {
         parts.chain = chain;
         assert_contradicted(&world.check(&parts.files()), "genuine/certificate");
     }
+}
+
+#[test]
+fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.log.records[4].answer.tick.set(0);
+    let report = world.check(&parts.files());
+    let status = |p: Property| report.properties.of(p).status;
+    assert_eq!(Property::ALL.map(status).iter().filter(|status| **status == Status::Warned).count(), 4);
+    assert!(codes(&report).contains("policy/unfounded"));
 }
 
 #[test]

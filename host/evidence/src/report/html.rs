@@ -149,7 +149,8 @@ fn counts(page: &mut String, session: &Summary) {
     page.push_str("<h2>Counts</h2>\n<p>As the card recorded them, refused candidates included.</p>\n");
     let number = |n: u64| Some(n.to_string());
     let rows = [
-        ("Records", number(counts.records)),
+        ("Records", number(session.records)),
+        ("Records that follow the rules of a log, and are counted here", number(counts.records)),
         ("Records that a checkpoint covers", number(session.signed_records)),
         ("Streams", number(counts.streams)),
         ("Streams that were driven", number(session.driven)),

@@ -165,9 +165,22 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties.
+    /// The five properties. None is affirmed on records that are not what a certified card signed.
     #[must_use]
-    pub fn conclude(self) -> Properties {
+    pub fn conclude(mut self) -> Properties {
+        let bases = [Property::Genuine, Property::Complete];
+        let false_base = |((property, _), reason): (&(Property, &str), &Reason)| {
+            bases.contains(property) && reason.status == Status::Contradicted
+        };
+        if self.0.iter().any(false_base) {
+            for property in Property::ALL {
+                self.warn(
+                    property,
+                    "unfounded",
+                    "the records are not what a certified card signed, or not all of them",
+                );
+            }
+        }
         let mut conclusions = BTreeMap::<Property, Conclusion>::new();
         for ((property, _), reason) in self.0 {
             let conclusion = conclusions.entry(property).or_default();

@@ -103,6 +103,8 @@ pub struct Summary {
     pub ticks: Option<(u64, u64)>,
     /// Signed checkpoints.
     pub checkpoints: u64,
+    /// Records in the bundle.
+    pub records: u64,
     /// Records that a checkpoint covers.
     pub signed_records: u64,
     /// Digest of the last checkpoint, which the next ticket names.
@@ -115,7 +117,7 @@ pub struct Summary {
     pub recorded: u64,
     /// Spans that were disclosed and fit their commitments.
     pub disclosed: u64,
-    /// Counts of the log.
+    /// Counts of the log, as far as it follows its rules.
     pub counts: Counts,
     /// Rejects and decomposes, by what decided.
     pub refusals: Vec<RuleCount>,

@@ -225,6 +225,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             self.advance()?;
         }
         let records = self.tree.size();
+        self.summary.records = records;
         self.summary.signed_records = complete::end(&self.order, records, self.findings);
         self.summary.last_checkpoint = self.order.last().map(|last| Hex(last.digest()));
         self.summary.ticks = self.first_tick.map(|first| (first, self.rules.tick()));
