@@ -470,6 +470,12 @@ fn receipts_are_checked_by_the_reader() {
         mutant(&mut wrong);
         assert!(wrong.check(&receipt, text, &trust, options).is_err(), "mutant {number}");
     }
+    for at in (0..json.len()).step_by(31) {
+        let mut wrong = json.clone();
+        wrong[at] ^= 1;
+        let checked = Proof::parse(&wrong).and_then(|wrong| wrong.check(&receipt, text, &trust, options));
+        assert!(checked.is_err(), "byte {at}: {:?}", String::from_utf8_lossy(&json[at.saturating_sub(20)..at + 20]));
+    }
     let late = Options { allow_sim: false, at: Some(END + 5000) };
     assert!(matches!(proof.check(&receipt, text, &trust, late), Err(ReceiptError::Certificate(_))));
     let mut stray = json.clone();

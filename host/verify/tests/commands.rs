@@ -174,6 +174,7 @@ fn receipts() {
     let at = START.to_string();
     let args = [text(&proof), "--receipt", text(&receipt), "--text", text(&span), "--at", &at];
     assert!(assert_code(&scene.run("check-receipt", &args), 0).contains("admitted"));
+    assert!(assert_code(&scene.run("check-receipt", &args[..5]), 5).contains("--at"));
     fs::write(&span, "The dose is 50 mg.").unwrap();
     assert_code(&scene.run("check-receipt", &args), 3);
     fs::write(&receipt, "{}").unwrap();
