@@ -630,10 +630,15 @@ fn witness_and_ticket() {
     files.0.insert(bundle::witness(1), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
+    // A note that is older in the witness's log than the one before it; one that is younger is another card of the class in between.
     let mut parts = honest.clone();
     parts.witness_index = 7;
     let mut files = honest.files();
     files.0.insert(bundle::witness(2), parts.notes()[2].clone());
+    remanifest(&mut files);
+    assert_affirmed(&world.check(&files));
+    files.0.insert(bundle::witness(1), parts.notes()[1].clone());
+    files.0.insert(bundle::witness(2), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-order");
     for gone in [0, 2] {
