@@ -207,7 +207,7 @@ fn session(world: &World) -> Parts {
 fn meaning(files: &Memory, honest: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut meaning = files.0.clone();
     let honest = std::str::from_utf8(honest).ok()?;
-    for name in [bundle::STREAMS, bundle::SPANS, bundle::RECEIPTS] {
+    for name in [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS] {
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
             let said = match name {
@@ -215,6 +215,8 @@ fn meaning(files: &Memory, honest: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
                 bundle::SPANS => serde_json::from_str::<Span>(line)
                     .ok()
                     .map(|s| format!("{} {:?} {}{}", s.index, s.salt, s.held, s.text)),
+                // Whether it is what the stream was given, the replay tells.
+                bundle::INPUTS => serde_json::from_str::<bundle::Input>(line).ok().map(|i| i.index.to_string()),
                 _ if honest.lines().any(|h| h == line) => continue,
                 _ => serde_json::from_str::<bundle::Receipt>(line).ok().map(|r| format!("{r:?}")),
             };

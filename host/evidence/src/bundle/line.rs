@@ -10,7 +10,9 @@ use std::io::{BufRead, Read};
 use std::marker::PhantomData;
 
 /// Longest line in bytes, its end included.
-const LINE_MAX: u64 = 1 << 20;
+pub(super) const LINE_MAX: u64 = 1 << 20;
+/// The same of a line that holds everything that a stream was given.
+pub(super) const INPUT_MAX: u64 = 64 << 20;
 /// Domain separation of a span commitment.
 const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
 
@@ -32,6 +34,17 @@ pub struct Stream {
     pub id: String,
 }
 
+/// A line of `inputs.jsonl`: what a stream was given, which is all that a replay needs besides policy, context document, anchor stores
+/// and salts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Log index of the BEGIN record.
+    pub index: u64,
+    /// The input, for the replay; kept byte for byte.
+    pub input: Box<RawValue>,
+}
+
 /// A line of `spans.jsonl`: the text behind a record's commitment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,12 +57,6 @@ pub struct Span {
     pub held: String,
     /// The span.
     pub text: String,
-    /// Quantised log-probabilities, as the mapping took them; kept byte for byte for replay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub logprobs: Option<Box<RawValue>>,
-    /// Whatever else replay needs of the candidate; kept byte for byte.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<Box<RawValue>>,
 }
 
 /// A line of `receipts.jsonl`: what the reader of a released span was given.
@@ -67,6 +74,12 @@ pub struct Receipt {
 }
 
 impl Indexed for Stream {
+    fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl Indexed for Input {
     fn index(&self) -> u64 {
         self.index
     }
@@ -104,6 +117,8 @@ pub fn commitment(salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
 /// The lines of a file, in strictly ascending order of their indices, each asked for by its index.
 pub struct Lines<'a, T> {
     name: &'static str,
+    /// Longest line.
+    max: u64,
     from: Option<Box<dyn BufRead + 'a>>,
     next: Option<T>,
     last: Option<u64>,
@@ -113,8 +128,8 @@ pub struct Lines<'a, T> {
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     /// The lines of `from`; of a file that is not there, none.
-    pub(super) fn new(name: &'static str, from: Option<Box<dyn BufRead + 'a>>) -> Self {
-        Self { name, from, next: None, last: None, started: false, line: PhantomData }
+    pub(super) fn new(name: &'static str, max: u64, from: Option<Box<dyn BufRead + 'a>>) -> Self {
+        Self { name, max, from, next: None, last: None, started: false, line: PhantomData }
     }
 
     /// The line about record `index`, when it is the next one.
@@ -153,12 +168,12 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     fn read(&mut self) -> Result<Option<T>, BundleError> {
         let Some(from) = self.from.as_mut() else { return Ok(None) };
         let mut line = Vec::new();
-        from.take(LINE_MAX).read_until(b'\n', &mut line).map_err(BundleError::io(self.name))?;
+        from.take(self.max).read_until(b'\n', &mut line).map_err(BundleError::io(self.name))?;
         if line.is_empty() {
             return Ok(None);
         }
         if line.pop() != Some(b'\n') {
-            return Err(BundleError::content(self.name, "a line over 1 MiB, or without its end"));
+            return Err(BundleError::content(self.name, "a line that is too long, or without its end"));
         }
         let line: T = serde_json::from_slice(&line).map_err(|error| BundleError::content(self.name, error))?;
         if self.last.is_some_and(|last| last >= line.index()) {
@@ -174,7 +189,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Lines<'_, Stream> {
-        Lines::new("streams.jsonl", Some(Box::new(text.as_bytes())))
+        Lines::new("streams.jsonl", LINE_MAX, Some(Box::new(text.as_bytes())))
     }
 
     #[test]

@@ -8,9 +8,9 @@ mod name;
 mod read;
 mod write;
 
-pub use line::{Lines, Receipt, Span, Stream, commitment};
+pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{
-    APPROVAL, CERTIFICATE, CHAIN, IMAGE, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET, anchor,
+    APPROVAL, CERTIFICATE, CHAIN, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET, anchor,
     checkpoint, context, package, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};

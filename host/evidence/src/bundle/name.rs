@@ -23,6 +23,8 @@ pub const PACKAGE: &str = "policy/package/";
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line a BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
+/// What streams were given.
+pub const INPUTS: &str = "inputs.jsonl";
 /// Disclosed spans.
 pub const SPANS: &str = "spans.jsonl";
 /// Receipts of released spans.
@@ -80,7 +82,7 @@ pub(super) fn cap(name: &str) -> Option<u64> {
         CERTIFICATE | CHAIN => return Some(1 << 20),
         IMAGE => return Some(IMAGE_MAX),
         RECORDS => return Some(RECORDS_MAX),
-        STREAMS | SPANS | RECEIPTS => return Some(LINES_MAX),
+        STREAMS | INPUTS | SPANS | RECEIPTS => return Some(LINES_MAX),
         MANIFEST | README => return Some(TEXT_MAX),
         _ => {}
     }

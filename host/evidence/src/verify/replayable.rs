@@ -83,6 +83,12 @@ pub(super) fn context(
     Ok(())
 }
 
+/// A stream whose input is not disclosed.
+pub(super) fn input_withheld(index: u64, findings: &mut Findings) {
+    let what = format!("what the stream at record {index} was given is not disclosed");
+    findings.warn(Replayable, "input-withheld", what);
+}
+
 /// A record whose text is not disclosed.
 pub(super) fn withheld(index: u64, findings: &mut Findings) {
     findings.warn(Replayable, "span-withheld", format!("the text of record {index} is not disclosed"));

@@ -5,7 +5,7 @@ use super::gaps::Heartbeats;
 use super::policy::Image;
 use super::{Findings, Options, Property, Summary};
 use super::{complete, gaps, genuine, policy, replayable};
-use crate::bundle::{self, Bundle, BundleError, Lines, Receipt, Span, Stream};
+use crate::bundle::{self, Bundle, BundleError, Input, Lines, Receipt, Span, Stream};
 use crate::certificate::DeviceCertificate;
 use crate::checkpoint;
 use crate::hex::Hex;
@@ -66,6 +66,7 @@ struct Walk<'a, 'b> {
     read: u64,
     heartbeats: Heartbeats,
     streams: Lines<'a, Stream>,
+    inputs: Lines<'a, Input>,
     spans: Lines<'a, Span>,
     receipts: Lines<'a, Receipt>,
     first_tick: Option<u64>,
@@ -99,6 +100,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             read: 0,
             heartbeats: Heartbeats::default(),
             streams: bundle.streams()?,
+            inputs: bundle.inputs()?,
             spans: bundle.spans()?,
             receipts: bundle.receipts()?,
             first_tick: None,
@@ -161,6 +163,9 @@ impl<'a, 'b> Walk<'a, 'b> {
                 let ticket = self.facts.ticket.as_ref().map(|ticket| &ticket.content);
                 policy::context(commitment, ticket, self.findings);
                 let line = self.streams.about(index)?;
+                if self.inputs.about(index)?.is_none() {
+                    replayable::input_withheld(index, self.findings);
+                }
                 let (id, open) = (line.as_ref().map(|line| &*line.id), self.rules.open());
                 replayable::context(self.bundle, index, commitment, id, open, self.findings, self.summary)?;
             }
@@ -232,6 +237,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.summary.counts = self.rules.counts().clone();
         for (name, rest) in [
             (bundle::STREAMS, self.streams.rest()?),
+            (bundle::INPUTS, self.inputs.rest()?),
             (bundle::SPANS, self.spans.rest()?),
             (bundle::RECEIPTS, self.receipts.rest()?),
         ] {

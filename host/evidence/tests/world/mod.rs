@@ -376,6 +376,8 @@ impl Parts {
 
     pub fn files(&self) -> Memory {
         let lines = |values: &[Value]| values.iter().map(|value| format!("{value}\n")).collect::<String>().into_bytes();
+        let input = |stream: &Value| json!({"index": stream["index"], "input": {"text": "given"}});
+        let inputs: Vec<Value> = self.streams.iter().map(input).collect();
         let mut files = BTreeMap::from([
             (bundle::TICKET.to_owned(), self.ticket_bytes()),
             (bundle::CERTIFICATE.to_owned(), self.certificate.clone().into_bytes()),
@@ -383,6 +385,7 @@ impl Parts {
             (bundle::IMAGE.to_owned(), self.image.clone()),
             (bundle::RECORDS.to_owned(), self.log.records.as_bytes().to_vec()),
             (bundle::STREAMS.to_owned(), lines(&self.streams)),
+            (bundle::INPUTS.to_owned(), lines(&inputs)),
             (bundle::SPANS.to_owned(), lines(&self.spans)),
             (bundle::RECEIPTS.to_owned(), lines(&self.receipts)),
             (bundle::README.to_owned(), b"How to check this.\n".to_vec()),
