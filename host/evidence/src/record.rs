@@ -65,9 +65,6 @@ pub enum Violation {
     /// Determination, stage, fault and rows do not fit together or the record.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
-    /// An entry was accepted after the heartbeat credit was spent.
-    #[error("an entry was accepted after the heartbeat credit was spent")]
-    Credit,
 }
 
 impl Violation {
@@ -87,7 +84,6 @@ impl Violation {
             Self::Slot(_) => "stream-slot",
             Self::Sequence { .. } => "stream-sequence",
             Self::Answer => "record-answer",
-            Self::Credit => "heartbeat-gap",
         }
     }
 }
@@ -177,6 +173,7 @@ pub struct Rules {
     // Accepted entries since OPEN or the last heartbeat, and its tick.
     spent: u64,
     heartbeat_tick: u64,
+    overdrawn: Option<u64>,
     counts: Counts,
 }
 
@@ -193,6 +190,7 @@ impl Rules {
             closed: false,
             spent: 0,
             heartbeat_tick: 0,
+            overdrawn: None,
             counts: Counts::default(),
         }
     }
@@ -225,6 +223,12 @@ impl Rules {
     #[must_use]
     pub const fn is_alarmed(&self) -> bool {
         self.alarm
+    }
+
+    /// The first entry that was accepted after the heartbeat credit was spent.
+    #[must_use]
+    pub const fn overdrawn(&self) -> Option<u64> {
+        self.overdrawn
     }
 
     /// Tick of the last record.
@@ -341,7 +345,7 @@ impl Rules {
         if !fits || answer.fault.get() != 0 {
             return Err(Violation::Answer);
         }
-        self.spend(answer.tick.get())?;
+        self.spend(answer);
         self.count(opcode, answer, stage, determination);
         Ok(Seen::Entry(opcode, determination))
     }
@@ -379,16 +383,15 @@ impl Rules {
     }
 
     /// The heartbeat credit of an accepted entry. A unit of ticks more than the limit is allowed for: the card counts in units.
-    fn spend(&mut self, tick: u64) -> Result<(), Violation> {
+    fn spend(&mut self, answer: &Answer) {
         self.spent += 1;
-        let Some(open) = self.open() else { return Err(Violation::Open) };
+        let Some(open) = self.open() else { return };
         let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
         let clocks = (u64::from(ticks) + 1) * HEARTBEAT_CLOCKS;
-        let late = ticks != 0 && tick - self.heartbeat_tick > clocks;
+        let late = ticks != 0 && answer.tick.get() - self.heartbeat_tick > clocks;
         if records != 0 && self.spent > u64::from(records) || late {
-            return Err(Violation::Credit);
+            self.overdrawn.get_or_insert(answer.log_index.get());
         }
-        Ok(())
     }
 
     fn refused(&mut self, record: &Record) -> Result<Seen, Violation> {

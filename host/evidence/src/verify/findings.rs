@@ -1,7 +1,7 @@
 //! What was found, by property.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A property of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -173,12 +173,10 @@ impl Findings {
             bases.contains(property) && reason.status == Status::Contradicted
         };
         if self.0.iter().any(false_base) {
-            for property in Property::ALL {
-                self.warn(
-                    property,
-                    "unfounded",
-                    "the records are not what a certified card signed, or not all of them",
-                );
+            let what = "the records are not what a certified card signed, or not all of them";
+            let found: BTreeSet<Property> = self.0.keys().map(|(property, _)| *property).collect();
+            for property in Property::ALL.into_iter().filter(|property| !found.contains(property)) {
+                self.warn(property, "unfounded", what);
             }
         }
         let mut conclusions = BTreeMap::<Property, Conclusion>::new();

@@ -108,6 +108,14 @@ pub(super) fn checkpoint(
     findings.require(seen, NoGaps, "witness-checkpoint", format!("the witness saw another checkpoint {serial}"));
 }
 
+/// The entry, if any, that was accepted without heartbeat credit.
+pub(super) fn credit(overdrawn: Option<u64>, findings: &mut Findings) {
+    if let Some(index) = overdrawn {
+        let what = format!("record {index} was accepted after the heartbeat credit was spent");
+        findings.contradict(NoGaps, "heartbeat-gap", what);
+    }
+}
+
 /// Heartbeats as the witness gave them.
 #[derive(Debug, Default)]
 pub(super) struct Heartbeats {
