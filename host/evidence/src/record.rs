@@ -65,9 +65,6 @@ pub enum Violation {
     /// Determination, stage, fault and rows do not fit together or the record.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
-    /// An entry was accepted after the heartbeat credit was spent.
-    #[error("an entry was accepted after the heartbeat credit was spent")]
-    Credit,
 }
 
 impl Violation {
@@ -87,7 +84,6 @@ impl Violation {
             Self::Slot(_) => "stream-slot",
             Self::Sequence { .. } => "stream-sequence",
             Self::Answer => "record-answer",
-            Self::Credit => "heartbeat-gap",
         }
     }
 }
@@ -123,9 +119,38 @@ pub struct Counts {
     /// Alarms.
     pub alarms: u64,
     /// Entries refused, by fault.
-    pub refused: BTreeMap<u16, u64>,
-    /// Rejects and decomposes, by deciding stage, policy row and entropy row.
-    pub refusals: BTreeMap<(u8, u16, u16), u64>,
+    #[serde(serialize_with = "as_list")]
+    pub refused: BTreeMap<Refused, u64>,
+    /// Rejects and decomposes, by what decided.
+    #[serde(skip)]
+    pub refusals: BTreeMap<Refusal, u64>,
+}
+
+/// Why an entry was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Refused {
+    /// The fault.
+    pub fault: &'static str,
+}
+
+/// What decided against a mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// The stage that decided.
+    pub stage: Stage,
+    /// Row that decided, in the bank of that stage; none where no row matched, or where the host decided.
+    pub row: Option<u16>,
+}
+
+/// Counts as a list of objects: JSON has no keys but text.
+fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(serde::Serialize)]
+    struct Line<'a, K> {
+        #[serde(flatten)]
+        what: &'a K,
+        count: u64,
+    }
+    to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
 }
 
 /// What the records so far say of the session.
@@ -148,6 +173,7 @@ pub struct Rules {
     // Accepted entries since OPEN or the last heartbeat, and its tick.
     spent: u64,
     heartbeat_tick: u64,
+    overdrawn: Option<u64>,
     counts: Counts,
 }
 
@@ -164,6 +190,7 @@ impl Rules {
             closed: false,
             spent: 0,
             heartbeat_tick: 0,
+            overdrawn: None,
             counts: Counts::default(),
         }
     }
@@ -196,6 +223,12 @@ impl Rules {
     #[must_use]
     pub const fn is_alarmed(&self) -> bool {
         self.alarm
+    }
+
+    /// The first entry that was accepted after the heartbeat credit was spent.
+    #[must_use]
+    pub const fn overdrawn(&self) -> Option<u64> {
+        self.overdrawn
     }
 
     /// Tick of the last record.
@@ -312,8 +345,8 @@ impl Rules {
         if !fits || answer.fault.get() != 0 {
             return Err(Violation::Answer);
         }
-        self.spend(answer.tick.get())?;
-        self.count(opcode, answer, determination);
+        self.spend(answer);
+        self.count(opcode, answer, stage, determination);
         Ok(Seen::Entry(opcode, determination))
     }
 
@@ -350,16 +383,15 @@ impl Rules {
     }
 
     /// The heartbeat credit of an accepted entry. A unit of ticks more than the limit is allowed for: the card counts in units.
-    fn spend(&mut self, tick: u64) -> Result<(), Violation> {
+    fn spend(&mut self, answer: &Answer) {
         self.spent += 1;
-        let Some(open) = self.open() else { return Err(Violation::Open) };
+        let Some(open) = self.open() else { return };
         let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
         let clocks = (u64::from(ticks) + 1) * HEARTBEAT_CLOCKS;
-        let late = ticks != 0 && tick - self.heartbeat_tick > clocks;
+        let late = ticks != 0 && answer.tick.get() - self.heartbeat_tick > clocks;
         if records != 0 && self.spent > u64::from(records) || late {
-            return Err(Violation::Credit);
+            self.overdrawn.get_or_insert(answer.log_index.get());
         }
-        Ok(())
     }
 
     fn refused(&mut self, record: &Record) -> Result<Seen, Violation> {
@@ -371,18 +403,24 @@ impl Rules {
         if !of_an_entry || !crc || !is_bare(answer) {
             return Err(Violation::Answer);
         }
-        *self.counts.refused.entry(fault.into()).or_default() += 1;
+        *self.counts.refused.entry(Refused { fault: fault.name() }).or_default() += 1;
         Ok(Seen::Refused(fault))
     }
 
-    fn count(&mut self, opcode: Opcode, answer: &Answer, determination: Determination) {
+    fn count(&mut self, opcode: Opcode, answer: &Answer, stage: Stage, determination: Determination) {
         let counts = &mut self.counts;
         match (opcode, determination) {
             (Opcode::Begin, _) => counts.streams += 1,
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                let deciding = (answer.stage, answer.policy_row.get(), answer.entropy_row.get());
+                // The other bank's row did not decide.
+                let row = match stage {
+                    Stage::Policy => answer.policy_row.get(),
+                    Stage::Entropy => answer.entropy_row.get(),
+                    _ => ROW_NONE,
+                };
+                let deciding = Refusal { stage, row: (row != ROW_NONE).then_some(row) };
                 *counts.refusals.entry(deciding).or_default() += 1;
                 let total =
                     if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };

@@ -56,20 +56,22 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let card = &checked.device;
     print(&format_args!("admitted: record {} of session {}", receipt.index, receipt.serial))?;
     print(&format_args!("card      {} (design {})", card.subject, encode(&card.design_id)))?;
-    let code = match &checked.issued_by {
-        _ if checked.simulated => {
-            print(&"SIMULATED: the key of this card is public; this is no evidence")?;
-            SIMULATED
-        }
+    let mut code = 0;
+    match &checked.issued_by {
+        IssuedBy::Issuer { name, .. } => print(&format_args!("ticket    by {name}"))?,
         IssuedBy::SelfIssued => {
             print(&"ticket    by the operator: nobody else saw the session")?;
-            WARNED
+            code = WARNED;
         }
-        IssuedBy::Issuer { name, .. } => {
-            print(&format_args!("ticket    by {name}"))?;
-            0
-        }
-    };
+    }
+    if options.at.is_none() {
+        print(&"time      without --at the certificate's validity is not checked")?;
+        code = WARNED;
+    }
+    if checked.simulated {
+        print(&"SIMULATED: the key of this card is public; this is no evidence")?;
+        code = SIMULATED;
+    }
     Ok(code)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::hex::Hex;
 use crate::verify::{Assurance, Property, Report, Status, Summary};
-use portcullis_core::wire::{Fault, ROW_NONE, Stage};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -150,7 +149,8 @@ fn counts(page: &mut String, session: &Summary) {
     page.push_str("<h2>Counts</h2>\n<p>As the card recorded them, refused candidates included.</p>\n");
     let number = |n: u64| Some(n.to_string());
     let rows = [
-        ("Records", number(counts.records)),
+        ("Records", number(session.records)),
+        ("Records that follow the rules of a log, and are counted here", number(counts.records)),
         ("Records that a checkpoint covers", number(session.signed_records)),
         ("Streams", number(counts.streams)),
         ("Streams that were driven", number(session.driven)),
@@ -164,26 +164,23 @@ fn counts(page: &mut String, session: &Summary) {
         ("Texts disclosed here", number(session.disclosed)),
     ];
     table(page, &rows);
-    if !counts.refusals.is_empty() {
-        page.push_str("<h3>Rejected and decomposed, by what decided</h3>\n<table>\n<tr><th scope=\"col\">Stage</th><th scope=\"col\">Policy row</th>\
-                       <th scope=\"col\">Entropy row</th><th scope=\"col\">Count</th></tr>\n");
-        for ((stage, policy, entropy), count) in &counts.refusals {
-            let stage = Stage::try_from(*stage).map_or("unknown", Stage::name);
-            let row = |row: &u16| if *row == ROW_NONE { "none".to_owned() } else { row.to_string() };
-            let _ = writeln!(
-                page,
-                "<tr><td>{stage}</td><td>{}</td><td>{}</td><td>{count}</td></tr>",
-                row(policy),
-                row(entropy)
-            );
+    if !session.refusals.is_empty() {
+        page.push_str(
+            "<h3>Rejected and decomposed, by what decided</h3>\n<p>Rules are numbered in the order of their ids in the policy. No row: \
+             nothing permitted the span, or a check of the host decided.</p>\n<table>\n<tr><th scope=\"col\">Stage</th>\
+             <th scope=\"col\">Rule</th><th scope=\"col\">Row</th><th scope=\"col\">Count</th></tr>\n",
+        );
+        for refusal in &session.refusals {
+            let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
+            let (stage, rule, row) = (refusal.stage.name(), number(refusal.rule), number(refusal.row));
+            let _ = writeln!(page, "<tr><td>{stage}</td><td>{rule}</td><td>{row}</td><td>{}</td></tr>", refusal.count);
         }
         page.push_str("</table>\n");
     }
     if !counts.refused.is_empty() {
         page.push_str("<h3>Entries that the card refused, by fault</h3>\n<table>\n");
-        for (fault, count) in &counts.refused {
-            let name = Fault::try_from(*fault).map_or("unknown", Fault::name);
-            let _ = writeln!(page, "<tr><th scope=\"row\">{name}</th><td>{count}</td></tr>");
+        for (refused, count) in &counts.refused {
+            let _ = writeln!(page, "<tr><th scope=\"row\">{}</th><td>{count}</td></tr>", refused.fault);
         }
         page.push_str("</table>\n");
     }

@@ -55,7 +55,7 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     writeln!(
         f,
         "records      {} ({} signed): {} streams, {} admitted, {} rejected, {} decomposed, {refused} refused, {} alarms",
-        counts.records,
+        session.records,
         session.signed_records,
         counts.streams,
         counts.admits,

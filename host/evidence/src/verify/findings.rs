@@ -1,7 +1,7 @@
 //! What was found, by property.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A property of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -165,9 +165,20 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties.
+    /// The five properties. None is affirmed on records that are not what a certified card signed.
     #[must_use]
-    pub fn conclude(self) -> Properties {
+    pub fn conclude(mut self) -> Properties {
+        let bases = [Property::Genuine, Property::Complete];
+        let false_base = |((property, _), reason): (&(Property, &str), &Reason)| {
+            bases.contains(property) && reason.status == Status::Contradicted
+        };
+        if self.0.iter().any(false_base) {
+            let what = "the records are not what a certified card signed, or not all of them";
+            let found: BTreeSet<Property> = self.0.keys().map(|(property, _)| *property).collect();
+            for property in Property::ALL.into_iter().filter(|property| !found.contains(property)) {
+                self.warn(property, "unfounded", what);
+            }
+        }
         let mut conclusions = BTreeMap::<Property, Conclusion>::new();
         for ((property, _), reason) in self.0 {
             let conclusion = conclusions.entry(property).or_default();

@@ -59,8 +59,8 @@ pub(super) fn notes(
         let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
         findings.require(named, NoGaps, "witness-serial", format!("`{name}` is about checkpoint {}", note.serial));
         if let Some(last) = &last {
-            // A witness takes the checkpoints of a session one after the other.
-            let follows = note.index.checked_sub(last.index) == note.serial.checked_sub(last.serial);
+            // A witness takes the checkpoints of a session one after the other; another card of a class can come between.
+            let follows = note.index.checked_sub(last.index) >= note.serial.checked_sub(last.serial);
             let what = format!("`{name}` does not follow the note before it in time or in the witness's log");
             findings.require(follows && note.time >= last.time, NoGaps, "witness-order", what);
         }
@@ -106,6 +106,14 @@ pub(super) fn checkpoint(
     );
     let seen = notes.get(&serial).is_none_or(|note| note.checkpoint == checkpoint.digest());
     findings.require(seen, NoGaps, "witness-checkpoint", format!("the witness saw another checkpoint {serial}"));
+}
+
+/// The entry, if any, that was accepted without heartbeat credit.
+pub(super) fn credit(overdrawn: Option<u64>, findings: &mut Findings) {
+    if let Some(index) = overdrawn {
+        let what = format!("record {index} was accepted after the heartbeat credit was spent");
+        findings.contradict(NoGaps, "heartbeat-gap", what);
+    }
 }
 
 /// Heartbeats as the witness gave them.

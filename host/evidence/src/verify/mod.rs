@@ -23,6 +23,7 @@ use crate::hex::Hex;
 use crate::note::WitnessKey;
 use crate::record::Counts;
 use ed25519_dalek::VerifyingKey;
+use portcullis_core::wire::Stage;
 use serde::Serialize;
 
 /// Whom the verifier believes. Never read from a bundle.
@@ -102,6 +103,8 @@ pub struct Summary {
     pub ticks: Option<(u64, u64)>,
     /// Signed checkpoints.
     pub checkpoints: u64,
+    /// Records in the bundle.
+    pub records: u64,
     /// Records that a checkpoint covers.
     pub signed_records: u64,
     /// Digest of the last checkpoint, which the next ticket names.
@@ -114,8 +117,23 @@ pub struct Summary {
     pub recorded: u64,
     /// Spans that were disclosed and fit their commitments.
     pub disclosed: u64,
-    /// Counts of the log.
+    /// Counts of the log, as far as it follows its rules.
     pub counts: Counts,
+    /// Rejects and decomposes, by what decided.
+    pub refusals: Vec<RuleCount>,
+}
+
+/// How often one rule, or none, decided against a mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleCount {
+    /// Stage that decided.
+    pub stage: Stage,
+    /// Row of its bank; absent where no row matched, or where the host decided.
+    pub row: Option<u16>,
+    /// Number of the row's rule in the image, in order of the rules' ids.
+    pub rule: Option<u16>,
+    /// Times.
+    pub count: u64,
 }
 
 /// Checks a bundle. `progress` is told how many records are done, now and then.
@@ -143,6 +161,7 @@ pub fn verify(
 
     let facts = walk::Facts { ticket, image, device, notes };
     let simulated = walk::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
+    summary.refusals = policy::rules(&summary.counts, facts.image.as_ref());
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
 }
 

@@ -1,22 +1,24 @@
 //! Policy in force: one table image from OPEN to CLOSE, the one that the ticket names and the bundle holds.
 
-use super::{Findings, Property::Policy, Summary};
+use super::{Findings, Property::Policy, RuleCount, Summary};
 use crate::approval::Approval;
 use crate::bundle::{self, Bundle, BundleError};
 use crate::checkpoint::Checkpoint;
 use crate::hex::{self, Hex};
+use crate::record::{Counts, Refusal};
 use crate::ticket::Ticket;
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::manifest::MAPPING_VERSION;
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RecordType, Row, Session};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RecordType, Row, Session, Stage};
 use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
 
 /// The table image of the bundle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Image {
     pub(super) digest: [u8; 32],
     pub(super) header: ImageHeader,
+    rows: Vec<Row>,
 }
 
 /// Reads the image and compares the package with what its header says.
@@ -28,14 +30,13 @@ pub(super) fn image(
     let bytes = bundle.read(bundle::IMAGE)?;
     let digest = Sha256::digest(&bytes).into();
     summary.policy_digest = Some(Hex(digest));
-    let header = ImageHeader::read_from_prefix(&bytes).ok().map(|(header, _)| header).filter(|header| {
-        let rows = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
-        header.magic.get() == IMAGE_MAGIC
-            && header.version == LAYOUT_VERSION
-            && header.reserved_is_zero()
-            && bytes.len() == ImageHeader::BYTES + rows * Row::BYTES
+    let parsed = ImageHeader::read_from_prefix(&bytes).ok().and_then(|(header, rest)| {
+        let rows = <[Row]>::ref_from_bytes(rest).ok()?;
+        let counted = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
+        let good = header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION && header.reserved_is_zero();
+        (good && rows.len() == counted).then(|| (header, rows.to_vec()))
     });
-    let Some(header) = header else {
+    let Some((header, rows)) = parsed else {
         findings.contradict(Policy, "image-malformed", "the policy's table image is not one of this layout version");
         return Ok(None);
     };
@@ -47,7 +48,7 @@ pub(super) fn image(
     );
     summary.package_digest = Some(Hex(header.package_digest));
     package(bundle, &header, findings, summary)?;
-    Ok(Some(Image { digest, header }))
+    Ok(Some(Image { digest, header, rows }))
 }
 
 /// The package digest: SHA-256 over a line with the mapping version and a line `SHA-256  length  path` for each file.
@@ -145,4 +146,21 @@ pub(super) fn context(digest: &[u8; 32], ticket: Option<&Ticket>, findings: &mut
     let permitted = ticket.is_none_or(|ticket| ticket.contexts.is_empty() || ticket.contexts.contains(digest));
     let what = format!("a stream began in context {}, which the ticket does not permit", hex::encode(digest));
     findings.require(permitted, Policy, "context-not-permitted", what);
+}
+
+/// The rules behind the rows that decided.
+pub(super) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
+    let rule = |refusal: &Refusal| {
+        let (image, row) = (image?, usize::from(refusal.row?));
+        // Policy rows stand first in an image.
+        let before = if refusal.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
+        image.rows.get(before + row).map(|row| row.rule.get())
+    };
+    let line = |(refusal, count): (&Refusal, &u64)| RuleCount {
+        stage: refusal.stage,
+        row: refusal.row,
+        rule: rule(refusal),
+        count: *count,
+    };
+    counts.refusals.iter().map(line).collect()
 }

@@ -10,7 +10,7 @@ use crate::certificate::DeviceCertificate;
 use crate::checkpoint;
 use crate::hex::Hex;
 use crate::note::Cosigned;
-use crate::record::{self, Rules, Seen, Violation};
+use crate::record::{self, Rules, Seen};
 use crate::ticket::{Signed, Ticket};
 use crate::tree::{self, Frontier};
 use portcullis_core::wire::{Opcode, Record, RecordType};
@@ -140,8 +140,11 @@ impl<'a, 'b> Walk<'a, 'b> {
                 Ok(seen) => self.seen(index, seen, record)?,
                 Err(violation) => {
                     self.broken = true;
-                    let property = if violation == Violation::Credit { Property::NoGaps } else { Property::Complete };
-                    self.findings.contradict(property, violation.code(), format!("record {index}: {violation}"));
+                    self.findings.contradict(
+                        Property::Complete,
+                        violation.code(),
+                        format!("record {index}: {violation}"),
+                    );
                 }
             }
         }
@@ -230,6 +233,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             self.advance()?;
         }
         let records = self.tree.size();
+        gaps::credit(self.rules.overdrawn(), self.findings);
+        self.summary.records = records;
         self.summary.signed_records = complete::end(&self.order, records, self.findings);
         self.summary.last_checkpoint = self.order.last().map(|last| Hex(last.digest()));
         self.summary.ticks = self.first_tick.map(|first| (first, self.rules.tick()));

@@ -1,0 +1,303 @@
+//! The commands as a user runs them, on bundles on disk.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../evidence/tests/world/mod.rs"]
+mod world;
+
+use portcullis_core::wire::Determination;
+use portcullis_evidence::bundle::{self, Memory};
+use portcullis_evidence::note::WitnessKey;
+use portcullis_registrar::keys::public_pem;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use world::{Card, START, World, remanifest, sha};
+use zerocopy::IntoBytes;
+
+struct Scene {
+    world: World,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { world: World::new(), folder: tempfile::tempdir().unwrap() };
+        let world = &scene.world;
+        let put = |name: &str, text: &str| {
+            let path = scene.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let witness = WitnessKey::new("witness.example/1", world.witness.verifying_key()).unwrap();
+        put("trust/roots/test.pem", &world.root.certificate_pem().unwrap());
+        put("trust/sim-roots/test.pem", &world.sim_root.certificate_pem().unwrap());
+        put("trust/issuers/registrar.pub", &public_pem(&world.issuer.verifying_key()).unwrap());
+        put("trust/witnesses/one.pub", &format!("{witness}\n"));
+        put("trust/revoked.txt", "# none\n");
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn bundle(&self, name: &str, files: &Memory) -> PathBuf {
+        let folder = self.path(name);
+        for (name, content) in &files.0 {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        folder
+    }
+
+    fn run(&self, command: &str, args: &[&str]) -> Output {
+        let trusting = ["verify", "verify-series", "check-receipt", "report"].contains(&command);
+        let trust = self.path("trust");
+        let mut run = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
+        run.arg(command).args(args);
+        if trusting {
+            run.arg("--trust").arg(trust);
+        }
+        run.output().unwrap()
+    }
+}
+
+#[track_caller]
+fn assert_code(output: &Output, code: i32) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}\n{errors}");
+    text
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn verify_says_what_holds() {
+    let scene = Scene::new();
+    let parts = scene.world.honest();
+    let honest = scene.bundle("honest", &parts.files());
+    let said = assert_code(&scene.run("verify", &[text(&honest)]), 0);
+    assert_eq!(said.matches("affirmed").count(), 6, "{said}");
+    assert!(
+        said.contains("assurance    L2") && said.contains("3 admitted, 1 rejected, 1 decomposed, 1 refused"),
+        "{said}"
+    );
+    let json = assert_code(&scene.run("verify", &[text(&honest), "--json"]), 0);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["status"], &report["exit_code"]), (&"affirmed".into(), &0.into()));
+    assert_eq!(report["session"]["key_id"].as_str().unwrap().len(), 64);
+
+    // Warned, contradicted, no bundle, not there, usage.
+    let mut unwitnessed = parts.clone();
+    unwitnessed.witnessed = false;
+    let unwitnessed = scene.bundle("unwitnessed", &unwitnessed.files());
+    assert!(assert_code(&scene.run("verify", &[text(&unwitnessed)]), 5).contains("no-witness"));
+    let mut forged = parts.clone();
+    forged.log.records[4].answer.determination = Determination::Admit.into();
+    let forged = scene.bundle("forged", &forged.files());
+    assert!(assert_code(&scene.run("verify", &[text(&forged)]), 3).contains("checkpoint-root"));
+    fs::write(honest.join("extra.txt"), "").unwrap();
+    let refused = scene.run("verify", &[text(&honest)]);
+    assert!(assert_code(&refused, 3).is_empty() && String::from_utf8_lossy(&refused.stderr).contains("extra.txt"));
+    let json = assert_code(&scene.run("verify", &[text(&honest), "--json"]), 3);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["status"], "contradicted");
+    assert_code(&scene.run("verify", &["/nowhere"]), 1);
+    assert_code(&scene.run("verify", &[]), 2);
+}
+
+#[test]
+fn simulated_evidence_is_never_zero() {
+    let scene = Scene::new();
+    let files = scene.world.session(&Card::simulated(), 1, [0; 32]).files();
+    let simulated = scene.bundle("simulated", &files);
+    assert_code(&scene.run("verify", &[text(&simulated)]), 3);
+    let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
+    assert!(said.starts_with("SIMULATED") && said.contains("assurance    L0"), "{said}");
+}
+
+#[test]
+fn trust_folders_are_strict() {
+    let scene = Scene::new();
+    let honest = scene.bundle("honest", &scene.world.honest().files());
+    for (name, content) in [
+        ("trust/revoke.txt", ""),
+        ("trust/roots/readme", ""),
+        ("trust/roots/broken.pem", "x"),
+        ("trust/sim-roots/broken.pem", "x"),
+        ("trust/issuers/broken.pub", "x"),
+        ("trust/witnesses/broken.pub", "x"),
+    ] {
+        fs::write(scene.path(name), content).unwrap();
+        let output = scene.run("verify", &[text(&honest)]);
+        assert_code(&output, 1);
+        assert!(String::from_utf8_lossy(&output.stderr).contains(name.rsplit('/').next().unwrap()), "{output:?}");
+        fs::remove_file(scene.path(name)).unwrap();
+    }
+    fs::write(scene.path("trust/revoked.txt"), format!("design {}\n", "11".repeat(16))).unwrap();
+    assert!(assert_code(&scene.run("verify", &[text(&honest)]), 3).contains("revoked"));
+}
+
+#[test]
+fn series() {
+    let scene = Scene::new();
+    let first = scene.world.honest();
+    let close = sha(first.log.checkpoints.last().unwrap().as_bytes());
+    let second = scene.world.session(&scene.world.card, 2, close);
+    scene.bundle("series/b", &first.files());
+    scene.bundle("series/a", &second.files());
+    let series = scene.path("series");
+    let said = assert_code(&scene.run("verify-series", &[text(&series)]), 0);
+    assert!(said.find("  b").unwrap() < said.find("  a").unwrap(), "in order of serials: {said}");
+    fs::remove_dir_all(series.join("b")).unwrap();
+    assert!(assert_code(&scene.run("verify-series", &[text(&series)]), 3).contains("serial-missing"));
+    fs::create_dir(series.join("c")).unwrap();
+    assert_code(&scene.run("verify-series", &[text(&series)]), 3);
+}
+
+#[test]
+fn receipts() {
+    let scene = Scene::new();
+    let parts = scene.world.honest();
+    let honest = scene.bundle("honest", &parts.files());
+    let (proof, receipt, span) = (scene.path("proof.json"), scene.path("receipt.json"), scene.path("span.txt"));
+    let index = parts.receipts[0]["index"].to_string();
+    assert_code(&scene.run("prove", &[text(&honest), "--index", &index, "--output", text(&proof)]), 0);
+    assert_code(&scene.run("prove", &[text(&honest), "--index", &index, "--output", text(&proof)]), 1);
+    assert_code(&scene.run("prove", &[text(&honest), "--index", "14", "--output", text(&span)]), 3);
+    fs::write(&receipt, format!("{}\n", parts.receipts[0])).unwrap();
+    fs::write(&span, "The dose is 5 mg.").unwrap();
+    let at = START.to_string();
+    let args = [text(&proof), "--receipt", text(&receipt), "--text", text(&span), "--at", &at];
+    assert!(assert_code(&scene.run("check-receipt", &args), 0).contains("admitted"));
+    assert!(assert_code(&scene.run("check-receipt", &args[..5]), 5).contains("--at"));
+    fs::write(&span, "The dose is 50 mg.").unwrap();
+    assert_code(&scene.run("check-receipt", &args), 3);
+    fs::write(&receipt, "{}").unwrap();
+    assert_code(&scene.run("check-receipt", &args), 3);
+    fs::write(&proof, "{").unwrap();
+    assert_code(&scene.run("check-receipt", &args), 3);
+    fs::remove_file(&proof).unwrap();
+    assert_code(&scene.run("check-receipt", &args), 1);
+}
+
+#[test]
+fn inspect_checks_nothing() {
+    let scene = Scene::new();
+    let honest = scene.bundle("honest", &scene.world.honest().files());
+    let overview = assert_code(&scene.run("inspect", &[text(&honest)]), 0);
+    let overview: serde_json::Value = serde_json::from_str(&overview).unwrap();
+    assert_eq!((&overview["checkpoints"], &overview["records"]["verdict"]), (&3.into(), &5.into()));
+    let lines = assert_code(&scene.run("inspect", &[text(&honest), "--records", "--checkpoints"]), 0);
+    assert_eq!(lines.lines().count(), 14 + 3);
+    assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}
+
+#[test]
+fn report_is_one_page() {
+    let scene = Scene::new();
+    let mut parts = scene.world.honest();
+    // Names of people and places are hostile text.
+    parts.witnessed = false;
+    let honest = scene.bundle("<script>alert(1)</script>", &parts.files());
+    let page = scene.path("page.html");
+    assert_code(&scene.run("report", &[text(&honest), "--output", text(&page)]), 5);
+    let html = fs::read_to_string(&page).unwrap();
+    for section in [
+        "Period of use",
+        "Policy in force",
+        "no approval is in the bundle",
+        "Rejected and decomposed",
+        "Alarms",
+        "What is not proved",
+    ] {
+        assert!(html.contains(section), "{section}");
+    }
+    assert!(!html.contains("<script") && !html.contains("http") && !html.contains("src="), "nothing from elsewhere");
+    // Well-formed: every element that is opened is closed, in order.
+    let mut open = Vec::new();
+    for tag in html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
+        let name = tag.split(' ').next().unwrap();
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed.to_owned()), "</{closed}>"),
+            None if tag.starts_with('!') || tag.ends_with('/') => {}
+            None => open.push(name.to_owned()),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert_code(&scene.run("report", &[text(&honest), "--output", text(&page)]), 1);
+}
+
+/// Runs the script of stock tools; its exit code and what it said.
+fn stock(scene: &Scene, extracted: &Path) -> (i32, String) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stock-tools.sh");
+    let root = scene.path("trust/roots/test.pem");
+    let output = Command::new("sh").arg(script).arg(extracted).arg(root).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn stock_tools_check_the_essentials() {
+    let scene = Scene::new();
+    let honest = scene.bundle("honest", &scene.world.honest().files());
+    let extracted = scene.path("extracted");
+    assert_code(&scene.run("extract", &[text(&honest), "--output", text(&extracted)]), 0);
+    assert_code(&scene.run("extract", &[text(&honest), "--output", text(&extracted)]), 1);
+    let (code, said) = stock(&scene, &extracted);
+    assert!(code == 0 || code == 4, "{said}");
+    if code == 4 {
+        println!("SKIPPED: {}", said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default());
+    }
+    let signatures = code == 0;
+    for (file, at, needs_signatures) in [
+        ("records.bin", 700, false),
+        ("image.bin", 5, false),
+        ("ticket.cose", 50, false),
+        ("cert.pem", 120, false),
+        ("checkpoints/00000001.tbs", 23 + 40, false),
+        ("checkpoints/00000002.sig", 9000, true),
+        ("checkpoints/00000000.tbs", 23 + 130, true),
+    ] {
+        let path = extracted.join(file);
+        let good = fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, bad).unwrap();
+        let (code, said) = stock(&scene, &extracted);
+        assert!(code == 1 || needs_signatures && !signatures, "{file}: {code} {said}");
+        fs::write(&path, good).unwrap();
+    }
+}
+
+/// A log of 1,200,000 records, 230 MB, within 160 MB of address space.
+#[test]
+fn long_logs_take_no_memory() {
+    let scene = Scene::new();
+    let mut parts = scene.world.honest();
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    parts.witnessed = false;
+    parts.open();
+    parts.begin(0, "a");
+    for sequence in 1..1_200_000 {
+        parts.log.gate(0, sequence, [7; 32], Determination::Admit);
+    }
+    parts.log.close();
+    let mut files = parts.files();
+    files.0.remove(bundle::README);
+    remanifest(&mut files);
+    let long = scene.bundle("long", &files);
+    drop((files, parts));
+    let limited = |limit: u32| {
+        let run = format!("ulimit -v {limit}; exec \"$0\" verify \"$1\" --trust \"$2\"");
+        Command::new("sh")
+            .args(["-c", &run, env!("CARGO_BIN_EXE_portcullis-verify"), text(&long), text(&scene.path("trust"))])
+            .output()
+            .unwrap()
+    };
+    let said = assert_code(&limited(160_000), 5);
+    assert!(said.contains("1200002 signed") && said.contains("span-withheld"), "{said}");
+}
