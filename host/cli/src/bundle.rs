@@ -128,7 +128,7 @@ impl BundleArgs {
             writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
             writer.put(bundle::CHAIN, chain.as_bytes())?;
             writer.put(bundle::IMAGE, image.as_bytes())?;
-            for (path, content) in policy.package.files() {
+            for (path, content) in policy.package.listed() {
                 writer.put(&bundle::package(path), content)?;
             }
             Ok(Recorder {

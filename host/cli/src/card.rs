@@ -3,7 +3,8 @@
 use crate::failure::{FAULT, Failure, SUCCESS};
 use crate::open::{self, CardArgs};
 use portcullis_card::bench::BenchConfig;
-use portcullis_card::{CardInfo, CardKind, bench, selftest};
+use portcullis_card::{CardInfo, CardKind, await_public_key, bench, selftest};
+use portcullis_policy::image::hex;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
@@ -100,6 +101,7 @@ fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
     let mut card = args.open()?;
     let describe = card.describe();
     let info = CardInfo::read(&mut card)?;
+    let key = if info.signer { await_public_key(&mut card)? } else { [0; 32] };
     let rows = [
         ("card", describe),
         ("register map", format!("{}.{}", info.map_version.0, info.map_version.1)),
@@ -115,6 +117,9 @@ fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
         ("table digest", present(info.digest)),
         ("log and signer", present(info.signer)),
         ("heartbeats", present(info.heartbeat)),
+        ("public key", hex(&key)),
+        ("design id", hex(&info.design_id)),
+        ("boot nonce", hex(&info.boot_nonce)),
         ("key flags", format!("{:#04x}", info.key_flags)),
         ("life", info.life.name().to_owned()),
         ("fault", info.fault.name().to_owned()),

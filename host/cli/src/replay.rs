@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if sources.is_empty() {
         return Err(anyhow!("the bundle holds no policy package: nothing can be replayed").into());
     }
-    let package = Package::from_files(sources)?;
+    let package = Package::from_listed(sources)?;
     let compiled = package.compile()?;
     let mapper = Mapper::new(package.manifest(), package.files()).context("the policy package")?;
     if compiled.image.as_bytes() != bundle.read(bundle::IMAGE).map_err(anyhow::Error::from)? {

@@ -48,9 +48,9 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
     }
     let bound = card.patience().saturating_mul(SIGNING);
     for _ in 0..bound {
-        let key = crate::public_key(card)?;
-        if key != [0; 32] {
-            return Ok(key);
+        if crate::public_key(card)? != [0; 32] {
+            // It may have appeared between two words.
+            return Ok(crate::public_key(card)?);
         }
         card.wait(None)?;
     }

@@ -101,14 +101,30 @@ impl Package {
     /// file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
     #[must_use]
     pub fn listing(&self) -> String {
-        let mut files: BTreeMap<&str, &[u8]> =
-            self.files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)).collect();
-        files.insert(PRELUDE_FILE, PRELUDE.as_bytes());
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
-        for (path, bytes) in files {
+        for (path, bytes) in self.listed() {
             text.push_str(&format!("{}  {}  {path}\n", hex(&Sha256::digest(bytes)), bytes.len()));
         }
         text
+    }
+
+    /// Every file that the listing names: the package's own, and the prelude.
+    #[must_use]
+    pub fn listed(&self) -> BTreeMap<&str, &[u8]> {
+        let own = self.files.iter().map(|(path, bytes)| (path.as_str(), &**bytes));
+        own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
+    }
+
+    /// The package from every file that its listing names.
+    ///
+    /// # Errors
+    /// As [`Package::from_files`]; a prelude that is missing or not the one of this version.
+    pub fn from_listed(mut files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        if files.remove(PRELUDE_FILE).as_deref() != Some(PRELUDE.as_bytes()) {
+            let what = format!("`{PRELUDE_FILE}`: not the prelude of this version");
+            Err(Problem::new(Kind::File, what).help("use the version that compiled the policy"))?;
+        }
+        Self::from_files(files)
     }
 
     /// The package digest.
