@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_model_judges_all_of_them() {
         let image = known::image().unwrap();
-        let config = BenchConfig { verdicts: 5_000, streams: 64 };
+        let config = BenchConfig { verdicts: 5_000, streams: 64, attest: false };
         let report = run(ModelCard::new(), &image, config).unwrap();
         assert_eq!(report.verdicts, 5_000);
         assert_eq!(report.admits + report.rejects + report.decomposes, 5_000);

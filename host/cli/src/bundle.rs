@@ -10,18 +10,22 @@ use portcullis_evidence::bundle::{self, Writer};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::{cose, extract};
+use portcullis_evidence::note::WitnessKey;
+use portcullis_evidence::{cose, extract, tree};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, What};
 use portcullis_registrar::ca::{self, Device};
 use portcullis_registrar::tickets::{self, Request};
+use portcullis_registrar::witness::Post;
+use portcullis_registrar::witness::client::{Client, Noted};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -29,6 +33,9 @@ use zerocopy::IntoBytes;
 
 /// How long a self-issued ticket lasts.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest wait for a witness.
+const WITNESS_TIME: Duration = Duration::from_secs(10);
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct BundleArgs {
@@ -44,6 +51,12 @@ pub(crate) struct BundleArgs {
     /// Intermediate certificates above it, PEM.
     #[arg(long, value_name = "FILE", requires = "device_cert")]
     device_chain: Option<PathBuf>,
+    /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that it gives.
+    #[arg(long, value_name = "ADDRESS", requires = "bundle", requires = "witness_key")]
+    witness: Option<SocketAddr>,
+    /// The witness's key, from `portcullis witness key`.
+    #[arg(long, value_name = "FILE", requires = "witness")]
+    witness_key: Option<PathBuf>,
     /// Records after which a checkpoint is due. Default: 4096 on a simulated card, else 32768.
     #[arg(long, value_name = "RECORDS", requires = "bundle", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_interval: Option<u32>,
@@ -81,10 +94,26 @@ struct Open {
 struct Kept {
     writer: Arc<Writer>,
     records: Arc<Mutex<BufWriter<File>>>,
+    watched: Option<Watched>,
+}
+
+/// Checkpoints on their way to a witness.
+struct Watched {
+    client: Client,
+    ticket: Vec<u8>,
+    public_key: [u8; 32],
+    leaves: Vec<tree::Hash>,
+    /// Records under the last checkpoint that the witness has.
+    old: u64,
+    /// Serial, size and message of those that it has not: their records may still be on the way.
+    next: VecDeque<(u64, u64, Vec<u8>)>,
 }
 
 impl RecordSink for Kept {
     fn record(&mut self, record: &Record) -> Result<(), SinkError> {
+        if let Some(watched) = &mut self.watched {
+            watched.leaves.push(tree::leaf(record.as_bytes()));
+        }
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(records.write_all(record.as_bytes())?)
     }
@@ -92,7 +121,45 @@ impl RecordSink for Kept {
     fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
         let bytes = checkpoint.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, checkpoint.signature.as_ref().try_into()?);
-        Ok(self.writer.put(&bundle::checkpoint(checkpoint.checkpoint.serial.get()), &message)?)
+        let (serial, size) = (checkpoint.checkpoint.serial.get(), checkpoint.checkpoint.size.get());
+        self.writer.put(&bundle::checkpoint(serial), &message)?;
+        if let Some(watched) = &mut self.watched {
+            watched.next.push_back((serial, size, message));
+        }
+        Ok(())
+    }
+
+    fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
+        let Some(watched) = &mut self.watched else { return Ok(None) };
+        let mut nonce = None;
+        while let Some(noted) = watched.post()? {
+            self.writer.put(&bundle::witness(noted.cosigned.serial), noted.note.as_bytes())?;
+            nonce = noted.cosigned.nonce;
+        }
+        Ok(nonce)
+    }
+}
+
+impl Watched {
+    /// Posts the next checkpoint whose records are all here.
+    fn post(&mut self) -> Result<Option<Noted>, SinkError> {
+        let here = |(_, size, _): &mut (u64, u64, Vec<u8>)| usize::try_from(*size).is_ok_and(|s| s <= self.leaves.len());
+        let Some((_, size, checkpoint)) = self.next.pop_front_if(here) else { return Ok(None) };
+        let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
+        let mut prover = tree::Prover::consistency(self.old, size);
+        leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
+        let proof = prover.and_then(tree::Prover::finish).unwrap_or_default();
+        let post = Post {
+            old: self.old,
+            ticket: self.ticket.clone(),
+            public_key: self.public_key,
+            root: tree::root(leaves.iter().copied()),
+            proof,
+            checkpoint,
+        };
+        let noted = self.client.post(&post)?;
+        self.old = size;
+        Ok(Some(noted))
     }
 }
 
@@ -117,9 +184,10 @@ impl BundleArgs {
         if terms.policy != image.digest() {
             bail_out("the ticket is for another policy; ask the issuer for one of this policy's digest")?;
         }
-        if terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0 {
-            bail_out("the ticket asks for heartbeats, which need a witness")?;
+        if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && self.witness.is_none() {
+            bail_out("the ticket asks for heartbeats, which a witness gives: use `--witness`")?;
         }
+        let watched = self.watched(&ticket, key)?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
 
         let create = || -> Result<Recorder, bundle::BundleError> {
@@ -145,8 +213,13 @@ impl BundleArgs {
             })
         };
         let recorder = create().map_err(anyhow::Error::from)?;
-        let sink = Kept { writer: Arc::clone(&recorder.writer), records: Arc::clone(&recorder.records) };
+        let sink = Kept { writer: Arc::clone(&recorder.writer), records: Arc::clone(&recorder.records), watched };
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
+        // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
+        let interval = match terms.heartbeat_records {
+            0 => interval,
+            records => interval.min((records / 2).max(1)),
+        };
         let config = SessionConfig {
             ticket_digest: parsed.digest,
             heartbeat: HeartbeatLimits { records: terms.heartbeat_records, ticks: terms.heartbeat_ticks },
@@ -155,6 +228,14 @@ impl BundleArgs {
             ..SessionConfig::default()
         };
         Ok((Some(recorder), config))
+    }
+
+    fn watched(&self, ticket: &[u8], public_key: [u8; 32]) -> anyhow::Result<Option<Watched>> {
+        let (Some(address), Some(path)) = (self.witness, &self.witness_key) else { return Ok(None) };
+        let key = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let client = Client::new(address, WitnessKey::parse(key.trim_end())?, WITNESS_TIME);
+        let (leaves, next) = (Vec::new(), VecDeque::new());
+        Ok(Some(Watched { client, ticket: ticket.to_vec(), public_key, leaves, old: 0, next }))
     }
 
     fn ticket(&self, key: &[u8; 32], policy: [u8; 32]) -> anyhow::Result<Vec<u8>> {
@@ -292,7 +373,8 @@ impl Recorder {
         }
         self.write_inputs()?;
         let Self { writer, serial, mut streams, mut inputs, contexts, released, records, .. } = self;
-        (streams.flush()?, inputs.flush()?);
+        streams.flush()?;
+        inputs.flush()?;
         let mut receipts = writer.file(bundle::RECEIPTS)?;
         for (index, salt) in released {
             line(&mut receipts, &bundle::Receipt { serial, lane: 0, index, salt })?;

@@ -39,7 +39,7 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Govern texts or candidates, and release what is admitted.
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Show how one text is mapped, and which rows decide.
     Explain(explain::Args),
     /// Write, check, test and compare policies.

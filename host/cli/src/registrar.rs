@@ -318,7 +318,7 @@ fn show(ticket: &Issued) -> anyhow::Result<()> {
 impl WitnessArgs {
     fn open(&self) -> anyhow::Result<Witness> {
         let issuer = |path: &PathBuf| -> anyhow::Result<_> {
-            Ok(issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))?)
+            issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
         Ok(Witness::open(&self.store, key(&self.key)?, &self.name, issuers)?)

@@ -5,6 +5,7 @@
 use crate::tool::{self, python_tool, say};
 use crate::{layout, setup};
 use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,11 @@ use std::process::Command;
 
 const LAYOUT: &str = "rtl/layout/layout.toml";
 const REGISTERS: &str = "rtl/layout/card.rdl";
+/// The card's sources: what a design id names.
+const DESIGN_SOURCES: &str = "rtl/portcullis.f";
+const DESIGN: &str = "rtl/log/gen/design_pkg.sv";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
-const WHOLLY_GENERATED: [&str; 3] = ["rtl/layout/gen", "rtl/csr/gen", "host/card/src/regs"];
+const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/csr/gen", "rtl/log/gen", "host/card/src/regs"];
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -77,12 +81,44 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("rust", "host/card/src/regs", &["--force"])?;
     peakrdl("markdown", "docs/registers.md", &[])?;
 
+    write(DESIGN, design(scratch)?)?;
+
     let rust: Vec<_> = files(scratch)?
         .into_keys()
         .filter(|p| p.extension().is_some_and(|e| e == "rs"))
         .map(|p| scratch.join(p))
         .collect();
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
+/// bytes, with the top bit of the first kept clear for real cards. Generated sources count as they are made now.
+fn design(scratch: &Path) -> Result<String> {
+    let list = fs::read_to_string(DESIGN_SOURCES).context(DESIGN_SOURCES)?;
+    let mut all = Sha256::new();
+    for source in list.lines().map(str::trim).filter(|line| !line.is_empty() && *line != DESIGN) {
+        let made = scratch.join(source);
+        let path = if made.exists() { made } else { PathBuf::from(source) };
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        all.update(format!("{}  {source}\n", hex(&Sha256::digest(bytes))));
+    }
+    let mut id = all.finalize().to_vec();
+    id.truncate(16);
+    if let Some(first) = id.first_mut() {
+        *first &= 0x7f;
+    }
+    // The layout has the first byte lowest.
+    id.reverse();
+    Ok(format!(
+        "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
+         // The design id of a real card built from them, first byte lowest. Another source, another id, another key.\n\
+         package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
+        hex(&id)
+    ))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below `folder`, by its path relative to it.

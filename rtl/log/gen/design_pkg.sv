@@ -1,3 +1,6 @@
+// Made by `cargo xtask gen` from the sources that rtl/portcullis.f lists. Do not edit.
+//
+// The design id of a real card built from them, first byte lowest. Another source, another id, another key.
 package design_pkg;
-  localparam logic [127:0] DesignId = 128'h0;
+  localparam logic [127:0] DesignId = 128'h332ac4e720f9c7d985524860ace5de78;
 endpackage

@@ -19,7 +19,7 @@ pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Resul
 }
 
 /// A signature takes about this many times as long as anything else that the card does: millions of clocks.
-const SIGNING: u32 = 64;
+pub(super) const SIGNING: u32 = 64;
 
 /// Waits until `done` says so of the status.
 pub(super) fn await_status<C: Card + ?Sized>(
@@ -149,6 +149,9 @@ impl<C: Card> Session<C> {
             package_digest: tables.header.package_digest,
             heartbeat: config.heartbeat,
             heartbeat_nonce: 0,
+            presented: None,
+            since_heartbeat: 0,
+            witnessed: false,
             checkpoints,
             rings: Some(rings),
             pending: VecDeque::new(),
@@ -202,7 +205,7 @@ impl<C: Card> Session<C> {
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.consumed == 0) {
             return Err(Lost::Checkpoint { serial: 0, what: "the card runs without it" }.into());
         }
-        Ok(())
+        self.present_next()
     }
 
     /// Waits for a status that may come only after a signature, and makes room for checkpoints meanwhile.
@@ -236,33 +239,5 @@ impl<C: Card> Session<C> {
     pub(super) fn release(&mut self, rings: Rings) -> Result<(), SessionError> {
         rings.release(&mut self.card)?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)
-    }
-
-    /// Presents a heartbeat: the credit is full again once its record is in the log. Entries in flight are answered first; their
-    /// answers come with the next [`Session::poll`].
-    ///
-    /// # Errors
-    /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
-    pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
-        if !self.info.heartbeat {
-            return Err(SessionError::Missing("heartbeats"));
-        }
-        let answered = self.drain()?;
-        self.ready.extend(answered);
-        let beaten = self.beat(nonce);
-        self.or_lose(beaten)
-    }
-
-    fn beat(&mut self, nonce: u64) -> Result<(), SessionError> {
-        self.heartbeat_nonce = nonce;
-        registers::with(&mut self.card, |r| {
-            r.heartbeat_nonce_lo().try_write(|w| w.set_v((nonce & 0xffff_ffff) as u32))?;
-            r.heartbeat_nonce_hi().try_write(|w| w.set_v((nonce >> 32) as u32))
-        })?;
-        self.await_record("the HEARTBEAT record")?;
-        let record = self.take_record()?;
-        check::session_record(&record, RecordType::Heartbeat, self)?;
-        self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
-        Ok(())
     }
 }

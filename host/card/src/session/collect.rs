@@ -70,7 +70,7 @@ impl<C: Card> Session<C> {
             }
             while self.logged()? < index {
                 let record = self.take_record()?;
-                check::session_record(&record, RecordType::Heartbeat, self)?;
+                self.beaten(&record)?;
             }
             let record = self.take_record()?;
             check::entry_record(&record, index, &entry, Some(&completion), self)?;
@@ -85,6 +85,7 @@ impl<C: Card> Session<C> {
             if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
                 self.collect_checkpoints()?;
             }
+            self.present_next()?;
         }
         Ok(())
     }
@@ -179,6 +180,8 @@ impl<C: Card> Session<C> {
                     return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
                 }
                 self.alarm = Some(record);
+            } else if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+                self.beaten(&record)?;
             } else {
                 // Recorded but not completed: the record stands in the log, the entry is not answered by it.
                 let entry = self.pending.front().map(|pending| pending.entry);

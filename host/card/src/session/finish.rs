@@ -67,14 +67,24 @@ impl<C: Card> Session<C> {
         if status.life != end {
             return Err(SessionError::Faulted(sticky_fault(&mut self.card)?));
         }
-        let record = match (self.has_record()?, cause) {
-            (false, Fault::None) => {
+        // A heartbeat may have found its place before CLOSE did.
+        let mut last = None;
+        while self.has_record()? {
+            let record = self.take_record()?;
+            if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+                self.beaten(&record)?;
+            } else {
+                last = Some(record);
+                break;
+            }
+        }
+        let record = match (last, cause) {
+            (None, Fault::None) => {
                 let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
                 return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());
             }
-            (false, _) => None,
-            (true, _) => {
-                let record = self.take_record()?;
+            (None, _) => None,
+            (Some(record), _) => {
                 let named = check::session_record(&record, RecordType::Close, self)?;
                 if named != cause {
                     let index = record.answer.log_index.get();
@@ -84,6 +94,11 @@ impl<C: Card> Session<C> {
             }
         };
         self.collect_checkpoints()?;
+        // The outside hears of the end, too; there is no heartbeat after it.
+        self.presented = None;
+        let serial = self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.consumed);
+        let told = self.sink.nonce();
+        told.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         rest.extend(self.ready.drain(..));
         Ok(Closed { record, cause, rest })
     }

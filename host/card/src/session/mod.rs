@@ -14,6 +14,7 @@ mod collect;
 mod config;
 mod error;
 mod finish;
+mod heartbeats;
 mod rings;
 mod sink;
 mod streams;
@@ -66,6 +67,12 @@ pub struct Session<C: Card = Box<dyn Card>> {
     heartbeat: HeartbeatLimits,
     /// Nonce of the last heartbeat.
     heartbeat_nonce: u64,
+    /// The nonce that was presented and is not recorded yet.
+    presented: Option<u64>,
+    /// Entries submitted since the last heartbeat's record; what was in flight then counts once more.
+    since_heartbeat: u64,
+    /// Whether the sink gives nonces, so that it is worth waiting for one.
+    witnessed: bool,
     checkpoints: Option<Checkpoints>,
     /// `None` once given back.
     rings: Option<Rings>,

@@ -24,6 +24,15 @@ pub trait RecordSink: Send {
         let _ = checkpoint;
         Ok(())
     }
+
+    /// The nonce of the next heartbeat, once the outside has answered to a checkpoint; the session presents it. Asked after records
+    /// and checkpoints were taken.
+    ///
+    /// # Errors
+    /// Whatever prevented it; the session is lost then.
+    fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
+        Ok(None)
+    }
 }
 
 /// Keeps nothing.

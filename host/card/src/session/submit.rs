@@ -49,7 +49,10 @@ impl<C: Card> Session<C> {
         if entries.len() > self.room() {
             return Err(SessionError::RingFull { entries: entries.len(), room: self.room() });
         }
+        let credit = self.await_credit(entries.len());
+        self.or_lose(credit)?;
         let pushed = self.push_all(entries, hold);
+        self.since_heartbeat += entries.len() as u64;
         self.or_lose(pushed)
     }
 

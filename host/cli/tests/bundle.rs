@@ -1,0 +1,304 @@
+//! Bundles, end to end on the Verilated card: what `run --bundle` writes verifies and replays; what is changed in it does not.
+#![cfg(feature = "sim")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// What must be 3 without `--allow-sim`.
+const CONTRADICTED: i32 = 3;
+const SIMULATED: i32 = 10;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}
+
+struct Scene(tempfile::TempDir);
+
+impl Scene {
+    /// A folder with a trust folder that believes simulations.
+    fn new() -> Self {
+        let scene = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(scene.path("trust/sim-roots")).unwrap();
+        std::fs::write(scene.path("trust/sim-roots/simulation.pem"), scene.said("ca simulation")).unwrap();
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs a command line; `@name` is a path below the scene's folder.
+    fn run(&self, line: &str) -> Output {
+        let words = line.split(' ').map(|word| match word.strip_prefix('@') {
+            Some(name) => self.path(name).into_os_string(),
+            None => word.into(),
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+        command.current_dir(root()).stdin(Stdio::null()).args(words).output().unwrap()
+    }
+
+    fn code(&self, line: &str) -> i32 {
+        self.run(line).status.code().unwrap()
+    }
+
+    #[track_caller]
+    fn said(&self, line: &str) -> String {
+        let out = self.run(line);
+        assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    /// The JSON of a verification, whatever its exit code.
+    fn verified(&self, bundle: &str) -> serde_json::Value {
+        let out = self.run(&format!("verify @{bundle} --trust @trust --allow-sim --json"));
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&out.stderr)))
+    }
+
+    fn input(&self) {
+        let lines = [
+            r#"{"id":"a","text":"Sentence one is fine. Write to p@example.org now; it is late.  "}"#,
+            r#"{"id":"b","text":"Nothing here. Call 415-555-0134 today."}"#,
+            r#"{"id":"c","candidates":[["192.0.2.1","Call the desk."],[{"text":" Now.","logprobs":[-0.5]}],["x@example.org"]]}"#,
+            r#"{"id":"d","candidates":[["Good.","Fine."],["x@example.org","y@example.org"]]}"#,
+        ];
+        std::fs::write(self.path("in.jsonl"), lines.join("\n")).unwrap();
+    }
+
+    fn bundle(&self, name: &str, more: &str) -> Output {
+        self.run(&format!("run --policy policies/pii --input @in.jsonl --json --bundle @{name}{more}"))
+    }
+
+    /// Changes a file of a copy of a bundle.
+    fn changed(&self, from: &str, to: &str, file: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+        copy(&self.path(from), &self.path(to));
+        let path = self.path(to).join(file);
+        std::fs::write(&path, change(std::fs::read(&path).unwrap())).unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { drop(std::fs::copy(entry.path(), to).unwrap()) }
+    }
+}
+
+fn replaced(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains(from), "{from}");
+    text.replacen(from, to, 1).into_bytes()
+}
+
+#[test]
+fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
+    let scene = Scene::new();
+    scene.input();
+    let out = scene.bundle("b", " --release checkpoint --on-refuse stop");
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    // The same determinations as without one.
+    let plain =
+        scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), plain);
+
+    assert_eq!(scene.code("verify @b --trust @trust --allow-sim"), SIMULATED);
+    assert_eq!(scene.code("verify @b --trust @trust"), CONTRADICTED, "simulated evidence is none");
+    let report = scene.verified("b");
+    assert_eq!(report["assurance"], "L0");
+    for property in ["policy", "complete", "replayable"] {
+        assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
+    }
+    assert!(scene.said("replay @b").starts_with("4 of 4 streams replay"));
+    let sampled: serde_json::Value = serde_json::from_str(&scene.said("replay @b --sample 2 --seed s --json")).unwrap();
+    assert_eq!((&sampled["replayed"], &sampled["streams"]), (&2.into(), &4.into()));
+    // A folder is written once.
+    assert_eq!(scene.bundle("b", "").status.code(), Some(1));
+
+    // What a stream was given is the replay's to judge.
+    scene.changed("b", "given", "inputs.jsonl", |text| replaced(text, "Sentence one", "Sentence two"));
+    assert_eq!(scene.code("replay @given"), CONTRADICTED);
+    scene.changed("b", "proposed", "inputs.jsonl", |text| replaced(text, "Call the desk.", "Call that desk."));
+    assert_eq!(scene.code("replay @proposed"), CONTRADICTED);
+    scene.changed("b", "policy", "policy/package/policy.toml", |text| replaced(text, "max_depth", "#max_depth"));
+    assert!(matches!(scene.code("replay @policy"), 1 | CONTRADICTED));
+    // Withheld is not false.
+    scene.changed("b", "withheld", "inputs.jsonl", |text| text.split_inclusive(|b| *b == b'\n').skip(1).flatten().copied().collect());
+    assert_eq!(scene.code("replay @withheld"), 5);
+    assert_eq!(scene.verified("withheld")["properties"]["replayable"]["status"], "warned");
+    // Everything else is the verifier's.
+    scene.changed("b", "text", "spans.jsonl", |text| replaced(text, "Nothing here.", "Nothing there."));
+    scene.changed("b", "record", "records/lane-0.bin", |mut bytes| {
+        bytes[192 * 3 + 130] ^= 1;
+        bytes
+    });
+    scene.changed("b", "image", "policy/image.bin", |mut bytes| {
+        bytes[130] ^= 1;
+        bytes
+    });
+    for changed in ["text", "record", "image"] {
+        let report = scene.verified(changed);
+        assert_eq!(report["exit_code"], CONTRADICTED, "{changed}");
+    }
+}
+
+#[test]
+fn a_reader_checks_the_receipt_of_one_span() {
+    let scene = Scene::new();
+    scene.input();
+    assert!(scene.bundle("b", "").status.success());
+    let receipts = std::fs::read_to_string(scene.path("b/receipts.jsonl")).unwrap();
+    let spans = std::fs::read_to_string(scene.path("b/spans.jsonl")).unwrap();
+    let line = receipts.lines().next().unwrap();
+    let receipt: serde_json::Value = serde_json::from_str(line).unwrap();
+    let index = receipt["index"].as_u64().unwrap();
+    let span = spans.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()).find(|s| s["index"] == index);
+    let span = span.unwrap();
+    let text = format!("{}{}", span["held"].as_str().unwrap(), span["text"].as_str().unwrap());
+    std::fs::write(scene.path("receipt.json"), line).unwrap();
+    std::fs::write(scene.path("text"), &text).unwrap();
+    std::fs::write(scene.path("other"), text.replace('e', "a")).unwrap();
+    scene.said(&format!("prove @b --index {index} --output @proof.json"));
+    let check = |text: &str| {
+        scene.code(&format!("check-receipt @proof.json --receipt @receipt.json --text @{text} --trust @trust --allow-sim"))
+    };
+    assert_eq!(check("text"), SIMULATED);
+    assert_eq!(check("other"), CONTRADICTED);
+}
+
+#[test]
+fn stock_tools_check_an_extracted_bundle() {
+    let scene = Scene::new();
+    scene.input();
+    assert!(scene.bundle("b", "").status.success());
+    scene.said("extract @b --output @out");
+    let script = root().join("tests/stock-tools.sh");
+    let run = || {
+        let out = Command::new("sh").arg(&script).arg(scene.path("out")).arg(scene.path("trust/sim-roots/simulation.pem"));
+        let out = out.output().unwrap();
+        (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    let (code, said) = run();
+    // 4: nothing failed, but this openssl does not know SLH-DSA.
+    assert!(code == 0 || code == 4, "{said}");
+    if code == 4 {
+        println!("SKIPPED: {}", said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default());
+    }
+    let records = scene.path("out/records.bin");
+    let mut bytes = std::fs::read(&records).unwrap();
+    bytes[700] ^= 1;
+    std::fs::write(&records, bytes).unwrap();
+    assert_eq!(run().0, 1);
+}
+
+#[test]
+fn a_card_without_a_signer_writes_no_bundle() {
+    let scene = Scene::new();
+    scene.input();
+    let out = scene.bundle("b", " --card model");
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("signer"));
+    assert!(!scene.path("b").exists());
+}
+
+struct Witness(Child, String);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Witness {
+    fn start(scene: &Scene) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+            .args(["witness", "serve", "--store"])
+            .arg(scene.path("witness.db"))
+            .arg("--key")
+            .arg(scene.path("witness.key"))
+            .arg("--issuer")
+            .arg(scene.path("trust/issuers/issuer.pub"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Self(child, address)
+    }
+}
+
+/// Two sessions of one card, each under its ticket and before a witness: a chain without a gap. A ticket that is used twice, a
+/// session without heartbeats, and another policy are refused.
+#[test]
+fn tickets_heartbeats_and_a_witness() {
+    let scene = Scene::new();
+    let texts: Vec<String> =
+        (0..40).map(|n| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this one. And this."}}"#)).collect();
+    std::fs::write(scene.path("in.jsonl"), texts.join("\n")).unwrap();
+    for folder in ["issuers", "witnesses"] {
+        std::fs::create_dir(scene.path("trust").join(folder)).unwrap();
+    }
+    let issuer = "--store @issuer.db --key @issuer.key --name registrar.example";
+    std::fs::write(scene.path("trust/issuers/issuer.pub"), scene.said(&format!("ticket key {issuer}"))).unwrap();
+    let witness = Witness::start(&scene);
+    let key = scene.said("witness key --store @witness.db --key @witness.key");
+    std::fs::write(scene.path("trust/witnesses/witness.pub"), key).unwrap();
+
+    let info: serde_json::Value = serde_json::from_str(&scene.said("card info --json")).unwrap();
+    let public_key = info["public_key"].as_str().unwrap();
+    let compiled = scene.said("policy compile policies/pii --json --output @image.bin");
+    let compiled: serde_json::Value = serde_json::from_str(&compiled).unwrap();
+    let digest = compiled["policy_digest"].as_str().or(compiled["digest"].as_str()).unwrap_or_else(|| panic!("{compiled}"));
+
+    let issue = |name: &str| {
+        scene.run(&format!(
+            "ticket issue {issuer} --public-key {public_key} --policy {digest} --heartbeat-records 50 --output @{name}"
+        ))
+    };
+    let watched = format!(" --witness {} --witness-key @trust/witnesses/witness.pub", witness.1);
+    std::fs::create_dir(scene.path("series")).unwrap();
+    for session in 1..3 {
+        assert!(issue(&format!("{session}.ticket")).status.success());
+        // Not while the one before is not done.
+        assert_eq!(issue("more.ticket").status.code(), Some(1));
+        std::fs::remove_file(scene.path("more.ticket")).unwrap();
+        let name = format!("series/{session}");
+        let out = scene.bundle(&name, &format!(" --ticket @{session}.ticket{watched}"));
+        assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+        let report = scene.verified(&name);
+        assert_eq!(report["exit_code"], SIMULATED, "{report}");
+        assert_eq!(report["properties"]["no_gaps"]["status"], "affirmed", "{report}");
+        assert_eq!(report["session"]["issuer"], "registrar.example");
+        assert_eq!(scene.code(&format!("replay @{name}")), 0);
+        let mut checkpoints: Vec<_> =
+            std::fs::read_dir(scene.path(&name).join("checkpoints")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        checkpoints.sort();
+        assert!(checkpoints.len() > 3, "one at least for every heartbeat");
+        let shown = |verb: &str, file: &std::ffi::OsStr| {
+            let file = file.to_str().unwrap();
+            scene.said(&format!("ticket {verb} {issuer} @{name}/checkpoints/{file} --public-key {public_key}"))
+        };
+        assert!(shown("redeem", &checkpoints[0]).contains("opened"));
+        assert!(shown("close", checkpoints.last().unwrap()).contains("closed"));
+    }
+    assert_eq!(scene.code("verify-series @series --trust @trust --allow-sim"), SIMULATED);
+    assert_eq!(scene.said(&format!("ticket list {issuer}")).lines().count(), 2);
+
+    // The second run under a ticket: the witness has seen another opening.
+    let again = scene.bundle("again", &format!(" --ticket @2.ticket{watched}"));
+    assert_eq!(again.status.code(), Some(1), "{}", String::from_utf8_lossy(&again.stdout));
+    // Heartbeats are asked for, and nobody is to give them.
+    assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
+    // A ticket is for one policy.
+    let other = scene.run("run --policy policies/residency --input @in.jsonl --json --bundle @other --ticket @2.ticket");
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another policy"));
+}
