@@ -3,12 +3,14 @@
 // holds the hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And
 // the lane runs only over tables that were hashed to the expected digest since, and after a checkpoint that said so.
 //
-// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows. Commands and table
+// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
 // writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.
 module lock_props
   import layout_pkg::*;
   import gate_pkg::*;
-(
+#(
+    parameter int unsigned Rows = 2
+) (
     input logic clk,
     input logic command_write,
     input logic [7:0] command_data,
@@ -92,8 +94,8 @@ module lock_props
 
   image_header_t header;
   image_header #(
-      .PolicyRows(2),
-      .EntropyRows(2)
+      .PolicyRows(Rows),
+      .EntropyRows(Rows)
   ) u_header (
       .clk_i(clk),
       .rst_i(rst),
@@ -109,7 +111,7 @@ module lock_props
   );
 
   bank_table #(
-      .Rows(2)
+      .Rows(Rows)
   ) u_table (
       .clk_i(clk),
       .rst_i(rst),
@@ -127,20 +129,22 @@ module lock_props
       .complete_o()
   );
 
-  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD.
-  logic in_load, open_write, sealed_q, sealed;
+  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN that was written in the clock
+  // before LOAD is sealed where it acts: one clock later, with its tables just cleared.
+  logic in_load, open_write, open_acts, sealed_q, sealed;
   assign in_load = shown == LifeLoad;
   assign open_write = started && command_write && command_data == CommandOpen && in_load;
-  assign sealed = sealed_q || open_write;
+  assign open_acts = in_load && u_life.command_q && command == CommandOpen;
+  assign sealed = sealed_q || open_write || open_acts;
   always_ff @(posedge clk) begin
     if (rst) sealed_q <= 1'b0;
-    else sealed_q <= open_write || (sealed_q && !tables_clear);
+    else sealed_q <= open_write || open_acts || (sealed_q && !tables_clear);
   end
 
   // The hash of OPENING was the expected one; a checkpoint was made after it.
   logic hashed_q, signed_q;
   always_ff @(posedge clk) begin
-    if (rst || !sealed || open_write) {hashed_q, signed_q} <= '0;
+    if (rst || !sealed || open_acts) {hashed_q, signed_q} <= '0;
     else begin
       if (digest && digest_done && !hashed_q) hashed_q <= digest_expected;
       if (hashed_q && sign && sign_done) signed_q <= 1'b1;
@@ -154,12 +158,14 @@ module lock_props
   assign running = |u_life.state_q[10:9];
 
   // Everything one clock ago.
-  logic [1:0][RowBytes*8-1:0] words, words_q;
-  logic [1:0] valid_q;
+  logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
+  logic [Rows-1:0] valid_q;
   image_header_t header_q;
   logic [HeaderWords-1:0] header_valid_q;
   logic was_sealed_q, was_cleared_q, was_closing_q;
-  assign words = {u_table.mem[1], u_table.mem[0]};
+  for (genvar r = 0; r < Rows; r++) begin : g_words
+    assign words[r] = u_table.mem[r];
+  end
   always_ff @(posedge clk) begin
     words_q <= words;
     valid_q <= u_table.valid_q;
@@ -173,7 +179,7 @@ module lock_props
   always_comb begin
     if (started) begin
       // The step of the proof: where life stands while sealed.
-      if (sealed_q) assert (!in_load || (u_life.command_q && command == CommandOpen));
+      if (sealed_q) assert (!in_load || open_acts);
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
       if (after_hash) assert (sealed_q && hashed_q);
       if (running) assert (sealed_q && hashed_q && signed_q);
