@@ -444,7 +444,8 @@ module lane
   end
 
   // ---- log, counters, ring
-  // The swept descriptor, until it moves to the record.
+  // The swept descriptor, until it moves to the record. While a record is being resolved (`taken_q`), the swept descriptor may
+  // already be the one after it, which must not be hashed in its place.
   logic early_q;
   always_ff @(posedge clk_i) begin
     if (rst_i || !run_i) early_q <= 1'b0;
@@ -461,7 +462,7 @@ module lane
       .rst_i,
       .clear_i(open_i),
       .drop_i(!run_i),
-      .early_valid_i(early_q && !last_q[1]),
+      .early_valid_i(early_q && !taken_q),
       .early_i(swept_q),
       .valid_i(rec_valid),
       .ready_o(rec_ready),
