@@ -86,14 +86,15 @@ module digest_props
   // What was asked and read since the start.
   logic [4:0] hashed_q;   // Blocks that were hashed.
   logic [2:0] reads_q;    // Rows that were read.
-  logic working_q, finished_q;
+  logic working_q, finished_q, last;
   digest_t chain_q;
   logic [4:0] blocks, policy_rows, rows;
   assign policy_rows = 5'(header.policy_rows);
   assign rows = policy_rows + 5'(header.entropy_rows);
   assign blocks = 5'd2 + 5'd3 * rows + 5'd1;
+  assign last = working_q && answer.done && hashed_q == blocks - 5'd1;
   always_ff @(posedge clk) begin
-    finished_q <= !rst && !abort && working_q && answer.done && hashed_q == blocks - 5'd1;
+    finished_q <= !rst && !abort && last;
     if (rst || abort) working_q <= 1'b0;
     else if (!busy) begin
       working_q <= start;
@@ -104,6 +105,7 @@ module digest_props
         hashed_q <= hashed_q + 5'd1;
         chain_q <= answer.digest;
       end
+      if (last) working_q <= 1'b0;
       if (read && read_ready) reads_q <= reads_q + 3'd1;
     end
   end
@@ -156,13 +158,13 @@ module digest_props
       assert (u_sha256.working_q == dut.waits_q && (!answer.done || u_sha256.working_q));
       if (dut.waits_q) assert (in_header || in_row || at_end);
       if (busy) assert (dut.digest_q == chain_q && (hashed_q != '0 || chain_q == InitialHash));
-      if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < 5'd2 && reads_q == '0 && row_number == '0);
-      if (in_header) assert (!dut.entropy_q);
+      if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < 5'd2 && reads_q == '0);
+      if (in_header) assert (dut.row_q == '0 && !dut.entropy_q);
       if (reading || fetching || in_row) begin
         assert (dut.row_q < (dut.entropy_q ? header.entropy_rows : header.policy_rows));
         assert (5'(reads_q) == row_number + 5'(!reading));
-        assert (hashed_q == 5'd2 + 5'd3 * row_number + (in_row ? 5'(dut.block_q) : 5'd0) && dut.block_q <= 2'd2 || !in_row
-                && hashed_q == 5'd2 + 5'd3 * row_number);
+        assert (hashed_q == 5'd2 + 5'd3 * row_number + (in_row ? 5'(dut.block_q) : 5'd0));
+        assert (!in_row || dut.block_q <= 2'd2);
       end
       if (fetching || in_row) assert (read_row_q == dut.row_q && read_entropy_q == dut.entropy_q);
       if (fetching) assert (dut.fetched_q ? stands_q : read2_q);
