@@ -1,6 +1,6 @@
 // What is proved: a table into which nothing but zero was ever written denies everything. This holds from reset, with whatever
 // the RAM held at power-up, for every order of writes (none at all, part of a row, whole rows, damaged writes, clears), every
-// sweep and every count.
+// sweep, every read-back beside it and every count.
 //
 // The bank is the card's own, with two rows; the other bank passes.
 module deny_props
@@ -15,6 +15,7 @@ module deny_props
     input logic first,
     input logic last,
     input logic judge,
+    input logic read,
     input logic [15:0] index,
     input logic [15:0] count,
     input descriptor_t desc,
@@ -30,7 +31,8 @@ module deny_props
 
   // The table is zeroed; and the contract of the bank.
   always_comb if (access.valid && access.write) assume (access.data == '0);
-  always_comb if (access.valid && !access.write) assume (!step);
+  always_comb if (access.valid && !access.write) assume (!step && !read);
+  always_comb assume (!(step && read));
 
   logic done;
   bank_answer_t answer, passes;
@@ -48,6 +50,8 @@ module deny_props
       .check_i(1'b0),
       .count_i(count),
       .complete_o(),
+      .read_i(read),
+      .row_o(),
       .step_i(step),
       .first_i(first),
       .last_i(last),

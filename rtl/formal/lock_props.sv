@@ -1,18 +1,28 @@
 // What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word of a bank, no
-// row's validity and no word of the image header changes; whatever else is written, commanded or answered.
+// row's validity and no word of the image header changes; whatever else is written, commanded or answered. That span
+// holds the hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And
+// the lane runs only over tables that were hashed to the expected digest since, and after a checkpoint that said so.
 //
-// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows. Commands and table
-// writes come from the register block in any clock, the ring and the lane answer anything.
+// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
+// writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.
 module lock_props
   import layout_pkg::*;
   import gate_pkg::*;
-(
+#(
+    parameter int unsigned Rows = 2
+) (
     input logic clk,
     input logic command_write,
     input logic [7:0] command_data,
     input table_access_t bank_access,
     input table_access_t header_access,
-    input logic unsupported,
+    input logic header_fits,
+    input logic complete,
+    input logic digest_done,
+    input logic digest_expected,
+    input logic digest_same,
+    input logic beat,
+    input logic sign_done,
     input fault_e ring_fault,
     input logic ring_bus_dead,
     input logic ring_idle,
@@ -34,7 +44,7 @@ module lock_props
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
   life_e shown;
-  logic locked, tables_clear, check, fits, header_complete, bank_complete;
+  logic locked, tables_clear, check, digest, run, sign;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
   life u_life (
@@ -46,9 +56,12 @@ module lock_props
       .cfg_locked_o(),
       .tables_clear_o(tables_clear),
       .check_o(check),
-      .header_fits_i(fits),
-      .complete_i(header_complete && bank_complete),
-      .unsupported_i(unsupported),
+      .header_fits_i(header_fits),
+      .complete_i(complete),
+      .digest_o(digest),
+      .digest_done_i(digest_done),
+      .digest_expected_i(digest_expected),
+      .digest_same_i(digest_same),
       .ring_open_o(),
       .ring_fetch_o(),
       .ring_halt_o(),
@@ -58,7 +71,8 @@ module lock_props
       .ring_fault_i(ring_fault),
       .ring_bus_dead_i(ring_bus_dead),
       .ring_idle_i(ring_idle),
-      .run_o(),
+      .run_o(run),
+      .hold_o(),
       .drop_o(),
       .streams_clear_o(),
       .streams_clearing_i(streams_clearing),
@@ -69,6 +83,9 @@ module lock_props
       .record_sent_i(record_sent),
       .written_i(written),
       .lane_idle_i(lane_idle),
+      .beat_i(beat),
+      .sign_o(sign),
+      .sign_done_i(sign_done),
       .life_o(shown),
       .busy_o(),
       .fault_o(),
@@ -77,8 +94,8 @@ module lock_props
 
   image_header_t header;
   image_header #(
-      .PolicyRows(2),
-      .EntropyRows(2)
+      .PolicyRows(Rows),
+      .EntropyRows(Rows)
   ) u_header (
       .clk_i(clk),
       .rst_i(rst),
@@ -88,13 +105,13 @@ module lock_props
       .rd_ack_o(),
       .rd_data_o(),
       .check_i(check),
-      .fits_o(fits),
-      .complete_o(header_complete),
+      .fits_o(),
+      .complete_o(),
       .header_o(header)
   );
 
   bank_table #(
-      .Rows(2)
+      .Rows(Rows)
   ) u_table (
       .clk_i(clk),
       .rst_i(rst),
@@ -109,26 +126,46 @@ module lock_props
       .row_o(),
       .check_i(check),
       .count_i(header.policy_rows),
-      .complete_o(bank_complete)
+      .complete_o()
   );
 
-  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD.
-  logic in_load, open_write, sealed_q, sealed;
+  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN that was written in the clock
+  // before LOAD is sealed where it acts: one clock later, with its tables just cleared.
+  logic in_load, open_write, open_acts, sealed_q, sealed;
   assign in_load = shown == LifeLoad;
   assign open_write = started && command_write && command_data == CommandOpen && in_load;
-  assign sealed = sealed_q || open_write;
+  assign open_acts = in_load && u_life.command_q && command == CommandOpen;
+  assign sealed = sealed_q || open_write || open_acts;
   always_ff @(posedge clk) begin
     if (rst) sealed_q <= 1'b0;
-    else sealed_q <= open_write || (sealed_q && !tables_clear);
+    else sealed_q <= open_write || open_acts || (sealed_q && !tables_clear);
   end
 
+  // The hash of OPENING was the expected one; a checkpoint was made after it.
+  logic hashed_q, signed_q;
+  always_ff @(posedge clk) begin
+    if (rst || !sealed || open_acts) {hashed_q, signed_q} <= '0;
+    else begin
+      if (digest && digest_done && !hashed_q) hashed_q <= digest_expected;
+      if (hashed_q && sign && sign_done) signed_q <= 1'b1;
+    end
+  end
+
+  // Life's states, one bit each: StCheck to StDigest, StStreams to StOpenSign, StRun and StDrain.
+  logic before_hash, after_hash, running;
+  assign before_hash = |u_life.state_q[4:2];
+  assign after_hash = |u_life.state_q[8:5];
+  assign running = |u_life.state_q[10:9];
+
   // Everything one clock ago.
-  logic [1:0][RowBytes*8-1:0] words, words_q;
-  logic [1:0] valid_q;
+  logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
+  logic [Rows-1:0] valid_q;
   image_header_t header_q;
   logic [HeaderWords-1:0] header_valid_q;
-  logic was_sealed_q, was_cleared_q;
-  assign words = {u_table.mem[1], u_table.mem[0]};
+  logic was_sealed_q, was_cleared_q, was_closing_q;
+  for (genvar r = 0; r < Rows; r++) begin : g_words
+    assign words[r] = u_table.mem[r];
+  end
   always_ff @(posedge clk) begin
     words_q <= words;
     valid_q <= u_table.valid_q;
@@ -136,12 +173,18 @@ module lock_props
     header_valid_q <= u_header.valid_q;
     was_sealed_q <= !rst && sealed;
     was_cleared_q <= rst || tables_clear;
+    was_closing_q <= shown == LifeClosing && sign;
   end
 
   always_comb begin
     if (started) begin
       // The step of the proof: where life stands while sealed.
-      if (sealed_q) assert (!in_load || (u_life.command_q && command == CommandOpen));
+      if (sealed_q) assert (!in_load || open_acts);
+      if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
+      if (after_hash) assert (sealed_q && hashed_q);
+      if (running) assert (sealed_q && hashed_q && signed_q);
+      // The claim about the lane.
+      if (run) assert (sealed_q && hashed_q && signed_q);
       if (was_sealed_q) begin
         // The claim. The clock that enters LOAD changes no word of RAM either, only validity.
         assert (words == words_q);
@@ -156,6 +199,16 @@ module lock_props
       cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
+      // Nor short of a session: writes are tried while the tables are hashed, while it runs, while they are hashed again and
+      // while its last checkpoint is signed; and its end opens LOAD.
+      if (bank_access.valid && bank_access.write && header_access.valid && header_access.write) begin
+        cover (shown == LifeOpening && digest);
+        cover (shown == LifeOpening && sign);
+        cover (run);
+        cover (shown == LifeClosing && digest);
+        cover (shown == LifeClosing && sign);
+      end
+      cover (was_sealed_q && was_closing_q && !sealed_q && in_load);
     end
   end
 endmodule

@@ -1,5 +1,7 @@
-// What is proved about the writer: record and completion bursts stay inside their entries of their rings, keep the rules of
-// the bus, and are never issued into a full ring. Sources, slave and ring state are arbitrary.
+// What is proved about the writer: record and completion bursts and the beats of checkpoints stay inside their entries of their
+// rings, keep the rules of the bus, and records and completions are never issued into a full ring. Completions go before
+// records, records before beats. A record, and a beat, is called answered for an OKAY answer to it and for nothing else: this is
+// watched for one burst, any one. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -14,6 +16,11 @@ module ring_write_props
     input record_t record,
     input logic completion_valid,
     input completion_t completion,
+    input logic beat_valid,
+    input logic [31:0] beat_entry,
+    input logic [8:0] beat_at,
+    input logic [511:0] beat_data,
+    input logic watch,
     input logic awready,
     input logic wready,
     input logic [4:0] bid,
@@ -31,7 +38,7 @@ module ring_write_props
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
 
-  logic record_take, completion_take, record_answered, awvalid, wvalid, wlast, fault, pending, progress, room;
+  logic record_take, completion_take, beat_take, record_answered, beat_answered, awvalid, wvalid, wlast, fault, pending, progress, room;
   logic [31:0] log_issued, log_answered;
   logic [15:0] cq_issued, cq_answered;
   logic [63:0] awaddr;
@@ -47,6 +54,8 @@ module ring_write_props
       .log_log2_i(cfg.log_log2),
       .cq_base_i(cfg.cq_base),
       .cq_log2_i(cfg.sq_log2),
+      .ckpt_base_i(cfg.ckpt_base),
+      .ckpt_log2_i(cfg.ckpt_log2),
       .log_full_i(log_full),
       .cq_full_i(cq_full),
       .record_valid_i(record_valid),
@@ -55,6 +64,12 @@ module ring_write_props
       .completion_valid_i(completion_valid),
       .completion_take_o(completion_take),
       .completion_i(completion),
+      .beat_valid_i(beat_valid),
+      .beat_take_o(beat_take),
+      .beat_entry_i(beat_entry),
+      .beat_at_i(beat_at),
+      .beat_data_i(beat_data),
+      .beat_answered_o(beat_answered),
       .log_issued_o(log_issued),
       .log_answered_o(log_answered),
       .cq_issued_o(cq_issued),
@@ -108,45 +123,103 @@ module ring_write_props
       .bready_i(1'b1)
   );
 
-  logic is_record;
-  logic [63:0] log_offset, cq_offset;
-  assign is_record = awlen == 8'd2;
+  // What is on the request channel, as it was taken.
+  logic is_record_q, is_beat_q;
+  logic [31:0] entry_q;
+  logic [8:0] at_q;
+  logic [511:0] beat_q;
+  always_ff @(posedge clk) begin
+    if (record_take || completion_take || beat_take) begin
+      is_record_q <= record_take;
+      is_beat_q <= beat_take;
+      entry_q <= beat_entry;
+      at_q <= beat_at;
+      beat_q <= beat_data;
+    end
+  end
+
+  logic [63:0] log_offset, cq_offset, ckpt_offset;
   assign log_offset = awaddr - cfg.log_base;
   assign cq_offset = awaddr - cfg.cq_base;
+  assign ckpt_offset = awaddr - cfg.ckpt_base;
+
+  // One burst, any one: what it is, and the answers that come before its own.
+  logic watched_q, watch_now, its_answer;
+  logic watched_record_q, watched_beat_q;
+  logic [6:0] before_q, now;
+  assign watch_now = watch && !watched_q && (record_take || completion_take || beat_take);
+  assign its_answer = watched_q && bvalid && dut.awaited && before_q == '0;
+  assign now = dut.answered_q + before_q;
+  always_ff @(posedge clk) begin
+    if (rst || give_up) watched_q <= 1'b0;
+    else if (watch_now) begin
+      watched_q <= 1'b1;
+      watched_record_q <= record_take;
+      watched_beat_q <= beat_take;
+      before_q <= dut.issued_q - dut.answered_q - 7'(bvalid && dut.awaited);
+    end else if (bvalid && dut.awaited) begin
+      if (its_answer) watched_q <= 1'b0;
+      else before_q <= before_q - 7'd1;
+    end
+  end
 
   logic two_q;
   always_ff @(posedge clk) begin
     if (!rst) begin
-      // A completion enters only when there is one, a record only when its ring has room.
+      // A completion enters only when there is one, a record only when its ring has room, a beat only when neither does.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
-      // A record is called answered only for an OKAY answer to a record.
-      assert (!record_answered || (bvalid && bresp == AxiOkay && bid == '0 && !dead));
+      assert (!beat_take || (beat_valid && !dead && !completion_take && !record_take));
+      assert (!beat_take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
+      // A record or a beat is called answered only for an OKAY answer, and for an answer to it.
+      if (record_answered || beat_answered) assert (bvalid && bresp == AxiOkay && bid == '0 && !dead);
+      assert (!(record_answered && beat_answered));
+      if (its_answer) begin
+        assert (!record_answered || watched_record_q);
+        assert (!beat_answered || watched_beat_q);
+        if (bresp == AxiOkay && bid == '0 && !dead)
+          assert (record_answered == watched_record_q && beat_answered == watched_beat_q);
+      end
       if (awvalid) begin
-        assert (is_record || awlen == 8'd0);
-        // Inside its ring, at the start of an entry, inside one page.
-        if (is_record) begin
+        assert (awlen == (is_record_q ? 8'd2 : 8'd0));
+        // Inside its entry of its ring, inside one page.
+        if (is_record_q) begin
           assert (awaddr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2 && log_offset[7:0] == '0);
+        end else if (is_beat_q) begin
+          assert (awaddr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2 && ckpt_offset[5:0] == '0);
+          assert (ckpt_offset[14:6] == at_q);
+          assert (((32'(ckpt_offset >> 15) ^ entry_q) & ~(32'hffff_ffff << cfg.ckpt_log2)) == '0);
         end else begin
           assert (awaddr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2 && cq_offset[5:0] == '0);
         end
         assert (awaddr >> 12 == (awaddr + (64'(awlen) << 6) + 64'd63) >> 12);
       end
-      // Invariants that the induction needs: the rules' count of beats is the writer's.
+      if (wvalid && is_beat_q) assert (wdata == beat_q && wlast);
+      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules' count of beats is the writer's.
       if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
       else assert (rules.beats_q == 9'(dut.beats_q));
       if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
       if (rules.w_stalled_q) assert (wvalid && rules.w_q == {wlast, 64'hffff_ffff_ffff_ffff, wdata});
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);
+      if (wvalid && is_beat_q) assert (dut.beats_q == 2'd1);
+      if (awvalid) assert (is_record_q == (awlen == 8'd2));
+      if (watched_q) begin
+        assert (before_q < dut.issued_q - dut.answered_q && !(watched_record_q && watched_beat_q));
+        assert (2'(dut.kind_q[now[5:0]]) == (watched_record_q ? 2'd0 : watched_beat_q ? 2'd2 : 2'd1));
+      end
     end
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: both kinds, the data accepted before the request, two bursts awaiting their answer.
+    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the data accepted before the request, two bursts awaiting their answer.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
-    cover (!rst && awvalid && is_record && awaddr == cfg.log_base + 64'd256);
-    cover (!rst && awvalid && !is_record && awaddr == cfg.cq_base + 64'd64);
+    cover (!rst && awvalid && is_record_q && awaddr == cfg.log_base + 64'd256);
+    cover (!rst && awvalid && !is_record_q && !is_beat_q && awaddr == cfg.cq_base + 64'd64);
+    cover (!rst && awvalid && is_beat_q && awaddr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
+    cover (!rst && record_valid && beat_valid && beat_take);
+    cover (!rst && its_answer && beat_answered && before_q == '0 && two_q);
+    cover (!rst && its_answer && watched_beat_q && fault);
     cover (!rst && awvalid && !wvalid);
     cover (!rst && wvalid && !awvalid);
     cover (!rst && two_q && record_answered);

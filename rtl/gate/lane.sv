@@ -388,6 +388,18 @@ module lane
     end
   end
 
+  // The nonce that is presented becomes the session's when its record is in the log.
+  logic [63:0] nonce_q, presented_q, recorded_q;
+  assign heartbeat_nonce_o = nonce_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i) {nonce_q, presented_q, recorded_q} <= '0;
+    else begin
+      if (beat_i) presented_q <= beat_nonce_i;
+      if (session_take && session_type_i == RecordTypeHeartbeat) recorded_q <= presented_q;
+      if (beat_sent) nonce_q <= recorded_q;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     if (last_q[1]) begin
       rec_desc_q <= swept_q;
@@ -431,21 +443,11 @@ module lane
     end
   end
 
-  // The nonce that is presented becomes the session's when its record is in the log.
-  logic [63:0] nonce_q, presented_q, recorded_q;
-  assign heartbeat_nonce_o = nonce_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i || open_i) {nonce_q, presented_q, recorded_q} <= '0;
-    else begin
-      if (beat_i) presented_q <= beat_nonce_i;
-      if (session_take && session_type_i == RecordTypeHeartbeat) recorded_q <= presented_q;
-      if (beat_sent) nonce_q <= recorded_q;
-    end
-  end
-
   // ---- log, counters, ring
-  // The swept descriptor, until it moves to the record.
-  logic early_q;
+  // The swept descriptor, until it moves to the record. While a record is being resolved (`taken_q`), the swept descriptor may
+  // already be the one after it, which must not be hashed in its place.
+  logic early_q, early_valid;
+  assign early_valid = early_q && !taken_q;
   always_ff @(posedge clk_i) begin
     if (rst_i || !run_i) early_q <= 1'b0;
     else if (checked_ready) early_q <= 1'b1;
@@ -461,7 +463,7 @@ module lane
       .rst_i,
       .clear_i(open_i),
       .drop_i(!run_i),
-      .early_valid_i(early_q && !last_q[1]),
+      .early_valid_i(early_valid),
       .early_i(swept_q),
       .valid_i(rec_valid),
       .ready_o(rec_ready),

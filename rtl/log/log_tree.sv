@@ -12,7 +12,8 @@
 // with the size that it belongs to in `size_o`.
 //
 // Latency: 4 to 100 blocks from record to offer, two less when hashed early. After reset and `clear_i`: an empty tree.
-// The caller owes: no record and no snapshot in the clock of `clear_i`; `drop_i` when the swept descriptor is given up.
+// The caller owes: in the clock of `clear_i` no record, no snapshot and no descriptor that stood and was not dropped; `drop_i`
+// when the swept descriptor is given up; a record that stands until it is taken or withdrawn; fewer than 2^48 records.
 module log_tree
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -93,7 +94,8 @@ module log_tree
   logic early_next, leaf_next, merge, commit;
   assign blocks = blocks_q + 3'(running_q && answer.done);
   assign state = (running_q && answer.done) ? answer.digest : (blocks_q == '0 ? InitialHash : hashed_q);
-  assign early_next = state_q == StIdle && core_free && early_valid_i && !valid_i && !snapshot_i && blocks < 3'd2;
+  assign early_next = state_q == StIdle && core_free && early_valid_i && !drop_i && !valid_i && !snapshot_i
+      && blocks < 3'd2;
   assign leaf_next = (state_q == StIdle || state_q == StLeaf) && core_free && valid_i && blocks < 3'(LeafBlocks)
       && !(state_q == StIdle && snapshot_i);
 
@@ -168,6 +170,7 @@ module log_tree
         end
         StOffer: if (ready_i) state_q <= StIdle;
         StSnapshot: begin
+          if (drop_i) blocks_q <= '0;
           level_q <= level_q + 6'd1;
           if (snapshot_last_o) begin
             state_q <= StIdle;

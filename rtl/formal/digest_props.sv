@@ -1,0 +1,179 @@
+// What is proved: the policy digest is over the whole table image, each byte once and in order. From a start to `done_o` the core is
+// asked for the two blocks of the header, the three of each policy row, the three of each entropy row, and one with the padding and
+// the length (FIPS 180-4, 5.1.1), the first on the initial state and each of the others on the digest before; every row that
+// counts was read once, policy rows first, in order. The digest is the last one. An abort ends it without `done_o`.
+//
+// The hash core is a stand-in with any latency and digest; one or two rows a bank, any header and rows that stand.
+module digest_props
+  import layout_pkg::*;
+  import sha256_pkg::*;
+  import log_pkg::*;
+(
+    input logic clk,
+    input logic start,
+    input logic abort,
+    input logic read_ready,
+    input row_t any_row
+);
+  localparam int unsigned MaxRows = 2;
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  // Any tables; they do not change.
+  image_header_t header;
+  row_t [1:0][MaxRows-1:0] tables;
+  always_ff @(posedge clk) begin
+    header <= header;
+    tables <= tables;
+  end
+  always_comb begin
+    assume (header.policy_rows >= 16'd1 && header.policy_rows <= 16'(MaxRows));
+    assume (header.entropy_rows >= 16'd1 && header.entropy_rows <= 16'(MaxRows));
+  end
+
+  // A row stands from two clocks after its read to the next read; anything before.
+  logic read, read_entropy, read2_q, stands_q, read_entropy_q;
+  logic [15:0] read_row, read_row_q;
+  row_t row;
+  always_ff @(posedge clk) begin
+    if (rst || (read && read_ready)) begin
+      read2_q <= !rst;
+      stands_q <= 1'b0;
+      read_row_q <= read_row;
+      read_entropy_q <= read_entropy;
+    end else begin
+      read2_q <= 1'b0;
+      stands_q <= stands_q || read2_q;
+    end
+  end
+  assign row = stands_q ? tables[read_entropy_q][read_row_q[0]] : any_row;
+
+  logic busy, done, core_busy;
+  digest_t digest;
+  hash_request_t request;
+  hash_answer_t answer;
+  table_digest dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .start_i(start),
+      .abort_i(abort),
+      .busy_o(busy),
+      .done_o(done),
+      .digest_o(digest),
+      .header_i(header),
+      .read_o(read),
+      .read_entropy_o(read_entropy),
+      .read_row_o(read_row),
+      .read_ready_i(read_ready),
+      .row_i(row),
+      .hash_o(request),
+      .hash_i(answer)
+  );
+  sha256 u_sha256 (
+      .clk_i(clk),
+      .rst_i(rst || abort),
+      .start_i(request.start),
+      .state_i(request.state),
+      .block_i(request.block),
+      .busy_o(core_busy),
+      .done_o(answer.done),
+      .digest_o(answer.digest)
+  );
+
+  // What was asked and read since the start.
+  logic [4:0] hashed_q;   // Blocks that were hashed.
+  logic [2:0] reads_q;    // Rows that were read.
+  logic working_q, finished_q, last;
+  digest_t chain_q;
+  logic [4:0] blocks, policy_rows, rows;
+  assign policy_rows = 5'(header.policy_rows);
+  assign rows = policy_rows + 5'(header.entropy_rows);
+  assign blocks = 5'd2 + 5'd3 * rows + 5'd1;
+  assign last = working_q && answer.done && hashed_q == blocks - 5'd1;
+  always_ff @(posedge clk) begin
+    finished_q <= !rst && !abort && last;
+    if (rst || abort) working_q <= 1'b0;
+    else if (!busy) begin
+      working_q <= start;
+      {hashed_q, reads_q} <= '0;
+      if (start) chain_q <= InitialHash;
+    end else begin
+      if (answer.done) begin
+        hashed_q <= hashed_q + 5'd1;
+        chain_q <= answer.digest;
+      end
+      if (last) working_q <= 1'b0;
+      if (read && read_ready) reads_q <= reads_q + 3'd1;
+    end
+  end
+
+  // The image's block of this number: header, policy rows, entropy rows, first byte of each lowest; then the end.
+  function automatic block_t expected(logic [4:0] number);
+    logic [4:0] at, index;
+    logic [RowBytes*8-1:0] bytes;
+    logic [511:0] slice;
+    block_t result;
+    at = number - 5'd2;
+    index = at / 5'd3;
+    bytes = index < policy_rows ? tables[0][index[0]] : tables[1][1'(index - policy_rows)];
+    slice = number < 5'd2 ? 512'(header >> (512 * number[0])) : 512'(bytes >> (512 * (at % 5'd3)));
+    for (int unsigned i = 0; i < 64; i++) result[511-8*i-:8] = slice[8*i+:8];
+    if (at == 5'd3 * rows) result = {8'h80, 440'b0, 64'd8 * (64'd128 + 64'd192 * 64'(rows))};
+    return result;
+  endfunction
+
+  // The walk's states, one bit each.
+  logic idle, in_header, reading, fetching, in_row, at_end;
+  assign {at_end, in_row, fetching, reading, in_header, idle} = dut.state_q;
+  logic [4:0] row_number;
+  assign row_number = (dut.entropy_q ? policy_rows : 5'd0) + 5'(dut.row_q);
+
+  logic aborted_q;
+  always_ff @(posedge clk) begin
+    if (rst) aborted_q <= 1'b0;
+    else if (abort && in_row && dut.entropy_q) aborted_q <= 1'b1;
+  end
+
+  always_comb begin
+    if (started) begin
+      // ---- the claims
+      assert (busy == working_q);
+      if (request.start) begin
+        assert (working_q && !core_busy && hashed_q < blocks);
+        assert (request.state == chain_q && (hashed_q != '0 || chain_q == InitialHash));
+        assert (request.block == expected(hashed_q));
+      end
+      if (read) begin
+        assert (working_q && 5'(reads_q) < rows);
+        assert (read_entropy == (5'(reads_q) >= policy_rows));
+        assert (read_row == (read_entropy ? 16'(5'(reads_q) - policy_rows) : 16'(reads_q)));
+      end
+      assert (done == finished_q);
+      if (done) assert (digest == chain_q && hashed_q == blocks && 5'(reads_q) == rows);
+      // ---- what the induction needs: where the walk stands
+      assert ($onehot(dut.state_q));
+      assert (u_sha256.working_q == dut.waits_q && (!answer.done || u_sha256.working_q));
+      if (dut.waits_q) assert (in_header || in_row || at_end);
+      if (busy) assert (dut.digest_q == chain_q && (hashed_q != '0 || chain_q == InitialHash));
+      if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < 5'd2 && reads_q == '0);
+      if (in_header) assert (dut.row_q == '0 && !dut.entropy_q);
+      if (reading || fetching || in_row) begin
+        assert (dut.row_q < (dut.entropy_q ? header.entropy_rows : header.policy_rows));
+        assert (5'(reads_q) == row_number + 5'(!reading));
+        assert (hashed_q == 5'd2 + 5'd3 * row_number + (in_row ? 5'(dut.block_q) : 5'd0));
+        assert (!in_row || dut.block_q <= 2'd2);
+      end
+      if (fetching || in_row) assert (read_row_q == dut.row_q && read_entropy_q == dut.entropy_q);
+      if (fetching) assert (dut.fetched_q ? stands_q : read2_q);
+      if (in_row) assert (stands_q);
+      if (at_end) assert (hashed_q == blocks - 5'd1 && 5'(reads_q) == rows);
+      // ---- not vacuous: the smallest and the largest image, one after an abort
+      cover (done && rows == 5'd2);
+      cover (done && rows == 5'd3 && policy_rows == 5'd1);
+      cover (done && rows == 5'd2 && aborted_q);
+    end
+  end
+endmodule

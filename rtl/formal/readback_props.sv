@@ -1,0 +1,115 @@
+// What is proved: tables read back equal tables used. A row that was read back for its hash (`read_i`) while the tables are locked
+// is bit for bit, and valid or not, the row that the comparators get in every sweep that steps on it, from then on for as long as
+// the lock holds and nothing clears the tables.
+//
+// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused; that the lock holds is lock; that every
+// row is read and hashed is digest. The bank is the card's own, with two rows, one of them, either, watched; writes are tried in any clock.
+module readback_props
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input logic clk,
+    input table_access_t access,
+    input logic locked,
+    input logic clear,
+    input logic read,
+    input logic step,
+    input logic first,
+    input logic last,
+    input logic judge,
+    input logic [15:0] index,
+    input logic [15:0] count,
+    input descriptor_t desc
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  // The contract of the bank.
+  always_comb if (access.valid && !access.write) assume (!step && !read);
+  always_comb assume (!(step && read));
+
+  logic done;
+  row_t row;
+  bank_answer_t answer;
+  bank #(
+      .Rows(2)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .access_i(access),
+      .locked_i(locked),
+      .clear_i(clear),
+      .rd_ack_o(),
+      .rd_data_o(),
+      .check_i(1'b0),
+      .count_i(count),
+      .complete_o(),
+      .read_i(read),
+      .row_o(row),
+      .step_i(step),
+      .first_i(first),
+      .last_i(last),
+      .judge_i(judge),
+      .row_i(index),
+      .desc_i(desc),
+      .done_o(done),
+      .answer_o(answer)
+  );
+
+  logic watch;
+  always_ff @(posedge clk) watch <= watch;
+
+  // The watched row's read-back is one and two clocks old, under an unbroken lock; then what was read.
+  logic kept, read1_q, read2_q, seen_q, seen_live_q;
+  row_t seen_row_q;
+  assign kept = locked && !clear && !rst;
+  // A sweep's step on the watched row is one and two clocks old.
+  logic step1_q, step2_q;
+  // A write to it is tried after it was read.
+  logic tried_q;
+  always_ff @(posedge clk) begin
+    read1_q <= kept && read && index == 16'(watch) && index < count;
+    read2_q <= kept && read1_q;
+    seen_q <= kept && (seen_q || read2_q);
+    if (read2_q) begin
+      seen_row_q <= row;
+      seen_live_q <= dut.live;
+    end
+    step1_q <= !rst && step && judge && index == 16'(watch) && index < count;
+    step2_q <= !rst && step1_q;
+    if (rst || !seen_q) tried_q <= 1'b0;
+    else if (access.valid && access.write && access.whole && access.row == 10'(watch)) tried_q <= 1'b1;
+  end
+
+  logic valid;
+  row_t stored;
+  assign valid = dut.u_table.valid_q[watch];
+  assign stored = dut.u_table.mem[watch];
+
+  always_comb begin
+    if (started) begin
+      // The claim, at the comparators.
+      if (seen_q && step2_q) begin
+        assert (dut.u_match.step_i && dut.u_match.index_i == 16'(watch));
+        assert (dut.u_match.live_i == seen_live_q);
+        if (seen_live_q) assert (dut.u_match.row_i == seen_row_q);
+      end
+      // The steps of the proof: what was read is what is stored, in each clock that it takes.
+      if (read1_q) assert (dut.u_table.live1_q == valid && (!valid || dut.u_table.ram_q == stored));
+      if (read2_q) assert (dut.live == valid && (!valid || row == stored));
+      if (seen_q) assert (seen_live_q == valid && (!valid || seen_row_q == stored));
+      if (step1_q && (read1_q || read2_q || seen_q))
+        assert (dut.u_table.live1_q == valid && (!valid || dut.u_table.ram_q == stored));
+      if (step2_q && (read2_q || seen_q)) assert (dut.live == valid && (!valid || row == stored));
+      if (step1_q) assert (dut.step_q[0] && dut.row_q[0] == 16'(watch));
+      if (step2_q) assert (dut.step_q[1] && dut.row_q[1] == 16'(watch) && !dut.u_table.read2_q);
+      if (read1_q || step1_q) assert (!dut.u_table.read1_q);
+      if (read2_q || step2_q) assert (!dut.u_table.read2_q);
+      // Not vacuous: a valid row is read back and swept after a write to it was tried, and an invalid one is.
+      cover (seen_q && step2_q && seen_live_q && tried_q && seen_row_q != '0);
+      cover (seen_q && step2_q && !seen_live_q && tried_q);
+    end
+  end
+endmodule

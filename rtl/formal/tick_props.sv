@@ -1,0 +1,165 @@
+// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; and no sequence number of a
+// stream can be loaded. In any clock at most one slot changes, and only when the table is cleared or when an entry was accepted:
+// a BEGIN with sequence 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The
+// slot's next sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush or a refused
+// entry changes nothing. One slot, any one, is watched; entries, declarations and credit are arbitrary.
+//
+// Entry check and stream table are the card's own, wired as in the lane, with four streams.
+module tick_props
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input logic clk,
+    input logic reset,
+    input logic clear,
+    input logic flush,
+    input declared_t declared,
+    input logic spent,
+    input logic sub_valid,
+    input descriptor_t sub,
+    input logic [15:0] sub_index,
+    input logic entry_ready
+);
+  localparam int unsigned MaxStreams = 4;
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  // ---- tick
+  logic [63:0] tick, tick_q;
+  logic was_rst_q;
+  tick_counter u_tick (
+      .clk_i(clk),
+      .rst_i(rst),
+      .tick_o(tick)
+  );
+  always_ff @(posedge clk) begin
+    tick_q <= tick;
+    was_rst_q <= rst;
+  end
+
+  // ---- streams
+  logic clearing, read, update, sub_ready, entry_valid, judge, busy;
+  logic [15:0] slot;
+  stream_t stream, next;
+  descriptor_t entry;
+  fault_e fault;
+  entry_check #(
+      .MaxStreams(MaxStreams)
+  ) u_check (
+      .clk_i(clk),
+      .rst_i(rst),
+      .flush_i(flush),
+      .declared_i(declared),
+      .spent_i(spent),
+      .sub_valid_i(sub_valid),
+      .sub_ready_o(sub_ready),
+      .sub_i(sub),
+      .sub_index_i(sub_index),
+      .stream_read_o(read),
+      .stream_slot_o(slot),
+      .stream_i(stream),
+      .stream_update_o(update),
+      .stream_update_stream_o(next),
+      .entry_valid_o(entry_valid),
+      .entry_ready_i(entry_ready && entry_valid),
+      .entry_o(entry),
+      .entry_index_o(),
+      .entry_fault_o(fault),
+      .entry_judge_o(judge),
+      .busy_o(busy)
+  );
+  stream_table #(
+      .MaxStreams(MaxStreams)
+  ) u_streams (
+      .clk_i(clk),
+      .rst_i(rst),
+      .clear_i(clear),
+      .clearing_o(clearing),
+      .read_i(read),
+      .slot_i(slot),
+      .stream_o(stream),
+      .update_i(update),
+      .update_stream_i(next),
+      .open_streams_o()
+  );
+
+  // The caller clears while no entry is under way, and submits none until that is over.
+  always_comb if (clear || clearing) assume (!busy && !sub_valid);
+
+  // The entry under check, as it was submitted, and the clocks since.
+  descriptor_t entry_q;
+  logic [3:0] clocks_q;
+  always_ff @(posedge clk) begin
+    if (sub_valid && sub_ready) entry_q <= sub;
+    if (rst || flush || (sub_valid && sub_ready)) clocks_q <= '0;
+    else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
+  end
+
+  // The watched slot, now and a clock ago; the entry that may have changed it.
+  logic [1:0] watch;
+  always_ff @(posedge clk) watch <= watch;
+  stream_t now, before_q;
+  descriptor_t by_q;
+  logic was_clearing_q, was_read_q, was_update_q, known_q;
+  assign now = u_streams.mem[watch];
+  always_ff @(posedge clk) begin
+    before_q <= now;
+    by_q <= entry_q;
+    was_clearing_q <= clearing;
+    was_read_q <= read && !rst;
+    was_update_q <= update && !flush;
+    known_q <= started;
+  end
+
+  logic checking, deciding;
+  assign checking = u_check.state_q[1];
+  assign deciding = checking && u_check.step_q == 4'd8;
+  logic begun_q;  // A BEGIN was accepted on the watched slot.
+  always_ff @(posedge clk) begin
+    if (rst || clearing) begun_q <= 1'b0;
+    else if (known_q && was_update_q && by_q.slot == 16'(watch) && by_q.opcode == OpcodeBegin) begun_q <= 1'b1;
+  end
+
+  always_comb begin
+    if (started) begin
+      // ---- the claims
+      if (known_q) assert (tick == (was_rst_q ? 64'd0 : tick_q + 64'd1));
+      if (known_q && now != before_q) begin
+        assert (was_clearing_q || was_update_q);
+        if (was_clearing_q) assert (now == '0);
+        else begin
+          assert (by_q.slot == 16'(watch));
+          assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
+          if (by_q.opcode == OpcodeBegin) assert (!before_q.open && by_q.sequence_ == '0);
+          else assert (before_q.open && by_q.sequence_ == before_q.next);
+          // A stream ends before its counter would wrap.
+          assert (!now.open || now.next != '0);
+        end
+      end
+      // What is accepted, and nothing else, changes its slot.
+      if (known_q && was_update_q && by_q.slot == 16'(watch))
+        assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
+
+      // ---- what the induction needs: the entry under check is the one submitted, and its slot was read
+      if (busy) assert (u_check.entry_q == entry_q);
+      if (checking) assert (u_check.step_q == clocks_q && clocks_q <= 4'd8);
+      if (clearing) assert (!busy);
+      if (checking && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin
+        if (clocks_q == 4'd1) assert (u_streams.read_q && u_streams.ram_q == now);
+        else assert (stream == now && !u_streams.read_q);
+      end
+      if (known_q) assert (u_streams.read_q == was_read_q);
+
+      // ---- not vacuous: a stream begins, goes on and ends; an entry is refused for its sequence
+      cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1 && by_q.slot == 16'(watch));
+      cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2 && by_q.slot == 16'(watch));
+      cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open && by_q.slot == 16'(watch));
+      cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
+      cover (entry_valid && judge && begun_q);
+      cover (deciding && flush && u_check.fault == FaultNone);
+    end
+  end
+endmodule
