@@ -675,6 +675,12 @@ fn each_mark_of_simulation_is_enough() {
     // The public key, certified as a real one's by mistake.
     let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
+    // The same, of the design's simulation, in papers that name the design itself.
+    let mut simulated = [0x33; 16];
+    simulated[0] |= 0x80;
+    let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);
+    parts = world.session(&key.renamed([0x33; 16]), 1, [0; 32]);
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
     // The design of a simulated card in a real one's checkpoints.
     parts = world.honest();
     parts.log.checkpoints[1].design_id[0] |= 0x80;

@@ -61,6 +61,11 @@ impl Card {
         Rc::new(Self { flags, ..card })
     }
 
+    /// This card's key under the name of another design.
+    pub fn renamed(self: Rc<Self>, design_id: [u8; 16]) -> Rc<Self> {
+        Rc::new(Self { design_id, ..Rc::into_inner(self).unwrap() })
+    }
+
     pub fn simulated() -> Rc<Self> {
         let mut design_id = [0x5a; 16];
         design_id[0] |= 0x80;
