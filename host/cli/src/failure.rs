@@ -52,7 +52,11 @@ impl From<PolicyError> for Failure {
 
 impl From<portcullis_card::SessionError> for Failure {
     fn from(error: portcullis_card::SessionError) -> Self {
-        Self::Card(error.into())
+        match error {
+            // Nothing failed: the card was asked for what it does not have.
+            portcullis_card::SessionError::Missing(_) => Self::Other(error.into()),
+            error => Self::Card(error.into()),
+        }
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) enum Ticket {
         /// The card's public key, 64 hexadecimal digits (`portcullis card info`).
         #[arg(long, value_name = "HEX")]
         public_key: String,
-        /// Policy digest, 64 hexadecimal digits (`portcullis policy compile`).
+        /// Policy digest, 64 hexadecimal digits (`portcullis policy digest`, image).
         #[arg(long, value_name = "HEX")]
         policy: String,
         /// Permitted context document, by its digest; may be given several times. Default: any.
