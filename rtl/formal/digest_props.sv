@@ -1,7 +1,8 @@
-// What is proved: the policy digest is over the whole table image, each byte once and in order. From a start to `done_o` the core is
-// asked for the two blocks of the header, the three of each policy row, the three of each entropy row, and one with the padding and
-// the length (FIPS 180-4, 5.1.1), the first on the initial state and each of the others on the digest before; every row that
-// counts was read once, policy rows first, in order. The digest is the last one. An abort ends it without `done_o`.
+// What is proved: the policy digest is over the whole table image, each byte once and in order. From a start to `done_o` the
+// core is asked for the two blocks of the header, the three of each policy row, the three of each entropy row, and one with
+// the padding and the length (FIPS 180-4, 5.1.1), the first on the initial state and each of the others on the digest before;
+// every row that counts was read once, policy rows first, in order. The digest is the last one. An abort ends it without
+// `done_o`.
 //
 // The hash core is a stand-in with any latency and digest; one or two rows a bank, any header and rows that stand.
 module digest_props

@@ -2,8 +2,8 @@
 // is presented until the ring has it, and is withdrawn only before its leaf is in; a descriptor that stood for hashing in advance
 // comes as the next record unless it is dropped; and the log is cleared only with nothing of either.
 //
-// Descriptors are told apart by slot, sequence, opcode and outcomes: registers hold and move them as a whole. Bounded: the clocks after reset that
-// the task says, in which two entries go through the banks and the second stands while the first is resolved.
+// Descriptors are told apart by slot, sequence, opcode and outcomes: registers hold and move them as a whole. Bounded:
+// the first 26 clocks, in which an entry goes through the banks, the next one stands while it is resolved, and its record leaves.
 //
 // Lane, sweep and resolution are the card's own, the tables of any length. Entries, banks, ring and log are free but for
 // their contracts, which are assumed here; life stops the lane in any clock, and starts it again when the banks are through.

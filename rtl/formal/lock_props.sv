@@ -1,7 +1,7 @@
 // What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word of a bank, no
-// row's validity and no word of the image header changes; whatever else is written, commanded or answered. That span
-// holds the hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And
-// the lane runs only over tables that were hashed to the expected digest since, and after a checkpoint that said so.
+// row's validity and no word of the image header changes; whatever else is written, commanded or answered. That span holds the
+// hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And the lane
+// runs only over tables that were hashed to the expected digest since, and once the first checkpoint was called written.
 //
 // Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
 // writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.

@@ -2,8 +2,9 @@
 // is bit for bit, and valid or not, the row that the comparators get in every sweep that steps on it, from then on for as long as
 // the lock holds and nothing clears the tables.
 //
-// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused; that the lock holds is lock; that every
-// row is read and hashed is digest. The bank is the card's own, with two rows, one of them, either, watched; writes are tried in any clock.
+// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused; that the lock holds is
+// lock; that every row is read and hashed is digest. The bank is the card's own, with two rows, one of them, either, watched;
+// writes are tried in any clock.
 module readback_props
   import layout_pkg::*;
   import gate_pkg::*;

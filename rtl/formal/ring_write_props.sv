@@ -38,7 +38,8 @@ module ring_write_props
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
 
-  logic record_take, completion_take, beat_take, record_answered, beat_answered, awvalid, wvalid, wlast, fault, pending, progress, room;
+  logic record_take, completion_take, beat_take, record_answered, beat_answered;
+  logic awvalid, wvalid, wlast, fault, pending, progress, room;
   logic [31:0] log_issued, log_answered;
   logic [15:0] cq_issued, cq_answered;
   logic [63:0] awaddr;
@@ -195,7 +196,8 @@ module ring_write_props
         assert (awaddr >> 12 == (awaddr + (64'(awlen) << 6) + 64'd63) >> 12);
       end
       if (wvalid && is_beat_q) assert (wdata == beat_q && wlast);
-      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules' count of beats is the writer's.
+      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
+      // count of beats is the writer's.
       if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
       else assert (rules.beats_q == 9'(dut.beats_q));
       if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
@@ -211,7 +213,8 @@ module ring_write_props
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the data accepted before the request, two bursts awaiting their answer.
+    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the data accepted before the
+    // request, two bursts awaiting their answer.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
     cover (!rst && awvalid && is_record_q && awaddr == cfg.log_base + 64'd256);

@@ -1,8 +1,8 @@
 // What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; and no sequence number of a
-// stream can be loaded. In any clock at most one slot changes, and only when the table is cleared or when an entry was accepted:
-// a BEGIN with sequence 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The
-// slot's next sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush or a refused
-// entry changes nothing. One slot, any one, is watched; entries, declarations and credit are arbitrary.
+// stream can be loaded. A slot changes only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence
+// 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The slot's next
+// sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush changes nothing. One slot,
+// any one, is watched; entries, declarations and credit are arbitrary.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props

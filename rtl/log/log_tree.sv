@@ -8,8 +8,8 @@
 //
 // The tree is its frontier: the roots of the full subtrees of the records so far, one a level. A leaf at index n costs
 // four blocks, and two for each trailing one of n: two more on average.
-// A snapshot (`snapshot_i` until `snapshot_last_o`) is taken between two records and streams the frontier, a level a clock, lowest first,
-// with the size that it belongs to in `size_o`.
+// A snapshot (`snapshot_i` until `snapshot_last_o`) is taken between two records and streams the frontier, a level a clock,
+// lowest first, with the size that it belongs to in `size_o`.
 //
 // Latency: 4 to 100 blocks from record to offer, two less when hashed early. After reset and `clear_i`: an empty tree.
 // The caller owes: in the clock of `clear_i` no record, no snapshot and no descriptor that stood and was not dropped; `drop_i`
