@@ -65,6 +65,7 @@ module life
     // Heartbeats and checkpoints.
     input  logic         beat_i,             // A heartbeat is presented.
     output logic         sign_o,             // A checkpoint over the records so far, until ...
+    output life_e        sign_life_o,        // ... as of this state: closing behind every CLOSE record, a fault's too, ...
     input  logic         sign_done_i,        // ... it was written. Without a checkpoint ring it is at once.
     // Status.
     output life_e        life_o,
@@ -151,6 +152,7 @@ module life
       || (state_q == StFault && (alarm_q || close_q) && !sign_q));
   assign sign_o = !faulting && (state_q == StOpenSign || state_q == StCloseSign
       || (state_q == StFault && sign_q && lane_idle_i && written_i));
+  assign sign_life_o = (state_q == StFault && last_record_q) ? LifeClosing : life_o;
   assign record_cause_o = fault_q;
   assign busy_o = !(state_q == StReset || state_q == StLoad || state_q == StFault) || !lane_idle_i
       || (state_q == StFault && (alarm_q || close_q || sign_q || (log_open_q && !written_i && !ring_bus_dead_i)))

@@ -85,6 +85,7 @@ module lock_props
       .lane_idle_i(lane_idle),
       .beat_i(beat),
       .sign_o(sign),
+      .sign_life_o(),
       .sign_done_i(sign_done),
       .life_o(shown),
       .busy_o(),

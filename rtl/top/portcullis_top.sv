@@ -191,6 +191,7 @@ module portcullis_top
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
   logic [255:0] found_digest;
+  life_e sign_life;
 
   life u_life (
       .clk_i,
@@ -230,6 +231,7 @@ module portcullis_top
       .lane_idle_i(lane_idle),
       .beat_i(doorbells.beat_we),
       .sign_o(life_sign),
+      .sign_life_o(sign_life),
       .sign_done_i(life_sign && (life_signed || cfg.ring.ckpt_log2 == '0)),
       .life_o(status.life),
       .busy_o(status.busy),
@@ -282,7 +284,7 @@ module portcullis_top
       .open_i(check),
       .abort_i(ring_clear || bus_dead),
       .life_valid_i(life_sign),
-      .life_i(status.life),
+      .life_i(sign_life),
       .life_done_o(life_signed),
       .interval_i(cfg.checkpoint_interval),
       .flush_i(doorbells.flush_we),

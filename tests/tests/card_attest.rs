@@ -80,7 +80,8 @@ fn roots_of_random_logs() {
     for (epoch, entries) in [(1, 0), (2, 1), (3, 2), (4, 5), (5, 62), (6, 250), (7, 1021), (8, 5000 - 3)] {
         let (config, keeper) = attested(epoch, 512);
         let mut session =
-            Session::open_tables(&mut card, &world.tables(), SessionConfig { ring_log2: 8, log_log2: 10, ..config }).unwrap();
+            Session::open_tables(&mut card, &world.tables(), SessionConfig { ring_log2: 8, log_log2: 10, ..config })
+                .unwrap();
         let (stream, _) = session.begin([9; 32]).unwrap();
         let mut left = entries;
         let (mut sequence, slot) = (1, stream.slot());
@@ -121,7 +122,7 @@ fn a_fault_is_signed() {
     let trail = keeper.0.lock().unwrap();
     let kinds: Vec<_> = trail.records.iter().map(|r| RecordType::try_from(r.answer.record_type).unwrap()).collect();
     assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
-    assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Fault]);
+    assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Closing]);
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
     // The key is the card's, whatever happened.
     let (config, keeper) = attested(2, 1000);

@@ -118,7 +118,9 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
     let mut sequence = 1;
     for beat in 1..6 {
         let notes: Vec<_> = (0..20)
-            .map(|i| Descriptor::entry(Opcode::Note, Place { slot: stream.slot(), sequence: sequence + i }, [0; 32]).sealed())
+            .map(|i| {
+                Descriptor::entry(Opcode::Note, Place { slot: stream.slot(), sequence: sequence + i }, [0; 32]).sealed()
+            })
             .collect();
         sequence += 20;
         session.submit(&notes).unwrap();

@@ -106,7 +106,8 @@ fn image() -> Image {
 
 fn the_benchmark_counts_every_verdict<C: TestCard>() {
     let mut card = C::fresh();
-    let report = bench::run(&mut card, &image(), bench::BenchConfig { verdicts: 2_000, streams: 40 }).unwrap();
+    let report =
+        bench::run(&mut card, &image(), bench::BenchConfig { verdicts: 2_000, streams: 40, attest: false }).unwrap();
     assert_eq!((report.verdicts, report.admits), (2_000, 2_000));
     assert!(report.verdicts_per_second() > 0);
     // At most rows / rows per clock + 16 in steady state; the beginning and the end are in the count too.

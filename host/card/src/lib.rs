@@ -38,7 +38,7 @@ pub mod sim;
 mod regs;
 
 pub use card::{Card, CardError, DmaBuffer, Watch};
+pub use info::{CardInfo, public_key};
 pub use kind::{CardKind, CardKindError};
 pub use outcome::{Completed, Outcome};
-pub use info::{CardInfo, public_key};
 pub use session::{Session, SessionConfig, SessionError, Tables, await_public_key};

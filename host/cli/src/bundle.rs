@@ -9,8 +9,8 @@ use portcullis_core::wire::{Record, key_flags};
 use portcullis_evidence::bundle::{self, Writer};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex::{self, Hex};
-use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::note::WitnessKey;
+use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::{cose, extract, tree};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::engine::{EngineError, Proposal};
@@ -143,7 +143,8 @@ impl RecordSink for Kept {
 impl Watched {
     /// Posts the next checkpoint whose records are all here.
     fn post(&mut self) -> Result<Option<Noted>, SinkError> {
-        let here = |(_, size, _): &mut (u64, u64, Vec<u8>)| usize::try_from(*size).is_ok_and(|s| s <= self.leaves.len());
+        let here =
+            |(_, size, _): &mut (u64, u64, Vec<u8>)| usize::try_from(*size).is_ok_and(|s| s <= self.leaves.len());
         let Some((_, size, checkpoint)) = self.next.pop_front_if(here) else { return Ok(None) };
         let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
         let mut prover = tree::Prover::consistency(self.old, size);

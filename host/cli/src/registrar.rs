@@ -1,7 +1,7 @@
 //! `portcullis ca`, `ticket` and `witness`: the outside parties, who certify cards, issue tickets and see checkpoints.
 
 use crate::failure::{Failure, SUCCESS};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
@@ -9,8 +9,8 @@ use portcullis_evidence::ticket::issuer_key;
 use portcullis_registrar::ca::{self, Authority, Device, Window};
 use portcullis_registrar::keys;
 use portcullis_registrar::tickets::{Issued, Issuer, Request};
-use portcullis_registrar::witness::server::{Limits, Server};
 use portcullis_registrar::witness::Witness;
+use portcullis_registrar::witness::server::{Limits, Server};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -265,16 +265,7 @@ pub(crate) fn ticket(command: &Ticket) -> Result<u8, Failure> {
 
 fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
     match command {
-        Ticket::Issue {
-            issuer,
-            public_key,
-            policy,
-            context,
-            heartbeat_records,
-            heartbeat_ticks,
-            hours,
-            output,
-        } => {
+        Ticket::Issue { issuer, public_key, policy, context, heartbeat_records, heartbeat_ticks, hours, output } => {
             let now = now();
             let request = Request {
                 key: key_id(&digits::<32>("public key", public_key)?),
@@ -284,9 +275,12 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 heartbeat_ticks: *heartbeat_ticks,
                 window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },
             };
-            let mut file = std::fs::File::create_new(output)
-                .with_context(|| format!("the ticket needs a new file, not `{}`", output.display()))?;
+            let new = || format!("the ticket needs a new file, not `{}`", output.display());
+            if output.exists() {
+                bail!(new());
+            }
             let ticket = issuer.open()?.issue(&request)?;
+            let mut file = std::fs::File::create_new(output).with_context(new)?;
             std::io::Write::write_all(&mut file, &ticket)?;
             file.sync_all()?;
             let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;

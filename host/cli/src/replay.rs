@@ -115,11 +115,7 @@ fn is_begin(record: &Record) -> bool {
     record.answer.record_type == u8::from(RecordType::Begin)
 }
 
-fn walk(
-    bundle: &Bundle<'_>,
-    replayer: &mut Replayer<'_>,
-    chosen: Option<&BTreeSet<u64>>,
-) -> anyhow::Result<Outcome> {
+fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeSet<u64>>) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut records = bundle.stream(bundle::RECORDS)?;
     let (mut spans, mut inputs) = (bundle.spans()?, bundle.inputs()?);
@@ -170,12 +166,7 @@ fn walk(
     Ok(outcome)
 }
 
-fn finish(
-    replayer: &mut Replayer<'_>,
-    bundle: &Bundle<'_>,
-    stream: Open,
-    outcome: &mut Outcome,
-) -> anyhow::Result<()> {
+fn finish(replayer: &mut Replayer<'_>, bundle: &Bundle<'_>, stream: Open, outcome: &mut Outcome) -> anyhow::Result<()> {
     let Open { begin, records, input, salts, withheld } = stream;
     let context = records.first().map(|begin| bundle::context(&begin.descriptor.commitment)).unwrap_or_default();
     let (Some(input), false, true) = (input, withheld, bundle.has(&context)) else {
@@ -203,12 +194,7 @@ fn report(outcome: &Outcome, json: bool) -> Result<u8, Failure> {
     if json {
         outln!("{}", serde_json::to_string(outcome)?);
     } else {
-        outln!(
-            "{} of {} streams replay, {} records byte by byte",
-            outcome.replayed,
-            outcome.streams,
-            outcome.records
-        );
+        outln!("{} of {} streams replay, {} records byte by byte", outcome.replayed, outcome.streams, outcome.records);
         for (what, streams) in
             [("something of it is withheld", &outcome.withheld), ("a fault of the card ended it", &outcome.faulted)]
         {

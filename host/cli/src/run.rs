@@ -220,7 +220,16 @@ impl Taken {
         let open = |path: &PathBuf| Ledger::append_to(path, header, args.fsync.into());
         let ledger = args.ledger.as_ref().map(open).transpose().map_err(anyhow::Error::from)?;
         let output = Output::new(args.json, args.output.as_deref(), shape)?;
-        Ok(Self { output, recorder: None, ledger, progress: progress(), count: 0, refused: false, faults: false, failure: None })
+        Ok(Self {
+            output,
+            recorder: None,
+            ledger,
+            progress: progress(),
+            count: 0,
+            refused: false,
+            faults: false,
+            failure: None,
+        })
     }
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {

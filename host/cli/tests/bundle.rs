@@ -88,7 +88,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let to = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &to) } else { drop(std::fs::copy(entry.path(), to).unwrap()) }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
     }
 }
 
@@ -105,8 +109,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     let out = scene.bundle("b", " --release checkpoint --on-refuse stop");
     assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
     // The same determinations as without one.
-    let plain =
-        scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
+    let plain = scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
     assert_eq!(String::from_utf8(out.stdout).unwrap(), plain);
 
     assert_eq!(scene.code("verify @b --trust @trust --allow-sim"), SIMULATED);
@@ -130,7 +133,9 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     scene.changed("b", "policy", "policy/package/policy.toml", |text| replaced(text, "max_depth", "#max_depth"));
     assert!(matches!(scene.code("replay @policy"), 1 | CONTRADICTED));
     // Withheld is not false.
-    scene.changed("b", "withheld", "inputs.jsonl", |text| text.split_inclusive(|b| *b == b'\n').skip(1).flatten().copied().collect());
+    scene.changed("b", "withheld", "inputs.jsonl", |text| {
+        text.split_inclusive(|b| *b == b'\n').skip(1).flatten().copied().collect()
+    });
     assert_eq!(scene.code("replay @withheld"), 5);
     assert_eq!(scene.verified("withheld")["properties"]["replayable"]["status"], "warned");
     // Everything else is the verifier's.
@@ -159,7 +164,8 @@ fn a_reader_checks_the_receipt_of_one_span() {
     let line = receipts.lines().next().unwrap();
     let receipt: serde_json::Value = serde_json::from_str(line).unwrap();
     let index = receipt["index"].as_u64().unwrap();
-    let span = spans.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()).find(|s| s["index"] == index);
+    let span =
+        spans.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()).find(|s| s["index"] == index);
     let span = span.unwrap();
     let text = format!("{}{}", span["held"].as_str().unwrap(), span["text"].as_str().unwrap());
     std::fs::write(scene.path("receipt.json"), line).unwrap();
@@ -167,7 +173,9 @@ fn a_reader_checks_the_receipt_of_one_span() {
     std::fs::write(scene.path("other"), text.replace('e', "a")).unwrap();
     scene.said(&format!("prove @b --index {index} --output @proof.json"));
     let check = |text: &str| {
-        scene.code(&format!("check-receipt @proof.json --receipt @receipt.json --text @{text} --trust @trust --allow-sim"))
+        scene.code(&format!(
+            "check-receipt @proof.json --receipt @receipt.json --text @{text} --trust @trust --allow-sim"
+        ))
     };
     assert_eq!(check("text"), SIMULATED);
     assert_eq!(check("other"), CONTRADICTED);
@@ -241,8 +249,9 @@ impl Witness {
 #[test]
 fn tickets_heartbeats_and_a_witness() {
     let scene = Scene::new();
-    let texts: Vec<String> =
-        (0..40).map(|n| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this one. And this."}}"#)).collect();
+    let texts: Vec<String> = (0..40)
+        .map(|n| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this one. And this."}}"#))
+        .collect();
     std::fs::write(scene.path("in.jsonl"), texts.join("\n")).unwrap();
     for folder in ["issuers", "witnesses"] {
         std::fs::create_dir(scene.path("trust").join(folder)).unwrap();
@@ -269,7 +278,7 @@ fn tickets_heartbeats_and_a_witness() {
         assert!(issue(&format!("{session}.ticket")).status.success());
         // Not while the one before is not done.
         assert_eq!(issue("more.ticket").status.code(), Some(1));
-        std::fs::remove_file(scene.path("more.ticket")).unwrap();
+        assert!(!scene.path("more.ticket").exists());
         let name = format!("series/{session}");
         let out = scene.bundle(&name, &format!(" --ticket @{session}.ticket{watched}"));
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
@@ -299,6 +308,7 @@ fn tickets_heartbeats_and_a_witness() {
     // Heartbeats are asked for, and nobody is to give them.
     assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
     // A ticket is for one policy.
-    let other = scene.run("run --policy policies/residency --input @in.jsonl --json --bundle @other --ticket @2.ticket");
+    let other =
+        scene.run("run --policy policies/residency --input @in.jsonl --json --bundle @other --ticket @2.ticket");
     assert!(String::from_utf8_lossy(&other.stderr).contains("another policy"));
 }

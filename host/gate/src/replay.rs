@@ -183,9 +183,8 @@ impl<'r> Replayer<'r> {
         if let Some(anchors) = self.anchors.get(digests) {
             return Ok(anchors.clone());
         }
-        let store = |digest: &String| {
-            self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.clone()))
-        };
+        let store =
+            |digest: &String| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.clone()));
         let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
         let anchors = Anchors::new(stores, self.mapper);
         self.anchors.insert(digests.to_vec(), anchors.clone());

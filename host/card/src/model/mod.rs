@@ -147,7 +147,11 @@ impl ModelCard {
             }
             register if register.is_config() && self.life.configurable() => {
                 // Eight bits each; every other one has 32.
-                let bits = if matches!(register, Register::SqSize | Register::LogSize | Register::CheckpointSize) { 0xff } else { u32::MAX };
+                let bits = if matches!(register, Register::SqSize | Register::LogSize | Register::CheckpointSize) {
+                    0xff
+                } else {
+                    u32::MAX
+                };
                 self.written.insert(register, value & bits);
             }
             Register::HeartbeatNonceLo => {

@@ -9,7 +9,9 @@ use super::checkpoints::Checkpoints;
 use super::config::{HeartbeatLimits, LOG_LOG2_MIN, RING_LOG2_MIN};
 use super::rings::Rings;
 use super::streams::Streams;
-use super::{CHECKPOINT_LOG2_MAX, Health, Lost, Session, SessionConfig, SessionError, Tables, WaitError, check, tables};
+use super::{
+    CHECKPOINT_LOG2_MAX, Health, Lost, Session, SessionConfig, SessionError, Tables, WaitError, check, tables,
+};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, CardInfo, registers};
 

@@ -42,7 +42,8 @@ impl Model {
         match entry.event.what {
             What::Begun { id, context, text, .. } => {
                 // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
-                *stream = Stream { id, mode: Some(context.mode), intent: context.task.intent, text, ..Stream::default() };
+                *stream =
+                    Stream { id, mode: Some(context.mode), intent: context.task.intent, text, ..Stream::default() };
             }
             What::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {

@@ -10,8 +10,8 @@ mod write;
 
 pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{
-    APPROVAL, CERTIFICATE, CHAIN, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET, anchor,
-    checkpoint, context, package, witness,
+    APPROVAL, CERTIFICATE, CHAIN, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET,
+    anchor, checkpoint, context, package, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};
 pub use write::Writer;

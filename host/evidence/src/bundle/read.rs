@@ -211,11 +211,7 @@ impl<'a> Bundle<'a> {
         self.lines(name::RECEIPTS, LINE_MAX)
     }
 
-    fn lines<T: Indexed + DeserializeOwned>(
-        &self,
-        name: &'static str,
-        max: u64,
-    ) -> Result<Lines<'a, T>, BundleError> {
+    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str, max: u64) -> Result<Lines<'a, T>, BundleError> {
         let from = if self.has(name) { Some(self.stream(name)?) } else { None };
         Ok(Lines::new(name, max, from))
     }

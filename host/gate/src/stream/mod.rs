@@ -239,9 +239,7 @@ impl<'g> Stream<'g> {
                 self.phase = Phase::End;
                 self.next_entry()
             }
-            Phase::End => {
-                Some(self.entry(Opcode::End, commit(self.salt(), &[self.held.as_bytes()])))
-            }
+            Phase::End => Some(self.entry(Opcode::End, commit(self.salt(), &[self.held.as_bytes()]))),
             Phase::Done => None,
         }
     }
@@ -355,8 +353,7 @@ impl<'g> Stream<'g> {
     fn done(&mut self) {
         self.phase = Phase::Done;
         self.summary.trust_slope = self.state.bounds.trust_slope;
-        let what =
-            What::Ended { id: self.id.clone(), summary: self.summary.clone(), closing: self.closing.take() };
+        let what = What::Ended { id: self.id.clone(), summary: self.summary.clone(), closing: self.closing.take() };
         self.tell(what);
     }
 
