@@ -42,7 +42,7 @@ impl Session {
     pub(crate) fn open(ticket: &[u8], boot: u8) -> Self {
         let signed = Ticket::parse(ticket).unwrap();
         let mut wire = Checkpoint::ZERO;
-        wire.magic.set(CHECKPOINT_MAGIC as u32);
+        wire.magic.set(CHECKPOINT_MAGIC);
         (wire.version, wire.lanes, wire.state) = (LAYOUT_VERSION, 1, Life::Opening as u8);
         (wire.policy_digest, wire.ticket_digest) = (signed.content.policy, signed.digest);
         (wire.design_id, wire.boot_nonce) = ([0x11; 16], [boot; 16]);
