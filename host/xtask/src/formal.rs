@@ -4,8 +4,11 @@ use crate::setup;
 use crate::tally::Tally;
 use crate::tool::{capture, python_tool, say};
 use anyhow::{Result, ensure};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 /// The proofs, in order of their names.
@@ -26,15 +29,31 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     let proofs = proofs()?;
     ensure!(!proofs.is_empty(), "rtl/formal holds no proofs");
     fs::create_dir_all("target/formal")?;
-    for proof in proofs {
-        let name = proof.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if filter.is_some_and(|f| !name.contains(f)) {
-            continue;
+    let mut wanted: Vec<_> = proofs
+        .into_iter()
+        .map(|proof| (proof.file_stem().unwrap_or_default().to_string_lossy().into_owned(), proof))
+        .filter(|(name, _)| filter.is_none_or(|f| name.contains(f)))
+        .collect();
+    // Each runs on one core; the next in the list goes to the first that is free.
+    wanted.reverse();
+    let queue = Mutex::new(wanted);
+    let done = Mutex::new(BTreeMap::new());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let Some((name, proof)) = next else { break };
+                    let start = Instant::now();
+                    let result = prove(&proof, &name);
+                    say(&format!("proof {name}: {} s", start.elapsed().as_secs()));
+                    done.lock().unwrap_or_else(PoisonError::into_inner).insert(name, result);
+                }
+            });
         }
-        say(&format!("proof {name}"));
-        let start = Instant::now();
-        let result = prove(&proof, &name);
-        eprintln!("    {} s", start.elapsed().as_secs());
+    });
+    for (name, result) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
         tally.check(&format!("proof {name}"), result);
     }
     Ok(())
