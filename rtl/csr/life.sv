@@ -263,7 +263,9 @@ module life
 
       if (faulting) begin
         fault_q <= cause;
-        alarm_q <= log_open_q || (record_sent_i && state_q == StOpenWait);
+        // The clock of the handover counts as after it.
+        alarm_q <= (log_open_q && !(record_sent_i && state_q == StCloseWait))
+            || (record_sent_i && state_q == StOpenWait);
         {close_q, sign_q} <= '0;
       end else if (state_q == StStreams && state_d == StFault) begin
         fault_q <= ring_fault_i;

@@ -149,7 +149,8 @@ module lane
   logic spent, beat_sent;
   logic [31:0] records_limit, ticks_limit;
 
-  assign sub_ready = run_i ? check_ready && !hold_i : 1'b1;
+  logic held;  // Nothing is accepted while a session record is on its way into the log: what follows a heartbeat is on its credit.
+  assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
   entry_check #(
       .MaxStreams(MaxStreams)
@@ -159,7 +160,7 @@ module lane
       .flush_i(!run_i),
       .declared_i(declared_of(header_i)),
       .spent_i(spent),
-      .sub_valid_i(sub_valid && run_i && !hold_i),
+      .sub_valid_i(sub_valid && run_i && !held),
       .sub_ready_o(check_ready),
       .sub_i(sub),
       .sub_index_i(sub_index),
@@ -343,6 +344,7 @@ module lane
   assign idle_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q;
   assign session_ready_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q && !drop_i;
   assign session_take = session_valid_i && session_ready_o;
+  assign held = hold_i || (rec_valid_q && rec_session_q);
   assign rec_valid = rec_valid_q && (committed || (!drop_i && (rec_session_q || run_i)));
   assign sent_o = rec_valid && rec_ready;
   assign beat_sent = sent_o && rec_answer_q.record_type == RecordTypeHeartbeat;

@@ -4,7 +4,7 @@
 // Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o` (one clock) until the
 // next start. After reset: idle, digest zero.
 // The caller owes: tables locked, `header_i` constant and no sweep from `start_i` to `done_o`; the hash core for that time; a
-// row two clocks after `read_o && read_ready_i`, and that row until the next read.
+// row in the second clock after `read_o && read_ready_i`.
 module table_digest
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -57,9 +57,9 @@ module table_digest
   assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
-  logic [RowBytes*8-1:0] row;
+  // A copy: the register that it comes from is the window's, too, and a host may read a window at any time.
+  logic [RowBytes*8-1:0] copy_q;
   assign header = header_i;
-  assign row = row_i;
   always_comb begin
     hash_o = '0;
     if (!waits_q && (state_q == StHeader || state_q == StRow || state_q == StEnd)) begin
@@ -67,7 +67,7 @@ module table_digest
       hash_o.state = digest_q;
       case (state_q)
         StHeader: hash_o.block = first_byte_at_top(header[512*block_q[0]+:512]);
-        StRow: hash_o.block = first_byte_at_top(row[512*block_q+:512]);
+        StRow: hash_o.block = first_byte_at_top(copy_q[512*block_q+:512]);
         default: hash_o.block = {8'h80, 440'b0, bits};
       endcase
     end
@@ -111,7 +111,10 @@ module table_digest
         StFetch: begin
           fetched_q <= 1'b1;
           block_q <= '0;
-          if (fetched_q) state_q <= StRow;
+          if (fetched_q) begin
+            copy_q <= row_i;
+            state_q <= StRow;
+          end
         end
         StRow: if (waits_q && hash_i.done && block_q == RowBlocks - 2'd1) begin
           row_q <= last_row ? 16'd0 : row_q + 16'd1;

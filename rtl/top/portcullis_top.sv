@@ -256,7 +256,7 @@ module portcullis_top
 
   always_ff @(posedge clk_i) begin
     if (rst_i) policy_digest_q <= '0;
-    else if (tables_hashed) policy_digest_q <= found_digest;
+    else if (tables_hashed && status.life == LifeOpening) policy_digest_q <= found_digest;
   end
   assign status.policy_digest = policy_digest_q;
   assign status.design_id = DesignId;

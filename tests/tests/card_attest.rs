@@ -5,9 +5,9 @@
 mod card_support;
 
 use card_support::{Keeper, Rng, TestCard, Trail, World, gate, small};
-use portcullis_card::session::CheckpointConfig;
+use portcullis_card::session::{CheckpointConfig, Tables, load_only};
 use portcullis_card::sim::SimCard;
-use portcullis_card::{Card, CardInfo, Session, SessionConfig, public_key, registers};
+use portcullis_card::{Card, CardInfo, Session, SessionConfig, await_public_key, public_key, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType};
 use portcullis_evidence::{checkpoint, tree};
@@ -185,5 +185,39 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let trail = keeper.0.lock().unwrap();
     let states = verify(&trail, &public_key(&mut card).unwrap());
     assert_eq!(*states.last().unwrap(), Life::Closing);
+    card.assert_clean();
+}
+
+/// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the genuine row
+/// stands beyond the count, and a forged one in its place.
+#[test]
+fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
+    let mut card = SimCard::fresh();
+    await_public_key(&mut card).unwrap();
+    let world = World::random(&mut Rng::new(9), 2, 1);
+    let digest = world.tables().digest();
+    let mut forged = world.policy.clone();
+    forged[1].established_none = (forged[1].established_none.get() ^ 1).into();
+    let spare = registers::POLICY_WINDOW + 7 * 256;
+    for delay in 0..24 {
+        load_only(&mut card, &Tables { policy: &forged, ..world.tables() }).unwrap();
+        for (at, word) in (0..).zip(world.policy[1].as_bytes().chunks_exact(4)) {
+            card.write32(spare + at * 4, u32::from_le_bytes(word.try_into().unwrap())).unwrap();
+        }
+        for (at, word) in digest.chunks_exact(4).enumerate() {
+            let value = u32::from_le_bytes(word.try_into().unwrap());
+            registers::with(&mut card, |r| r.expected_digest()[at].try_write(|w| w.set_v(value))).unwrap();
+        }
+        registers::with(&mut card, |r| r.command().try_write(|w| w.set_v(Command::Open.into()))).unwrap();
+        card.pass(delay);
+        for _ in 0..30 {
+            card.read32(spare + 8).unwrap();
+        }
+        while CardInfo::read(&mut card).unwrap().life == Life::Opening {
+            card.pass(100);
+        }
+        let fault = registers::with(&mut card, |r| r.load_fault().try_read()).unwrap().code();
+        assert_eq!(Fault::try_from(fault).unwrap(), Fault::ImageDigest, "delay {delay}");
+    }
     card.assert_clean();
 }

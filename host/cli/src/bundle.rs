@@ -320,7 +320,8 @@ impl Recorder {
                 self.flush()?;
             }
             What::Ended { closing, .. } => {
-                let stream = self.open.remove(&event.stream).unwrap_or_default();
+                // A stream whose BEGIN was refused has no place in the log.
+                let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
                 if let Some(closing) = closing
                     && let Some(index) = closing.log_index
                 {

@@ -192,15 +192,23 @@ impl<'r> Replayer<'r> {
     }
 }
 
-/// Every record on file against the replay's at its place. A session that broke off may end before its streams do.
+/// Every record on file against the replay's at its place. A session that broke off may end before its streams do. After an entry that
+/// the card refused the loop ends its stream, so that nothing but END may follow one.
 fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayError> {
     let mut records = 0;
+    let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);
     for (at, record) in recorded.iter().enumerate() {
         let index = record.answer.log_index.get();
-        if record.answer.fault.get() != u16::from(Fault::None) {
+        let differs = |what| Err(ReplayError::Differs { index, what });
+        if is_refused(record) {
+            let mut after = recorded.iter().skip(at).filter(|record| !is_refused(record));
+            let end = after.next();
+            let ends = end.is_none_or(|record| record.answer.record_type == u8::from(RecordType::End));
+            if !ends || after.next().is_some() {
+                return differs("what follows a refused entry");
+            }
             return Ok(Replayed { records, fault: Some(index) });
         }
-        let differs = |what| Err(ReplayError::Differs { index, what });
         let Some(again) = replayed.get(at) else { return differs("that there is one") };
         if record.descriptor.as_bytes() != again.descriptor.as_bytes() {
             return differs("the descriptor");

@@ -3,12 +3,14 @@
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode};
 use portcullis_sim::{DmaRegion, Sim, SimConfig};
+use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
 
 pub const COMMAND: u32 = 0x040;
 pub const STATUS: u32 = 0x044;
 pub const FAULT: u32 = 0x048;
+pub const EXPECTED_DIGEST: u32 = 0x060;
 pub const SQ_TAIL: u32 = 0x100c;
 pub const CQ_HEAD: u32 = 0x1018;
 pub const LOG_HEAD: u32 = 0x102c;
@@ -68,6 +70,12 @@ impl Rig {
             for word in 0..48 {
                 self.sim.write32(bank + 4 * word, 0).unwrap();
             }
+        }
+        // The card hashes header and rows, and compares.
+        let digest = Sha256::new().chain_update(header.as_bytes()).chain_update([0; 2 * 192]).finalize();
+        for (n, word) in digest.chunks_exact(4).enumerate() {
+            let word = u32::from_le_bytes(word.try_into().unwrap());
+            self.sim.write32(EXPECTED_DIGEST + 4 * n as u32, word).unwrap();
         }
         self.cq.zero(0, RING * 64).unwrap();
         for (register, region) in [(0x1000, &self.sq), (0x1010, &self.cq), (0x1020, &self.log)] {
