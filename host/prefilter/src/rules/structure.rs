@@ -1,0 +1,268 @@
+//! Arrangements of cues: sequences, families that stand together, repetitions.
+//!
+//! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits whatever the input.
+
+use super::Found;
+use super::file::{Families, Rule, RuleFile};
+use super::lexicon::Hit;
+
+/// Chains of phrases over phrases.
+const NESTING_MAX: usize = 4;
+
+#[derive(Debug)]
+enum Shape {
+    /// Steps, of which one begins at most `gap` bytes after the one before ends.
+    Sequence { steps: usize, gap: usize },
+    /// At least so many of the slots within so many bytes.
+    Together { slots: usize, at_least: usize, within: usize },
+    /// One slot, at least so many times within so many bytes.
+    Repeated { at_least: usize, within: usize },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Yields {
+    Rule(usize),
+    Family(usize),
+}
+
+#[derive(Debug)]
+struct Arrangement {
+    shape: Shape,
+    yields: Yields,
+}
+
+/// The arrangements of a rule file.
+#[derive(Debug)]
+pub(super) struct Structures {
+    arrangements: Vec<Arrangement>,
+    /// By family: which arrangement it moves, and at which step or slot. The last steps come first, so that one hit moves one step.
+    uses: Vec<Vec<(usize, usize)>>,
+    /// By family: which rules it takes back.
+    closes: Vec<Vec<usize>>,
+}
+
+impl Structures {
+    pub(super) fn new(file: &RuleFile, families: &Families) -> Result<Self, (String, String)> {
+        let none = vec![Vec::new(); families.len()];
+        let mut all = Self { arrangements: Vec::new(), uses: none, closes: vec![Vec::new(); families.len()] };
+        for phrase in &file.phrases {
+            let yields = families.get(&phrase.name).copied().map(Yields::Family);
+            let yields = yields.ok_or_else(|| (phrase.name.clone(), "has no number".to_owned()))?;
+            let shape = Shape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
+            all.add(&phrase.name, shape, yields, &phrase.sequence, families)?;
+        }
+        for (number, rule) in file.rules.iter().enumerate() {
+            let wrong = |problem: &str| Err((rule.id.clone(), problem.to_owned()));
+            let kinds = [!rule.sequence.is_empty(), !rule.together.is_empty(), rule.repeated.is_some()];
+            let yields = Yields::Rule(number);
+            match (kinds, rule.measure) {
+                ([true, false, false], None) => {
+                    let shape = Shape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
+                    all.add(&rule.id, shape, yields, &rule.sequence, families)?;
+                }
+                ([false, true, false], None) => {
+                    let Rule { at_least, within, .. } = *rule;
+                    if at_least < 2 || at_least > rule.together.len() || within == 0 {
+                        return wrong("`together` needs `at_least` of 2 or more of its families, `within` some bytes");
+                    }
+                    let shape = Shape::Together { slots: rule.together.len(), at_least, within };
+                    all.add(&rule.id, shape, yields, &rule.together, families)?;
+                }
+                ([false, false, true], None) => {
+                    let Rule { at_least, within, .. } = *rule;
+                    if at_least < 2 || within == 0 {
+                        return wrong("`repeated` needs `at_least` of 2 or more, `within` some bytes");
+                    }
+                    all.add(
+                        &rule.id,
+                        Shape::Repeated { at_least, within },
+                        yields,
+                        rule.repeated.as_slice(),
+                        families,
+                    )?;
+                }
+                ([false, false, false], Some(_)) if rule.at_least > 0 => {}
+                _ => return wrong("is one of `sequence`, `together`, `repeated`, or a `measure` with `at_least`"),
+            }
+        }
+        all.add_closings(file, families)?;
+        for uses in &mut all.uses {
+            uses.sort_unstable_by_key(|(arrangement, step)| (*arrangement, std::cmp::Reverse(*step)));
+        }
+        Ok(all)
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        shape: Shape,
+        yields: Yields,
+        slots: &[String],
+        families: &Families,
+    ) -> Result<(), (String, String)> {
+        let number = self.arrangements.len();
+        for (slot, alternatives) in slots.iter().enumerate() {
+            for family in alternatives.split('|') {
+                let known = families.get(family).and_then(|f| self.uses.get_mut(*f));
+                let Some(uses) = known else {
+                    return Err((name.to_owned(), format!("there is no family `{family}`")));
+                };
+                uses.push((number, slot));
+            }
+        }
+        self.arrangements.push(Arrangement { shape, yields });
+        Ok(())
+    }
+
+    /// What takes a rule back.
+    fn add_closings(&mut self, file: &RuleFile, families: &Families) -> Result<(), (String, String)> {
+        for (number, rule) in file.rules.iter().enumerate() {
+            for family in rule.closed_by.iter().flat_map(|f| f.split('|')) {
+                let known = families.get(family).and_then(|f| self.closes.get_mut(*f));
+                let Some(closes) = known else {
+                    return Err((rule.id.clone(), format!("there is no family `{family}`")));
+                };
+                closes.push(number);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn start(&self) -> Run<'_> {
+        let places = |a: &Arrangement| match a.shape {
+            Shape::Sequence { steps, .. } => steps,
+            Shape::Together { slots, .. } => slots,
+            Shape::Repeated { at_least, .. } => at_least,
+        };
+        let mut offsets = Vec::with_capacity(self.arrangements.len());
+        let mut total = 0;
+        for arrangement in &self.arrangements {
+            offsets.push(total);
+            total += places(arrangement);
+        }
+        Run { structures: self, offsets, places: vec![[None; 2]; total], found: Vec::new() }
+    }
+}
+
+/// Where an arrangement, as far as it has come, stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: usize,
+    end: usize,
+}
+
+/// One input's way through the structures.
+pub(super) struct Run<'s> {
+    structures: &'s Structures,
+    offsets: Vec<usize>,
+    /// By arrangement and step: the last two places, the later first.
+    places: Vec<[Option<Place>; 2]>,
+    found: Vec<Found>,
+}
+
+impl Run<'_> {
+    pub(super) fn hit(&mut self, hit: Hit, steps: &mut u64) {
+        self.nested(hit, steps, 0);
+    }
+
+    pub(super) fn found(self) -> Vec<Found> {
+        self.found
+    }
+
+    fn nested(&mut self, hit: Hit, steps: &mut u64, depth: usize) {
+        let structures = self.structures;
+        let Some(uses) = structures.uses.get(hit.family) else { return };
+        if let Some(closes) = structures.closes.get(hit.family).filter(|c| !c.is_empty()) {
+            self.found.retain(|f| !closes.contains(&f.rule));
+        }
+        for (number, slot) in uses {
+            *steps += 1;
+            let Some(arrangement) = structures.arrangements.get(*number) else { continue };
+            let Some(offset) = self.offsets.get(*number).copied() else { continue };
+            let complete = match arrangement.shape {
+                Shape::Sequence { steps, gap } => self.step(offset, *slot, steps, gap, hit),
+                Shape::Together { slots, at_least, within } => self.meet(offset, *slot, slots, at_least, within, hit),
+                Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, hit),
+            };
+            let Some(place) = complete else { continue };
+            match arrangement.yields {
+                Yields::Family(family) if depth < NESTING_MAX => {
+                    self.nested(Hit { family, start: place.start, end: place.end }, steps, depth + 1);
+                }
+                Yields::Family(_) => {}
+                Yields::Rule(rule) => {
+                    if self.found.iter().all(|f| f.rule != rule) {
+                        self.found.push(Found { rule, start: place.start, end: place.end });
+                    }
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, at: usize, place: Place) {
+        if let Some([first, second]) = self.places.get_mut(at) {
+            if first.is_some_and(|f| f.start < place.start) {
+                *second = *first;
+            }
+            *first = Some(place);
+        }
+    }
+
+    fn step(&mut self, offset: usize, slot: usize, steps: usize, gap: usize, hit: Hit) -> Option<Place> {
+        let place = match slot.checked_sub(1) {
+            None => Place { start: hit.start, end: hit.end },
+            Some(before) => {
+                let reaches = |p: &&Place| p.end <= hit.start && hit.start - p.end <= gap;
+                let from = self.places.get(offset + before)?.iter().flatten().find(reaches)?;
+                Place { start: from.start, end: hit.end }
+            }
+        };
+        if slot + 1 == steps {
+            return Some(place);
+        }
+        // Later ends reach further.
+        self.put(offset + slot, place);
+        None
+    }
+
+    fn meet(
+        &mut self,
+        offset: usize,
+        slot: usize,
+        slots: usize,
+        at_least: usize,
+        within: usize,
+        hit: Hit,
+    ) -> Option<Place> {
+        if let Some(place) = self.places.get_mut(offset + slot) {
+            *place = [Some(Place { start: hit.start, end: hit.end }), None];
+        }
+        let places = self.places.get(offset..offset + slots)?;
+        let near = |p: &&Place| p.start + within >= hit.end;
+        let mut start = hit.start;
+        let mut met = 0;
+        for (at, place) in places.iter().enumerate() {
+            let Some(place) = place.iter().flatten().next().filter(near) else { continue };
+            // One word that is of several families counts once.
+            let again = places.iter().take(at).any(|p| p.iter().flatten().next().is_some_and(|p| p.start == place.start));
+            if !again {
+                met += 1;
+                start = start.min(place.start);
+            }
+        }
+        (met >= at_least).then_some(Place { start, end: hit.end })
+    }
+
+    /// The places of a repetition are the last starts, the latest first.
+    fn repeat(&mut self, offset: usize, at_least: usize, within: usize, hit: Hit) -> Option<Place> {
+        let places = self.places.get_mut(offset..offset + at_least)?;
+        let latest = places.first().copied().and_then(|[first, _]| first);
+        if latest.is_some_and(|l| l.end > hit.start) {
+            return None;
+        }
+        places.rotate_right(1);
+        *places.first_mut()? = [Some(Place { start: hit.start, end: hit.end }), None];
+        let oldest = places.last().copied().and_then(|[first, _]| first)?;
+        (oldest.start + within >= hit.end).then_some(Place { start: oldest.start, end: hit.end })
+    }
+}
