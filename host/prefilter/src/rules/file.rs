@@ -37,6 +37,9 @@ pub(crate) struct Phrase {
     pub(crate) name: String,
     pub(crate) sequence: Vec<String>,
     pub(crate) gap: usize,
+    /// A family right after which it does not begin.
+    #[serde(default)]
+    pub(crate) unless_after: Option<String>,
 }
 
 /// A rule as written.
@@ -59,9 +62,15 @@ pub struct Rule {
     /// Most bytes between two of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
+    /// A family right after which the sequence does not begin.
+    #[serde(default)]
+    pub(crate) unless_after: Option<String>,
     /// A family that, standing after the sequence, takes it back.
     #[serde(default)]
     pub(crate) closed_by: Option<String>,
+    /// Families that all stand together with these.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
     /// Families of which some stand together.
     #[serde(default)]
     pub(crate) together: Vec<String>,

@@ -6,6 +6,8 @@ use super::Found;
 use super::file::{Families, Rule, RuleFile};
 use super::lexicon::Hit;
 
+/// Bytes after what bars an arrangement in which it does not begin: a blank, or a short word.
+const BARRED: usize = 8;
 /// Chains of phrases over phrases.
 const NESTING_MAX: usize = 4;
 
@@ -13,8 +15,8 @@ const NESTING_MAX: usize = 4;
 enum Shape {
     /// Steps, of which one begins at most `gap` bytes after the one before ends.
     Sequence { steps: usize, gap: usize },
-    /// At least so many of the slots within so many bytes.
-    Together { slots: usize, at_least: usize, within: usize },
+    /// At least so many of the slots within so many bytes, and the first `needed` ones among them.
+    Together { slots: usize, needed: usize, at_least: usize, within: usize },
     /// One slot, at least so many times within so many bytes.
     Repeated { at_least: usize, within: usize },
 }
@@ -39,34 +41,41 @@ pub(super) struct Structures {
     uses: Vec<Vec<(usize, usize)>>,
     /// By family: which rules it takes back.
     closes: Vec<Vec<usize>>,
+    /// By family: which arrangements do not begin right after it.
+    bars: Vec<Vec<usize>>,
 }
 
 impl Structures {
     pub(super) fn new(file: &RuleFile, families: &Families) -> Result<Self, (String, String)> {
-        let none = vec![Vec::new(); families.len()];
-        let mut all = Self { arrangements: Vec::new(), uses: none, closes: vec![Vec::new(); families.len()] };
+        let none = || vec![Vec::new(); families.len()];
+        let bars = vec![Vec::new(); families.len()];
+        let mut all = Self { arrangements: Vec::new(), uses: none(), closes: vec![Vec::new(); families.len()], bars };
         for phrase in &file.phrases {
             let yields = families.get(&phrase.name).copied().map(Yields::Family);
             let yields = yields.ok_or_else(|| (phrase.name.clone(), "has no number".to_owned()))?;
             let shape = Shape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
             all.add(&phrase.name, shape, yields, &phrase.sequence, families)?;
+            all.bar(&phrase.name, phrase.unless_after.as_deref(), families)?;
         }
         for (number, rule) in file.rules.iter().enumerate() {
             let wrong = |problem: &str| Err((rule.id.clone(), problem.to_owned()));
-            let kinds = [!rule.sequence.is_empty(), !rule.together.is_empty(), rule.repeated.is_some()];
+            let kinds = [!rule.sequence.is_empty(), !rule.together.is_empty() || !rule.needs.is_empty(), rule.repeated.is_some()];
             let yields = Yields::Rule(number);
             match (kinds, rule.measure) {
                 ([true, false, false], None) => {
                     let shape = Shape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
                     all.add(&rule.id, shape, yields, &rule.sequence, families)?;
+                    all.bar(&rule.id, rule.unless_after.as_deref(), families)?;
                 }
                 ([false, true, false], None) => {
                     let Rule { at_least, within, .. } = *rule;
-                    if at_least < 2 || at_least > rule.together.len() || within == 0 {
+                    let all_slots = [rule.needs.as_slice(), rule.together.as_slice()].concat();
+                    let (slots, needed) = (all_slots.len(), rule.needs.len());
+                    if at_least < 2 || at_least > slots || within == 0 {
                         return wrong("`together` needs `at_least` of 2 or more of its families, `within` some bytes");
                     }
-                    let shape = Shape::Together { slots: rule.together.len(), at_least, within };
-                    all.add(&rule.id, shape, yields, &rule.together, families)?;
+                    let shape = Shape::Together { slots, needed, at_least, within };
+                    all.add(&rule.id, shape, yields, &all_slots, families)?;
                 }
                 ([false, false, true], None) => {
                     let Rule { at_least, within, .. } = *rule;
@@ -114,6 +123,17 @@ impl Structures {
         Ok(())
     }
 
+    /// The arrangement that was added last does not begin right after a family.
+    fn bar(&mut self, name: &str, family: Option<&str>, families: &Families) -> Result<(), (String, String)> {
+        let Some(family) = family else { return Ok(()) };
+        let number = self.arrangements.len().saturating_sub(1);
+        match families.get(family).and_then(|f| self.bars.get_mut(*f)) {
+            Some(bars) => bars.push(number),
+            None => return Err((name.to_owned(), format!("there is no family `{family}`"))),
+        }
+        Ok(())
+    }
+
     /// What takes a rule back.
     fn add_closings(&mut self, file: &RuleFile, families: &Families) -> Result<(), (String, String)> {
         for (number, rule) in file.rules.iter().enumerate() {
@@ -140,7 +160,8 @@ impl Structures {
             offsets.push(total);
             total += places(arrangement);
         }
-        Run { structures: self, offsets, places: vec![[None; 2]; total], found: Vec::new() }
+        let barred = vec![None; self.arrangements.len()];
+        Run { structures: self, offsets, places: vec![[None; 2]; total], barred, found: Vec::new() }
     }
 }
 
@@ -157,6 +178,8 @@ pub(super) struct Run<'s> {
     offsets: Vec<usize>,
     /// By arrangement and step: the last two places, the later first.
     places: Vec<[Option<Place>; 2]>,
+    /// By arrangement: where what bars it ended last.
+    barred: Vec<Option<usize>>,
     found: Vec<Found>,
 }
 
@@ -175,13 +198,24 @@ impl Run<'_> {
         if let Some(closes) = structures.closes.get(hit.family).filter(|c| !c.is_empty()) {
             self.found.retain(|f| !closes.contains(&f.rule));
         }
+        for number in structures.bars.get(hit.family).into_iter().flatten() {
+            if let Some(barred) = self.barred.get_mut(*number) {
+                *barred = Some(hit.end);
+            }
+        }
         for (number, slot) in uses {
             *steps += 1;
+            let barred = self.barred.get(*number).copied().flatten();
+            if *slot == 0 && barred.is_some_and(|end| end <= hit.start && hit.start - end <= BARRED) {
+                continue;
+            }
             let Some(arrangement) = structures.arrangements.get(*number) else { continue };
             let Some(offset) = self.offsets.get(*number).copied() else { continue };
             let complete = match arrangement.shape {
                 Shape::Sequence { steps, gap } => self.step(offset, *slot, steps, gap, hit),
-                Shape::Together { slots, at_least, within } => self.meet(offset, *slot, slots, at_least, within, hit),
+                Shape::Together { slots, needed, at_least, within } => {
+                    self.meet(offset, *slot, (slots, needed), (at_least, within), hit)
+                }
                 Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, hit),
             };
             let Some(place) = complete else { continue };
@@ -229,9 +263,8 @@ impl Run<'_> {
         &mut self,
         offset: usize,
         slot: usize,
-        slots: usize,
-        at_least: usize,
-        within: usize,
+        (slots, needed): (usize, usize),
+        (at_least, within): (usize, usize),
         hit: Hit,
     ) -> Option<Place> {
         if let Some(place) = self.places.get_mut(offset + slot) {
@@ -242,7 +275,12 @@ impl Run<'_> {
         let mut start = hit.start;
         let mut met = 0;
         for (at, place) in places.iter().enumerate() {
-            let Some(place) = place.iter().flatten().next().filter(near) else { continue };
+            let Some(place) = place.iter().flatten().next().filter(near) else {
+                if at < needed {
+                    return None;
+                }
+                continue;
+            };
             // One word that is of several families counts once.
             let again = places.iter().take(at).any(|p| p.iter().flatten().next().is_some_and(|p| p.start == place.start));
             if !again {
