@@ -6,13 +6,14 @@ use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
 use crate::open::{self, CardArgs};
 use crate::output::{Output, Shape, digest};
+use crate::prefilter::FilterArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::Session;
 use portcullis_core::wire::Granularity;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
+use portcullis_gate::{Event, Governor, Item, OnRefuse, Release, SaltKey, Settings, Trigger, What};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -32,10 +33,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
     policy: Option<PathBuf>,
     /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
     gate: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
     #[command(flatten)]
     card: CardArgs,
     #[command(flatten)]
@@ -242,7 +245,8 @@ impl Taken {
         }
         if let What::Ended { summary, .. } = &event.what {
             self.count += 1;
-            self.refused |= summary.rejected > 0;
+            self.refused |= summary.rejected > 0
+                || summary.termination.as_ref().is_some_and(|t| t.trigger == Trigger::Prefilter);
             self.faults |= summary.faults > 0;
             self.progress.set_position(self.count);
         }
@@ -285,7 +289,7 @@ fn local(
         .map_err(anyhow::Error::from)?
         .with_anchors(anchors.clone());
     if let Some(maker) = maker {
-        governor = governor.with_engines(Box::new(|_| maker.make()));
+        governor = governor.with_engines(args.filter.open()?, Box::new(|_, _| maker.make()));
     }
     let mut taken = Taken::new(args, shape, &header(&policy, args))?;
     let mut card = args.card.open()?;

@@ -8,13 +8,14 @@ use crate::anchor::{Anchors, Store};
 use crate::commitment::Salts;
 use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
 use crate::engine::{Engine, EngineError, Proposal, View};
+use crate::entry::Door;
 use crate::governor::{Governor, Settings};
 use crate::source::Item;
 use crate::stream::Seat;
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::state::ProfileError;
-use portcullis_core::wire::{Fault, Record, RecordType};
+use portcullis_core::wire::{Fault, Opcode, Record, RecordType};
 use portcullis_mapping::Mapper;
 use portcullis_policy::image::hex;
 use portcullis_policy::{Compiled, Package};
@@ -139,6 +140,9 @@ impl<'r> Replayer<'r> {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
             Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
         };
+        // What was noted of the task stands right after BEGIN; its digest is compared like everything else.
+        let noted = recorded.get(1).filter(|r| r.descriptor.opcode == u8::from(Opcode::Note));
+        let note = noted.map(|r| r.descriptor.commitment);
         let settings = Settings {
             granularity: Some(document.granularity),
             on_refuse: Some(document.on_refuse),
@@ -149,7 +153,7 @@ impl<'r> Replayer<'r> {
         };
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
-            .with_engines(Box::new(move |_| Ok(Box::new(Again(answers.clone().into_iter())))));
+            .with_door(Door::Replayed(note, Box::new(move || Box::new(Again(answers.clone().into_iter())))));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;

@@ -61,6 +61,8 @@ struct InFlight {
 
 enum Phase {
     Begin,
+    /// What the pre-execution filter said of the task is recorded.
+    Note([u8; 32]),
     Body,
     End,
     Done,
@@ -103,6 +105,8 @@ pub(crate) struct Stream<'g> {
     awaiting: bool,
     in_flight: Option<InFlight>,
     phase: Phase,
+    /// Digest of the pre-execution report.
+    note: Option<[u8; 32]>,
     last_refusal: String,
     closing: Option<Closing>,
     events: Vec<Event>,
@@ -111,13 +115,18 @@ pub(crate) struct Stream<'g> {
 
 impl<'g> Stream<'g> {
     pub(crate) fn new(governor: &'g Governor<'g>, item: Item, seat: Seat) -> Self {
+        let mut note = None;
         let (id, task, whole, engine) = match item {
             Item::Text { id, text, task } => (id, task, Some(text), None),
             Item::Candidates { id, steps, task } => {
                 let engine: Box<dyn Engine> = Box::new(Recorded::new(steps));
                 (id, task, None, Some(Ok(engine)))
             }
-            Item::Prompt { id, task } => (id, task, None, Some(governor.engine(seat.number))),
+            Item::Prompt { id, task } => {
+                let entered = governor.enter(seat.number, &task);
+                note = entered.note;
+                (id, task, None, Some(entered.engine))
+            }
         };
         let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
         let state = governor.initial_state(&task);
@@ -139,6 +148,7 @@ impl<'g> Stream<'g> {
             awaiting: false,
             in_flight: None,
             phase: Phase::Begin,
+            note,
             last_refusal: String::new(),
             closing: None,
             events: Vec::new(),
@@ -147,7 +157,7 @@ impl<'g> Stream<'g> {
         match engine {
             None => stream.read(whole.unwrap_or_default(), None, None),
             Some(Ok(engine)) => stream.feed = Some(Feed::new(engine)),
-            Some(Err(error)) => stream.stop(Trigger::Engine, error.to_string()),
+            Some(Err((trigger, why))) => stream.stop(trigger, why),
         }
         if let Some(store) = governor.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());
@@ -224,6 +234,7 @@ impl<'g> Stream<'g> {
     fn next_entry(&mut self) -> Option<Descriptor> {
         match self.phase {
             Phase::Begin => Some(self.entry(Opcode::Begin, self.context().digest())),
+            Phase::Note(digest) => Some(self.entry(Opcode::Note, digest)),
             Phase::Body => {
                 while self.summary.stopped.is_none() {
                     if let Some(work) = self.next_work() {
@@ -316,7 +327,7 @@ impl<'g> Stream<'g> {
             (Phase::Body, Some(flight), Outcome::Fault(fault)) => self.faulted(&flight, fault, record),
             (Phase::Begin, None, Outcome::Accepted) => {
                 self.sequence = 1;
-                self.phase = Phase::Body;
+                self.phase = self.note.map_or(Phase::Body, Phase::Note);
                 let what = What::Begun {
                     id: self.id.clone(),
                     context: Box::new(self.context()),
@@ -324,6 +335,10 @@ impl<'g> Stream<'g> {
                     log_index: index_of(record),
                 };
                 self.tell(what);
+            }
+            (Phase::Note(_), None, Outcome::Accepted) => {
+                self.sequence += 1;
+                self.phase = Phase::Body;
             }
             (Phase::End, None, Outcome::Accepted) => {
                 self.closing = Some(Closing {
