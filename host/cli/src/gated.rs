@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         card: args.card.name().to_owned(),
     };
     let session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
-    let gate = Gate::new(session, args.filter.open()?);
+    let gate = Gate::new(session, args.filter.open(&policy.package)?);
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
     let listener = UnixListener::bind(&args.socket)

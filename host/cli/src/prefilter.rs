@@ -7,6 +7,7 @@ mod share;
 use crate::failure::{Failure, REFUSED, SUCCESS};
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
+use portcullis_policy::Package;
 use portcullis_prefilter::{Isolation, Policy, Prefilter, Report, Tier};
 use rows::Row;
 use serde_json::json;
@@ -110,7 +111,11 @@ enum Isolate {
 
 impl Judged {
     fn policy(&self) -> Result<Policy, Failure> {
-        let policy = Policy::profile(&self.profile).map_err(anyhow::Error::from)?;
+        self.over(Policy::profile(&self.profile).map_err(anyhow::Error::from)?)
+    }
+
+    /// A policy under what the file says besides.
+    fn over(&self, policy: Policy) -> Result<Policy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         Ok(policy.with_file(&text).with_context(|| format!("`{}`", file.display()))?)
@@ -130,14 +135,20 @@ impl Judged {
 }
 
 impl FilterArgs {
-    /// The filter; its evaluators are bounded in time whatever they do.
-    pub(crate) fn open(&self) -> Result<Arc<Prefilter>, Failure> {
+    /// The filter under the threshold of a policy package. Its evaluators are bounded in time, whatever they do.
+    pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
         let judged = Judged {
             profile: self.prefilter_profile.clone(),
             policy: self.prefilter_policy.clone(),
             isolate: Isolate::Thread,
         };
-        Ok(Arc::new(judged.filter()?))
+        let named = &package.manifest().prefilter.threshold;
+        let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
+        let threshold = threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
+        let profile = Policy::profile(&judged.profile).map_err(anyhow::Error::from)?;
+        let policy = judged.over(profile.with_threshold(threshold))?;
+        let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;
+        Ok(Arc::new(filter.isolated(Isolation::Thread)))
     }
 }
 

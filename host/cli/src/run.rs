@@ -289,7 +289,7 @@ fn local(
         .map_err(anyhow::Error::from)?
         .with_anchors(anchors.clone());
     if let Some(maker) = maker {
-        governor = governor.with_engines(args.filter.open()?, Box::new(|_, _| maker.make()));
+        governor = governor.with_engines(args.filter.open(&policy.package)?, Box::new(|_, _| maker.make()));
     }
     let mut taken = Taken::new(args, shape, &header(&policy, args))?;
     let mut card = args.card.open()?;
