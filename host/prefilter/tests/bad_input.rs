@@ -76,7 +76,7 @@ fn panics(_: Input, _: &RuleSet, _: Budget) -> Finding {
 }
 
 fn sleeps(_: Input, _: &RuleSet, _: Budget) -> Finding {
-    std::thread::sleep(Duration::from_millis(700));
+    std::thread::sleep(Duration::from_secs(4));
     Finding::default()
 }
 
@@ -98,7 +98,7 @@ fn an_evaluator_that_panics_or_sleeps_is_a_fault_that_halts() {
             let odd = report.evaluators().iter().find(|e| e.evaluator == "odd").unwrap();
             assert!(odd.halted && odd.fault && odd.tier == Tier::Critical);
             // On a thread nobody waits for the sleeper; in turn it holds the caller up, and is late.
-            let bound = if isolation == Isolation::Thread { 600 } else { 5000 };
+            let bound = if isolation == Isolation::Thread { 3500 } else { 20_000 };
             assert!(started.elapsed() < Duration::from_millis(bound), "{isolation:?} {:?}", started.elapsed());
         }
     }

@@ -62,7 +62,7 @@ fn input() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The verdict is the most severe of the evaluators', whatever the others say.
     #[test]
@@ -120,7 +120,8 @@ proptest! {
         let mut evaluators = builtin().unwrap();
         evaluators.rotate_left(turn);
         let other = Prefilter::of(policy(), evaluators).unwrap().isolated(Isolation::Thread);
-        prop_assert_eq!(other.report(text.as_bytes()).evaluators(), filter().report(text.as_bytes()).evaluators());
+        let (other, usual) = (other.report(text.as_bytes()), filter().report(text.as_bytes()));
+        prop_assert_eq!(other.evaluators(), usual.evaluators());
     }
 
     /// Ranges lie within the input.

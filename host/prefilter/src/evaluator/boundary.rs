@@ -25,6 +25,8 @@ fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
     for (at, byte) in bytes.iter().enumerate() {
         match KIND.get(usize::from(*byte)).copied().unwrap_or(Kind::Text) {
             Kind::Text => run = 0,
+            // Blanks between quotation marks do not end their run.
+            Kind::Blank => {}
             Kind::Open => depth += 1,
             Kind::Close => depth = depth.saturating_sub(1),
             Kind::Quote => {
@@ -57,6 +59,7 @@ fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
+    Blank,
     Open,
     Close,
     Quote,
@@ -66,6 +69,7 @@ enum Kind {
 
 const KIND: [Kind; 256] = {
     let mut kind = [Kind::Text; 256];
+    kind[b' ' as usize] = Kind::Blank;
     kind[b'(' as usize] = Kind::Open;
     kind[b'[' as usize] = Kind::Open;
     kind[b'{' as usize] = Kind::Open;

@@ -187,7 +187,7 @@ fn long(token: &Token<'_>, measured: &mut Measured) {
         // Words that signs join have few changes between the kinds; an encoding changes all the time.
         let changes = part.windows(2).filter(|w| matches!(w, [a, b] if kind(*a) != kind(*b))).count();
         let signs = count(part, BASE64 | MORSE);
-        if upper > 0 && lower > 0 && (digits > 0 || upper * 5 > part.len()) && changes * 4 > part.len() && signs * 8 < part.len() {
+        if upper > 0 && lower > 0 && (digits > 0 || upper * 3 > part.len()) && changes * 4 > part.len() && signs * 8 < part.len() {
             token.note(measured, Measure::Base64Run, part.len());
         }
     }
