@@ -144,7 +144,8 @@ impl FilterArgs {
         };
         let named = &package.manifest().prefilter.threshold;
         let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
-        let threshold = threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
+        let threshold =
+            threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
         let profile = Policy::profile(&judged.profile).map_err(anyhow::Error::from)?;
         let policy = judged.over(profile.with_threshold(threshold))?;
         let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;

@@ -245,8 +245,8 @@ impl Taken {
         }
         if let What::Ended { summary, .. } = &event.what {
             self.count += 1;
-            self.refused |= summary.rejected > 0
-                || summary.termination.as_ref().is_some_and(|t| t.trigger == Trigger::Prefilter);
+            self.refused |=
+                summary.rejected > 0 || summary.termination.as_ref().is_some_and(|t| t.trigger == Trigger::Prefilter);
             self.faults |= summary.faults > 0;
             self.progress.set_position(self.count);
         }

@@ -45,7 +45,8 @@ impl Door<'_> {
                     Entered { note: Some(pass.report().digest()), engine: engine(engines(stream, pass)) }
                 }
                 Route::NonExecutive(report) => {
-                    let ids: Vec<_> = report.violations().map(|v| format!("{} at {}..{}", v.id, v.start, v.end)).collect();
+                    let ids: Vec<_> =
+                        report.violations().map(|v| format!("{} at {}..{}", v.id, v.start, v.end)).collect();
                     let why = format!("{}: {}", report.verdict(), ids.join(", "));
                     Entered { note: Some(report.digest()), engine: Err((Trigger::Prefilter, why)) }
                 }

@@ -52,7 +52,8 @@ impl Child {
         let mut process = command.spawn().ok()?;
         let (mut to, from) = (process.stdin.take()?, process.stdout.take()?);
         let Budget { bytes: most, steps_per_byte } = policy.budget();
-        let mut message = serde_json::to_vec(&Head { tiers: policy.tiers().clone(), bytes: most, steps_per_byte }).ok()?;
+        let mut message =
+            serde_json::to_vec(&Head { tiers: policy.tiers().clone(), bytes: most, steps_per_byte }).ok()?;
         message.push(b'\n');
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);

@@ -123,12 +123,8 @@ impl Report {
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
         if !executive && evaluators.iter().all(|e| e.violations.is_empty()) {
-            let unspecified = Violation {
-                id: STRUCT_UNSPECIFIED.into(),
-                evaluator: "router".into(),
-                start: 0,
-                end: length,
-            };
+            let unspecified =
+                Violation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
             let finding = Finding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };
             evaluators.push(EvaluatorVerdict::of("router", length, finding));
         }

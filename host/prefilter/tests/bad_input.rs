@@ -106,7 +106,9 @@ fn an_evaluator_that_panics_or_sleeps_is_a_fault_that_halts() {
 
 #[test]
 fn a_program_that_is_none_or_never_answers_is_a_fault() {
-    for (program, arguments, bound) in [("/nonexistent", vec![], 5), ("sleep", vec!["60".to_owned()], 5), ("true", vec![], 5), ("yes", vec![], 5)] {
+    for (program, arguments, bound) in
+        [("/nonexistent", vec![], 5), ("sleep", vec!["60".to_owned()], 5), ("true", vec![], 5), ("yes", vec![], 5)]
+    {
         let policy = Policy::profile("user-prompt").unwrap().with_deadline(Duration::from_millis(300));
         let isolation = Isolation::Process { program: program.into(), arguments };
         let started = Instant::now();

@@ -136,7 +136,9 @@ impl Measured {
             let alone = u64::from(ids.len() == 1);
             match counts {
                 Counts::Recall => (rule.attacks, rule.alone_attacks) = (rule.attacks + 1, rule.alone_attacks + alone),
-                Counts::FalsePositive => (rule.benign, rule.alone_benign) = (rule.benign + 1, rule.alone_benign + alone),
+                Counts::FalsePositive => {
+                    (rule.benign, rule.alone_benign) = (rule.benign + 1, rule.alone_benign + alone)
+                }
                 Counts::Refused => {}
             }
         }

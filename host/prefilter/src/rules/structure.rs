@@ -59,7 +59,11 @@ impl Structures {
         }
         for (number, rule) in file.rules.iter().enumerate() {
             let wrong = |problem: &str| Err((rule.id.clone(), problem.to_owned()));
-            let kinds = [!rule.sequence.is_empty(), !rule.together.is_empty() || !rule.needs.is_empty(), rule.repeated.is_some()];
+            let kinds = [
+                !rule.sequence.is_empty(),
+                !rule.together.is_empty() || !rule.needs.is_empty(),
+                rule.repeated.is_some(),
+            ];
             let yields = Yields::Rule(number);
             match (kinds, rule.measure) {
                 ([true, false, false], None) => {
@@ -282,7 +286,8 @@ impl Run<'_> {
                 continue;
             };
             // One word that is of several families counts once.
-            let again = places.iter().take(at).any(|p| p.iter().flatten().next().is_some_and(|p| p.start == place.start));
+            let again =
+                places.iter().take(at).any(|p| p.iter().flatten().next().is_some_and(|p| p.start == place.start));
             if !again {
                 met += 1;
                 start = start.min(place.start);

@@ -42,7 +42,11 @@ impl Scripts {
                 Sign::Invisible => {
                     invisible += 1;
                     self.between += usize::from(before == Sign::Latin && after());
-                    token.note(measured, Measure::Invisible, self.between.max(if invisible > 2 { invisible } else { 0 }));
+                    token.note(
+                        measured,
+                        Measure::Invisible,
+                        self.between.max(if invisible > 2 { invisible } else { 0 }),
+                    );
                 }
                 Sign::Bidi => {
                     self.bidi += 1;

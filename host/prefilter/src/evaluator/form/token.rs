@@ -51,9 +51,8 @@ impl<'b> Runs<'b> {
         let bytes = token.bytes;
         let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
         // Repetition: the token before, or the one before that.
-        let again = bytes.len() > 1
-            && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0
-            && self.before.contains(&bytes);
+        let again =
+            bytes.len() > 1 && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0 && self.before.contains(&bytes);
         if self.repeated.take(again, 1, token) > 0 {
             note(&self.repeated, Measure::RepeatedToken, self.repeated.length);
         }
@@ -104,7 +103,8 @@ fn class(byte: u8) -> u16 {
 
 /// A token without the quotation marks, brackets and punctuation around it.
 fn trim(bytes: &[u8]) -> &[u8] {
-    let around = |b: &u8| matches!(b, b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'<' | b'>');
+    let around =
+        |b: &u8| matches!(b, b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'<' | b'>');
     let start = bytes.iter().position(|b| !around(b)).unwrap_or(bytes.len());
     let end = bytes.iter().rposition(|b| !around(b)).map_or(start, |e| e + 1);
     bytes.get(start..end).unwrap_or_default()
@@ -114,7 +114,11 @@ fn trim(bytes: &[u8]) -> &[u8] {
 fn is_code(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_suffix(b",").unwrap_or(bytes);
     let digits = bytes.strip_prefix(b"0x").unwrap_or(bytes);
-    digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) && (digits.len() < bytes.len() || digits.iter().any(u8::is_ascii_alphabetic) || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
+    digits.len() == 2
+        && digits.iter().all(u8::is_ascii_hexdigit)
+        && (digits.len() < bytes.len()
+            || digits.iter().any(u8::is_ascii_alphabetic)
+            || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
 }
 
 /// A word in which digits or signs stand where letters would: between letters, and fewer than these.
@@ -127,7 +131,9 @@ fn is_leet(token: &Token<'_>) -> bool {
     let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b"!")).unwrap_or(word);
     let letters = word.iter().filter(|b| b.is_ascii_alphabetic()).count();
     let signs = word.iter().filter(|b| stands(**b)).count();
-    let between = word.windows(3).any(|w| matches!(w, [a, b, c] if a.is_ascii_lowercase() && stands(*b) && (c.is_ascii_lowercase() || stands(*c))));
+    let between = word.windows(3).any(
+        |w| matches!(w, [a, b, c] if a.is_ascii_lowercase() && stands(*b) && (c.is_ascii_lowercase() || stands(*c))),
+    );
     letters + signs == word.len() && letters >= signs && between
 }
 
@@ -136,7 +142,9 @@ fn escapes(token: &Token<'_>, measured: &mut Measured) {
     let mut at = 0;
     let (mut run, mut from, mut percent) = (0, 0, 0);
     while let Some(rest) = token.bytes.get(at..).filter(|r| !r.is_empty()) {
-        let hex = |skip: usize, count: usize| rest.get(skip..skip + count).is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit));
+        let hex = |skip: usize, count: usize| {
+            rest.get(skip..skip + count).is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit))
+        };
         let length = match rest {
             [b'\\', b'x', ..] if hex(2, 2) => 4,
             [b'\\', b'u', ..] if hex(2, 4) => 6,
@@ -187,7 +195,12 @@ fn long(token: &Token<'_>, measured: &mut Measured) {
         // Words that signs join have few changes between the kinds; an encoding changes all the time.
         let changes = part.windows(2).filter(|w| matches!(w, [a, b] if kind(*a) != kind(*b))).count();
         let signs = count(part, BASE64 | MORSE);
-        if upper > 0 && lower > 0 && (digits > 0 || upper * 3 > part.len()) && changes * 4 > part.len() && signs * 8 < part.len() {
+        if upper > 0
+            && lower > 0
+            && (digits > 0 || upper * 3 > part.len())
+            && changes * 4 > part.len()
+            && signs * 8 < part.len()
+        {
             token.note(measured, Measure::Base64Run, part.len());
         }
     }
