@@ -163,6 +163,7 @@ impl<C: Card> Session<C> {
             health: Health::Good,
             opening: None,
             alarm: None,
+            closing: None,
             info,
         };
         session.run()?;

@@ -174,13 +174,21 @@ impl<C: Card> Session<C> {
         while self.has_record()? {
             let index = self.logged()?;
             let record = self.take_record()?;
-            if record.answer.record_type == u8::from(RecordType::Alarm) {
+            let kind = record.answer.record_type;
+            if kind == u8::from(RecordType::Alarm) {
                 let cause = check::session_record(&record, RecordType::Alarm, self)?;
                 if cause != fault {
                     return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
                 }
                 self.alarm = Some(record);
-            } else if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+            } else if kind == u8::from(RecordType::Close) {
+                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                let cause = check::session_record(&record, RecordType::Close, self)?;
+                let expected = if self.alarm.is_some() { fault } else { Fault::None };
+                if cause != expected || self.closing.replace(record).is_some() {
+                    return Err(Lost::Record { index, what: "a CLOSE record that does not fit the fault" }.into());
+                }
+            } else if kind == u8::from(RecordType::Heartbeat) {
                 self.beaten(&record)?;
             } else {
                 // Recorded but not completed: the record stands in the log, the entry is not answered by it.

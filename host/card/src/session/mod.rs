@@ -85,6 +85,8 @@ pub struct Session<C: Card = Box<dyn Card>> {
     health: Health,
     opening: Option<Record>,
     alarm: Option<Record>,
+    /// The CLOSE record.
+    closing: Option<Record>,
 }
 
 impl<C: Card> Session<C> {
