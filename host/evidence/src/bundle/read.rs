@@ -1,6 +1,6 @@
 //! Where the files of a bundle come from, and the checked bundle over them.
 
-use super::line::{INPUT_MAX, Indexed, Input, LINE_MAX, Lines, Receipt, Span, Stream};
+use super::line::{Indexed, Input, Lines, Receipt, Span, Stream};
 use super::name::{self, cap};
 use super::{BundleError, Manifest, SCHEMA};
 use serde::de::DeserializeOwned;
@@ -184,7 +184,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn streams(&self) -> Result<Lines<'a, Stream>, BundleError> {
-        self.lines(name::STREAMS, LINE_MAX)
+        self.lines(name::STREAMS)
     }
 
     /// The lines of `inputs.jsonl`.
@@ -192,7 +192,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn inputs(&self) -> Result<Lines<'a, Input>, BundleError> {
-        self.lines(name::INPUTS, INPUT_MAX)
+        self.lines(name::INPUTS)
     }
 
     /// The lines of `spans.jsonl`.
@@ -200,7 +200,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn spans(&self) -> Result<Lines<'a, Span>, BundleError> {
-        self.lines(name::SPANS, LINE_MAX)
+        self.lines(name::SPANS)
     }
 
     /// The lines of `receipts.jsonl`.
@@ -208,12 +208,12 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn receipts(&self) -> Result<Lines<'a, Receipt>, BundleError> {
-        self.lines(name::RECEIPTS, LINE_MAX)
+        self.lines(name::RECEIPTS)
     }
 
-    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str, max: u64) -> Result<Lines<'a, T>, BundleError> {
+    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str) -> Result<Lines<'a, T>, BundleError> {
         let from = if self.has(name) { Some(self.stream(name)?) } else { None };
-        Ok(Lines::new(name, max, from))
+        Ok(Lines::new(name, from))
     }
 
     /// Compares every file with the manifest.
