@@ -10,11 +10,13 @@ macro_rules! outln {
 mod anchors;
 mod bundle;
 mod card;
+mod choices;
 mod engine;
 mod explain;
 mod failure;
 mod gated;
 mod input;
+mod intake;
 mod lineage;
 mod open;
 mod output;

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use portcullis_card::{Card, Session, SessionConfig};
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Determination};
+use portcullis_evidence::approval::Approval;
 use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
 use portcullis_policy::commands::{self, Judged};
 use portcullis_policy::context::Contexts;
@@ -89,6 +90,24 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Approve a package as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
+    /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their issuers.
+    Approve {
+        /// Folder of the package.
+        dir: PathBuf,
+        /// The approver's private key; made, with mode 600, when it is not there.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Name of the approver, as reports show it.
+        #[arg(long)]
+        name: String,
+        /// New file for the approval.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// New file for the approver's public key, for the folder `issuers` of a trust folder.
+        #[arg(long, value_name = "FILE")]
+        public: Option<PathBuf>,
+    },
     /// Print the digests of the package and of its image.
     Digest {
         /// Folder of the package.
@@ -96,6 +115,8 @@ pub(crate) enum Command {
     },
 }
 
+/// Characters of an approver's name at most.
+const NAME_CHARS: usize = 200;
 /// Name of the schema in a package.
 const SCHEMA_FILE: &str = "policy.cedarschema";
 
@@ -136,12 +157,34 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Diff { a, b, json } => diff(a, b, *json),
+        Command::Approve { dir, key, name, output, public } => approve(dir, key, name, output, public.as_deref()),
         Command::Digest { dir } => {
             let package = Package::load(dir)?;
             outln!("package {}\nimage   {}", digest(&package.digest()), digest(&package.compile()?.image.digest()));
             Ok(SUCCESS)
         }
     }
+}
+
+fn approve(dir: &Path, key: &Path, name: &str, output: &Path, public: Option<&Path>) -> Result<u8, Failure> {
+    if name.is_empty() || name.chars().count() > NAME_CHARS || name.contains(char::is_control) {
+        return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
+    }
+    let package = Package::load(dir)?;
+    let image = package.compile()?.image.digest();
+    let key = crate::registrar::key(key)?;
+    let create = |path: &Path, bytes: &[u8]| -> anyhow::Result<()> {
+        let mut file = std::fs::File::create_new(path)
+            .with_context(|| format!("an approval needs new files, not `{}`", path.display()))?;
+        Ok(file.write_all(bytes)?)
+    };
+    create(output, &Approval::sign(image, name, &key))?;
+    if let Some(public) = public {
+        let pem = portcullis_registrar::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
+        create(public, pem.as_bytes())?;
+    }
+    outln!("{name} approves\npackage {}\nimage   {}", digest(&package.digest()), digest(&image));
+    Ok(SUCCESS)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
