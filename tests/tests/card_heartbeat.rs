@@ -21,7 +21,7 @@ on_both!(
     the_records_alone_tell_what_had_credit,
 );
 
-fn session_half(record: &wire::Record) -> wire::Session {
+fn session_half(record: &Record) -> wire::Session {
     wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap()
 }
 
@@ -180,8 +180,8 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
         let mut begins =
             (0..900).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed());
         for beat in 0..150 {
-            match rng.below(5) {
-                0 => session.card_mut().pass(rng.next() % 30_000),
+            match rng.below(6) {
+                0 | 4 => session.card_mut().pass(rng.next() % 70_000),
                 1 => session.card_mut().pass(rng.next() % 2_000),
                 2 => registers::with(session.card_mut(), |r| {
                     r.heartbeat_nonce_lo().try_write(|w| w.set_v(beat))?;
