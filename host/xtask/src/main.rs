@@ -9,6 +9,7 @@ mod claims;
 mod demo;
 mod formal;
 mod generate;
+mod guards;
 mod layout;
 mod lint;
 mod look;

@@ -153,7 +153,10 @@ impl<C: Card> Session<C> {
             heartbeat_nonce: 0,
             presented: None,
             since_heartbeat: 0,
+            heartbeat_tick: 0,
+            tick: 0,
             witnessed: false,
+            asked: false,
             checkpoints,
             rings: Some(rings),
             pending: VecDeque::new(),
@@ -203,6 +206,7 @@ impl<C: Card> Session<C> {
         self.await_record("the OPEN record")?;
         let record = self.take_record()?;
         check::session_record(&record, RecordType::Open, self)?;
+        self.heartbeat_tick = record.answer.tick.get();
         self.opening = Some(record);
         self.collect_checkpoints()?;
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.consumed == 0) {

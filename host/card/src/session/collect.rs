@@ -82,7 +82,7 @@ impl<C: Card> Session<C> {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
             rings.ring_consumed(&mut self.card, false)?;
             let logged = rings.logged;
-            if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
+            if self.asked || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
                 self.collect_checkpoints()?;
             }
             self.present_next()?;
@@ -108,6 +108,7 @@ impl<C: Card> Session<C> {
         let record = rings.next_record(&self.card)?;
         let index = rings.logged;
         rings.logged += 1;
+        self.tick = self.tick.max(record.answer.tick.get());
         self.sink.record(&record).map_err(|why| Lost::Sink { what: "record", index, why: why.to_string() })?;
         Ok(record)
     }

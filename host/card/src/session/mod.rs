@@ -71,8 +71,14 @@ pub struct Session<C: Card = Box<dyn Card>> {
     presented: Option<u64>,
     /// Entries submitted since the last heartbeat's record; what was in flight then counts once more.
     since_heartbeat: u64,
+    /// Tick of the record of OPEN, or of the last heartbeat: what the card counts the limit of time from.
+    heartbeat_tick: u64,
+    /// The last tick that the card has shown, in a record or in its register.
+    tick: u64,
     /// Whether the sink gives nonces, so that it is worth waiting for one.
     witnessed: bool,
+    /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
+    asked: bool,
     checkpoints: Option<Checkpoints>,
     /// `None` once given back.
     rings: Option<Rings>,
@@ -133,6 +139,11 @@ impl<C: Card> Session<C> {
     /// The completion ring's place in card memory, for tests that plant entries.
     pub fn completion_ring(&self) -> Option<&crate::DmaBuffer> {
         self.rings.as_ref().map(|rings| &rings.completions)
+    }
+
+    /// The log ring's place in card memory, for tests that read it past the driver.
+    pub fn log_ring(&self) -> Option<&crate::DmaBuffer> {
+        self.rings.as_ref().map(|rings| &rings.log)
     }
 
     /// Entries without an answer.

@@ -1,25 +1,25 @@
-//! Register: policy_digest
+//! Register: open_streams
 
 #[allow(unused_imports)]
 use super::_root; // alias to root module of generated code
 
-/// policy_digest
+/// open_streams
 ///
-/// Digest of the tables as read back last. 0 while capability `digest` is 0.
+/// Streams that the records so far began and did not end.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct RoR_desc_dc665e53(u32);
+pub struct RoR_desc_7e8c4993(u32);
 
-unsafe impl Send for RoR_desc_dc665e53 {}
-unsafe impl Sync for RoR_desc_dc665e53 {}
+unsafe impl Send for RoR_desc_7e8c4993 {}
+unsafe impl Sync for RoR_desc_7e8c4993 {}
 
-impl core::default::Default for RoR_desc_dc665e53 {
+impl core::default::Default for RoR_desc_7e8c4993 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for RoR_desc_dc665e53 {
+impl peakrdl_rust::reg::Register for RoR_desc_7e8c4993 {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::R;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for RoR_desc_dc665e53 {
     }
 }
 
-impl RoR_desc_dc665e53 {
+impl RoR_desc_7e8c4993 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -50,9 +50,9 @@ impl RoR_desc_dc665e53 {
     }
 }
 
-impl core::fmt::Debug for RoR_desc_dc665e53 {
+impl core::fmt::Debug for RoR_desc_7e8c4993 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RoR_desc_dc665e53").field("v", &self.v()).finish()
+        f.debug_struct("RoR_desc_7e8c4993").field("v", &self.v()).finish()
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = RoR_desc_dc665e53::default();
+        let reg = RoR_desc_7e8c4993::default();
         assert_eq!(reg.v(), 0);
     }
 }
