@@ -71,7 +71,7 @@ pub(crate) enum Command {
         policy: PathBuf,
         /// Ask a card (`sim`, `model`) in place of the software evaluator.
         #[arg(long)]
-        card: Option<portcullis_card::CardKind>,
+        card: Option<portcullis_card::CardChoice>,
     },
     /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
     Explain {
@@ -233,7 +233,7 @@ fn judge_text<C: Card>(
     }))
 }
 
-fn eval(package: &Package, card: Option<portcullis_card::CardKind>) -> Result<u8, Failure> {
+fn eval(package: &Package, card: Option<portcullis_card::CardChoice>) -> Result<u8, Failure> {
     let compiled = package.compile()?;
     let contexts = Contexts::new(package.vocabulary());
     let evaluator = Evaluator::new(&compiled.image);
