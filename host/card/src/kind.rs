@@ -54,11 +54,8 @@ pub enum CardKindError {
 
 impl CardKind {
     /// Cards of this build.
-    pub const ALL: &[Self] = if cfg!(feature = "sim") {
-        &[Self::Model, Self::Sim, Self::VfioUser]
-    } else {
-        &[Self::Model, Self::VfioUser]
-    };
+    pub const ALL: &[Self] =
+        if cfg!(feature = "sim") { &[Self::Model, Self::Sim, Self::VfioUser] } else { &[Self::Model, Self::VfioUser] };
 
     /// Names of transports that no build has yet.
     const ELSEWHERE: [&str; 2] = ["vfio", "vfio-noiommu"];
@@ -132,9 +129,7 @@ impl CardChoice {
             #[cfg(not(feature = "sim"))]
             CardKind::Sim => return Err(CardKindError::NotBuilt { name: self.to_string() }),
             CardKind::VfioUser if self.socket.as_os_str().is_empty() => return Err(CardKindError::NoSocket),
-            CardKind::VfioUser => {
-                VfioUserCard::connect(&self.socket).map(|card| Box::new(card) as Box<dyn Card>)
-            }
+            CardKind::VfioUser => VfioUserCard::connect(&self.socket).map(|card| Box::new(card) as Box<dyn Card>),
         };
         opened.map_err(|source| CardKindError::Open { choice: self.clone(), source })
     }

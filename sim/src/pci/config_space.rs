@@ -129,7 +129,8 @@ mod tests {
         assert_eq!(word(&space, 0), 0x5043_1234);
         assert!(!space.memory() && !space.master());
         // Sizes of the BARs, as every system asks for them.
-        for (bar, size) in [(0x10, BAR0_SIZE), (0x14, 0), (0x18, BAR2_SIZE), (0x1c, 0), (0x20, 0), (0x24, 0), (0x30, 0)] {
+        for (bar, size) in [(0x10, BAR0_SIZE), (0x14, 0), (0x18, BAR2_SIZE), (0x1c, 0), (0x20, 0), (0x24, 0), (0x30, 0)]
+        {
             space.write(bar, &[0xff; 4]);
             assert_eq!(word(&space, bar).wrapping_neg(), size, "{bar:#x}");
         }

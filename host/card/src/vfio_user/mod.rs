@@ -21,11 +21,11 @@ use memory::Shared;
 /// What the device is given for each request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// One wait for a watched byte.
-const QUANTUM: Duration = Duration::from_millis(1);
+const QUANTUM: Duration = Duration::from_millis(20);
 /// One wait for anything else.
-const SHORT: Duration = Duration::from_micros(500);
-/// At least five seconds of waiting; the simulated card's own watchdog needs a tenth of one.
-const PATIENCE: u32 = 10_000;
+const SHORT: Duration = Duration::from_millis(1);
+/// At least four seconds of waiting; the simulated card's own watchdog needs a tenth of one.
+const PATIENCE: u32 = 4_000;
 
 /// Device address of the first buffer: clear of what machines put below 4 GiB, within 39 bits.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
@@ -168,7 +168,7 @@ impl Card for VfioUserCard {
     }
 
     fn quantum(&self) -> &'static str {
-        "half a millisecond or more"
+        "a millisecond or more"
     }
 
     fn patience(&self) -> u32 {
