@@ -3,7 +3,7 @@
 //! | part | what it knows |
 //! | --- | --- |
 //! | [`Card`] | registers of 32 bits, memory that the card reaches, waiting |
-//! | [`model`], [`sim`] | one implementation each: the card in Rust, and the Verilated RTL |
+//! | [`model`], [`sim`], [`vfio_user`] | one implementation each: the card in Rust, the Verilated RTL, a PCI device behind a socket |
 //! | [`registers`] | addresses and fields, generated from `rtl/layout/card.rdl` |
 //! | [`Session`] | bring-up, rings, doorbells, the checks of every answer, the end |
 //! | [`selftest`], [`bench`] | known answers and speed, for any card |
@@ -24,6 +24,7 @@ pub mod selftest;
 pub mod session;
 #[cfg(feature = "sim")]
 pub mod sim;
+pub mod vfio_user;
 
 #[allow(
     warnings,
@@ -39,6 +40,6 @@ mod regs;
 
 pub use card::{Card, CardError, DmaBuffer, Watch};
 pub use info::{CardInfo, public_key};
-pub use kind::{CardKind, CardKindError};
+pub use kind::{CardChoice, CardKind, CardKindError};
 pub use outcome::{Completed, Outcome};
 pub use session::{Session, SessionConfig, SessionError, Tables, await_public_key};

@@ -27,6 +27,16 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Serve the simulated card as a PCI device on a UNIX socket (vfio-user), for `--card vfio-user:PATH` and for virtual machines. Drivers
+    /// of the same user may connect, one at a time; each finds the card as after power-up. Ends with SIGINT or SIGTERM.
+    #[cfg(feature = "sim")]
+    Serve {
+        /// The socket. One that nobody listens on is replaced.
+        #[arg(long, value_name = "PATH")]
+        socket: PathBuf,
+        #[command(flatten)]
+        sim: open::SimArgs,
+    },
     /// Saturate a card and say how fast it judges.
     Bench {
         #[command(flatten)]
@@ -53,12 +63,14 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::List => {
             for kind in CardKind::ALL {
-                outln!("{kind}");
+                outln!("{}", kind.usage());
             }
             Ok(SUCCESS)
         }
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
+        #[cfg(feature = "sim")]
+        Command::Serve { socket, sim } => serve(socket, sim),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -95,6 +107,24 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
     }
+}
+
+#[cfg(feature = "sim")]
+fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
+    use anyhow::Context;
+    use portcullis_sim::{pci::PciCard, serve::Socket};
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use std::os::fd::AsFd;
+
+    let (stop, signalled) = std::os::unix::net::UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
+    }
+    let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
+    outln!("listening on {}", path.display());
+    socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;
+    Ok(SUCCESS)
 }
 
 fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {

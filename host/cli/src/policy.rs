@@ -70,9 +70,9 @@ pub(crate) enum Command {
         /// Folder of the package.
         #[arg(long, value_name = "DIR")]
         policy: PathBuf,
-        /// Ask a card (`sim`, `model`) in place of the software evaluator.
+        /// Ask a card (`sim`, `model`, `vfio-user:PATH`) in place of the software evaluator.
         #[arg(long)]
-        card: Option<portcullis_card::CardKind>,
+        card: Option<portcullis_card::CardChoice>,
     },
     /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
     Explain {
@@ -145,7 +145,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         }
         Command::Fmt { dir, check } => format(dir, *check),
         Command::Test { dir, card } => test(dir, card),
-        Command::Eval { policy, card } => eval(&Package::load(policy)?, *card),
+        Command::Eval { policy, card } => eval(&Package::load(policy)?, card.as_ref()),
         Command::Explain { policy } => {
             let package = Package::load(policy)?;
             let compiled = package.compile()?;
@@ -276,14 +276,14 @@ fn judge_text<C: Card>(
     }))
 }
 
-fn eval(package: &Package, card: Option<portcullis_card::CardKind>) -> Result<u8, Failure> {
+fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
     let compiled = package.compile()?;
     let contexts = Contexts::new(package.vocabulary());
     let evaluator = Evaluator::new(&compiled.image);
     let mut session = match card {
         None => None,
-        Some(kind) => {
-            let card = kind.open().map_err(anyhow::Error::from)?;
+        Some(choice) => {
+            let card = choice.open().map_err(anyhow::Error::from)?;
             let mut session = Session::open(card, &compiled.image, SessionConfig::default())?;
             let (stream, _) = session.begin([0; 32])?;
             Some((session, stream))

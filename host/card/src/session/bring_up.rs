@@ -161,6 +161,7 @@ impl<C: Card> Session<C> {
             rings: Some(rings),
             pending: VecDeque::new(),
             ready: VecDeque::new(),
+            abandoned: Vec::new(),
             streams: Streams::new(info.max_streams),
             sink: config.sink,
             health: Health::Good,

@@ -7,6 +7,9 @@ use super::{Health, Lost, Session, SessionError, WaitError, check};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, Completed, Outcome};
 
+/// What becomes of an entry whose card is lost: no answer came in time, and none will count.
+const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
+
 impl<C: Card> Session<C> {
     /// What was answered since the last call, in order of submission. Does not wait and reads no register.
     ///
@@ -41,13 +44,31 @@ impl<C: Card> Session<C> {
     /// Waits until every entry is answered.
     ///
     /// # Errors
-    /// As [`Session::wait`].
+    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while !self.pending.is_empty() || !self.ready.is_empty() {
-            all.extend(self.wait()?);
+            match self.wait() {
+                Ok(answered) => all.extend(answered),
+                Err(error) => {
+                    // They came before what is in `abandoned` by now.
+                    self.abandoned.splice(0..0, all);
+                    return Err(error);
+                }
+            }
         }
         Ok(all)
+    }
+
+    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is given once, here or
+    /// by an earlier call. While the card is not lost there is none.
+    pub fn abandon(&mut self) -> Vec<Completed> {
+        if !matches!(self.health, Health::Lost(_)) {
+            return Vec::new();
+        }
+        let refused = |ticket, entry| Completed { ticket, entry, outcome: LOST, record: None };
+        let unanswered = self.pending.drain(..).map(|pending| refused(pending.ticket, pending.entry));
+        self.abandoned.drain(..).map(|met| refused(met.ticket, met.entry)).chain(unanswered).collect()
     }
 
     /// Moves every answer that is there to `ready`.
@@ -80,6 +101,7 @@ impl<C: Card> Session<C> {
         }
         if self.ready.len() > before {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            rings.ring_submitted(&mut self.card, false)?;
             rings.ring_consumed(&mut self.card, false)?;
             let logged = rings.logged;
             if self.asked || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
@@ -139,9 +161,13 @@ impl<C: Card> Session<C> {
 
     fn await_progress_inner(&mut self) -> Result<(), SessionError> {
         let bound = self.card.patience();
+        let mut vain = false;
         for _ in 0..bound {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-            rings.ring_consumed(&mut self.card, true)?;
+            // Everything is said only after a quantum in vain: under load nothing here touches a register.
+            rings.ring_submitted(&mut self.card, vain)?;
+            rings.ring_consumed(&mut self.card, vain)?;
+            vain = true;
             self.card.wait(Some(&rings.watch()))?;
             self.collect_all()?;
             if !self.ready.is_empty() {

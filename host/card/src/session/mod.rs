@@ -86,6 +86,8 @@ pub struct Session<C: Card = Box<dyn Card>> {
     pending: VecDeque<Pending>,
     /// Answers that a blocking call met while it waited for its own.
     ready: VecDeque<Completed>,
+    /// Answers that were not given out before the card was lost, for [`Session::abandon`].
+    abandoned: Vec<Completed>,
     streams: Streams,
     sink: Box<dyn RecordSink>,
     health: Health,
@@ -168,7 +170,7 @@ impl<C: Card> Session<C> {
 
     /// From now on nothing that the card says counts, and nothing that is waiting is given out.
     fn lose(&mut self, lost: Lost) -> SessionError {
-        self.ready.clear();
+        self.abandoned.extend(self.ready.drain(..));
         self.health = Health::Lost(lost.clone());
         SessionError::Lost(lost)
     }
