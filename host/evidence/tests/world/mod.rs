@@ -9,6 +9,7 @@ use portcullis_core::wire::{
 };
 use portcullis_evidence::bundle::{self, Manifest, Memory, commitment};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
+use portcullis_evidence::cose;
 use portcullis_evidence::hex;
 use portcullis_evidence::note::{Entry, Head, Proof, WitnessKey, cosign};
 use portcullis_evidence::sim::log::{Identity, Log, root};
@@ -84,6 +85,14 @@ impl Card {
             kept.clear();
         }
         kept.entry(bytes).or_insert_with(|| self.key.sign(checkpoint).unwrap()).clone()
+    }
+
+    /// From now on `changed` comes with the signature that this card made over `signed`.
+    pub fn graft(&self, signed: &wire::Checkpoint, changed: &wire::Checkpoint) {
+        let message = self.sign(signed);
+        let (_, signature) = cose::decode(&message).unwrap();
+        let message = cose::encode(changed.as_bytes().try_into().unwrap(), signature);
+        self.signatures.borrow_mut().insert(changed.as_bytes().to_vec(), message);
     }
 }
 
