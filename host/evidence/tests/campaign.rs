@@ -180,10 +180,7 @@ impl Forger {
             // What the card did sign, over other records.
             1..=20 => parts.log.checkpoints.clone_from(&honest.log.checkpoints),
             // The card's signatures, over what it did not sign.
-            _ => {
-                let pairs = parts.log.checkpoints.iter().zip(&honest.log.checkpoints);
-                pairs.for_each(|(changed, signed)| parts.signer.graft(signed, changed));
-            }
+            _ => parts.signer.graft(parts.log.checkpoints.iter().zip(&honest.log.checkpoints)),
         }
         parts.files()
     }
