@@ -18,6 +18,7 @@ use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
 use portcullis_policy::Package;
 use portcullis_registrar::witness::Post;
+use portcullis_tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -139,7 +140,10 @@ fn policies(seeds: &mut Seeds) {
     for name in ["clinical", "pii"] {
         let package = Package::load(&root().join("policies").join(name)).unwrap();
         let files = package.files().iter().filter(|(path, _)| !path.ends_with(".jsonl") && !path.ends_with(".md"));
-        seeds.entry("package").or_default().push(parsers::packed(&files.map(|(p, b)| (p.clone(), b.clone())).collect()));
+        seeds
+            .entry("package")
+            .or_default()
+            .push(parsers::packed(&files.map(|(p, b)| (p.clone(), b.clone())).collect()));
         seeds.entry("image").or_default().push(package.compile().unwrap().image.as_bytes().to_vec());
     }
     let texts = [
@@ -175,6 +179,39 @@ fn seeds_are_accepted() {
         for (number, seed) in seeds.iter().enumerate() {
             fs::write(folder.join(target).join(format!("seed-{number}")), seed).unwrap();
         }
+    }
+}
+
+/// A change to some bytes: one set, one put in, a run taken out, doubled or overwritten by another.
+fn change(bytes: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(bytes.len() + 1);
+    let end = (at + random.below(16)).min(bytes.len());
+    match random.below(5) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        1 => bytes.insert(at, random.bits() as u8),
+        2 => drop(bytes.drain(at..end)),
+        3 => bytes.extend_from_within(at..end),
+        _ => {
+            let to = random.below(bytes.len() - (end - at) + 1);
+            bytes.copy_within(at..end, to);
+        }
+    }
+}
+
+/// Without guidance: what a fuzzer does first. `PORTCULLIS_MUTATIONS` says how many changed inputs each target gets.
+#[test]
+fn changed_seeds() {
+    let count = std::env::var("PORTCULLIS_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
+    for (target, seeds) in seeds() {
+        let (parser, mut random, mut accepted) = (parsers::named(target), Random::new(7), 0);
+        for number in 0..count {
+            let mut bytes = seeds[number % seeds.len()].clone();
+            for _ in 0..=random.below(4) {
+                change(&mut bytes, &mut random);
+            }
+            accepted += usize::from(parser(&bytes));
+        }
+        println!("{target}: {accepted} of {count} accepted");
     }
 }
 

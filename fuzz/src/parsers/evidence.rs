@@ -139,7 +139,8 @@ pub(super) fn records(bytes: &[u8]) -> bool {
         };
         record.answer.log_index.set(count);
         let kind = RecordType::try_from(record.answer.record_type);
-        let of_an_entry = matches!(kind, Ok(RecordType::Begin | RecordType::Verdict | RecordType::Note | RecordType::End));
+        let of_an_entry =
+            matches!(kind, Ok(RecordType::Begin | RecordType::Verdict | RecordType::Note | RecordType::End));
         if of_an_entry {
             record.descriptor = Descriptor::sealed(record.descriptor);
         }

@@ -1,10 +1,10 @@
 //! What reaches the gate from beside: engines, clients, stores and files of its own that somebody may have changed.
 
+use portcullis_gate::ContextDocument;
 use portcullis_gate::anchor::Store;
 use portcullis_gate::engine::{Protocol, proposal};
 use portcullis_gate::ledger::Reader;
 use portcullis_gate::remote::{ToClient, ToGate, receive, send};
-use portcullis_gate::ContextDocument;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Seek, SeekFrom, Write};

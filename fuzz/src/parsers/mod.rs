@@ -6,6 +6,9 @@ mod policy;
 mod registrar;
 mod session;
 
+pub use policy::packed;
+pub use session::{der, honest_files};
+
 /// Reads bytes, asserts what must hold of them, and says whether they were accepted.
 pub type Parser = fn(&[u8]) -> bool;
 
@@ -36,5 +39,8 @@ pub const ALL: [(&str, Parser); 18] = [
 /// # Panics
 /// There is none.
 pub fn named(name: &str) -> Parser {
-    ALL.iter().find(|(known, _)| *known == name).map(|(_, parser)| *parser).unwrap_or_else(|| panic!("no target `{name}`"))
+    ALL.iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, parser)| *parser)
+        .unwrap_or_else(|| panic!("no target `{name}`"))
 }

@@ -5,7 +5,7 @@ mod world;
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::bundle::{self, Memory};
-use portcullis_evidence::certificate::{TrustStore, verify_chain};
+use portcullis_evidence::certificate::{DeviceCertificate, TrustStore, verify_chain};
 use portcullis_evidence::verify::{Options, Status, Trust, verify};
 use std::cell::OnceCell;
 use world::{START, World, remanifest};
@@ -13,7 +13,7 @@ use world::{START, World, remanifest};
 struct Honest {
     files: Memory,
     trust: Trust,
-    leaf: Vec<u8>,
+    device: DeviceCertificate,
 }
 
 thread_local! {
@@ -27,8 +27,9 @@ fn honest<T>(with: impl FnOnce(&Honest) -> T) -> T {
             let files = world.honest().files();
             let trust = world.trust(false);
             assert_eq!(verify(&files, &trust, Options::default(), &mut |_| ()).unwrap().status, Status::Affirmed);
-            let leaf = der(&files.0[bundle::CERTIFICATE]);
-            Honest { files, trust, leaf }
+            let (leaf, chain) = (&files.0[bundle::CERTIFICATE], &files.0[bundle::CHAIN]);
+            let device = verify_chain(leaf, chain, &trust.roots, Some(START)).unwrap();
+            Honest { files, trust, device }
         }))
     })
 }
@@ -50,7 +51,7 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", lines.collect::<String>())
 }
 
-/// A certificate as DER, or any PEM. Believed is only the one that was issued.
+/// A certificate as DER, or any PEM. Believed is only one that was issued: each has a random serial, and else they are the same.
 pub(super) fn certificate(bytes: &[u8]) -> bool {
     honest(|honest| {
         let chain = &honest.files.0[bundle::CHAIN];
@@ -58,8 +59,9 @@ pub(super) fn certificate(bytes: &[u8]) -> bool {
         let _ = verify_chain(bytes, bytes, &honest.trust.roots, Some(START));
         let _ = TrustStore::default().add_root(pem(bytes).as_bytes());
         let read = verify_chain(pem(bytes).as_bytes(), chain, &honest.trust.roots, Some(START));
-        if read.is_ok() {
-            assert_eq!(bytes, honest.leaf, "another certificate is believed");
+        if let Ok(device) = &read {
+            let same = DeviceCertificate { serial: device.serial.clone(), ..honest.device.clone() };
+            assert_eq!(device, &same, "another certificate is believed");
         }
         read.is_ok()
     })
@@ -104,12 +106,16 @@ pub(super) fn bundle(bytes: &[u8]) -> bool {
         let Ok(report) = verify(&files, &honest.trust, Options::default(), &mut |_| ()) else { return false };
         if report.status == Status::Affirmed {
             // What the card and the witness bind is as it was; lines of JSON, PEM and the README have more than one form.
-            let free = [bundle::MANIFEST, bundle::README, bundle::CERTIFICATE, bundle::CHAIN, bundle::STREAMS, bundle::INPUTS];
+            let free =
+                [bundle::MANIFEST, bundle::README, bundle::CERTIFICATE, bundle::CHAIN, bundle::STREAMS, bundle::INPUTS];
             let free = |name: &str| free.contains(&name) || [bundle::SPANS, bundle::RECEIPTS].contains(&name);
             for (name, content) in &honest.files.0 {
                 assert!(free(name) || files.0.get(name) == Some(content), "`{name}` was changed and is affirmed");
             }
-            assert!(files.0.keys().all(|name| free(name) || honest.files.0.contains_key(name)), "affirmed with more files");
+            assert!(
+                files.0.keys().all(|name| free(name) || honest.files.0.contains_key(name)),
+                "affirmed with more files"
+            );
         }
         true
     })
