@@ -8,6 +8,7 @@ mod ci;
 mod claims;
 mod demo;
 mod formal;
+mod fuzz;
 mod generate;
 mod guards;
 mod layout;
@@ -63,6 +64,17 @@ enum Task {
         /// Only the faults whose name contains this.
         filter: Option<String>,
     },
+    /// Fuzz every parser of hostile bytes, guided by coverage.
+    Fuzz {
+        /// Only the targets whose name contains this.
+        target: Option<String>,
+        /// Time for each target.
+        #[arg(long, default_value_t = 600)]
+        seconds: u32,
+        /// Replace the kept corpus by what was found, minimised.
+        #[arg(long)]
+        keep: bool,
+    },
     /// Measure, and print medians and ratios.
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
@@ -92,6 +104,7 @@ fn main() -> Result<()> {
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
         Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,
+        Task::Fuzz { target, seconds, keep } => return fuzz::run(target.as_deref(), seconds, keep),
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
         Task::Claims => claims::run(&mut tally)?,

@@ -108,7 +108,7 @@ impl Manifest {
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
-            let sha256 = Hex(read::digest(&path, &mut *files.open(&path)?)?);
+            let sha256 = Hex(read::digest(&path, &mut *read::buffered(files.open(&path)?, size))?);
             manifest.files.push(ManifestFile { path, size, sha256 });
         }
         Ok(manifest)

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Deepest folder in a bundle.
 const DEPTH_MAX: usize = 12;
-const BUFFER: usize = 1 << 18;
+const BUFFER: u64 = 1 << 18;
 
 /// A set of files.
 pub trait Files {
@@ -157,7 +157,7 @@ impl<'a> Bundle<'a> {
     /// [`BundleError`]: `Missing`, `Io`.
     pub fn stream(&self, name: &str) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
-        Ok(Box::new(BufReader::with_capacity(BUFFER, self.files.open(name)?.take(*size))))
+        Ok(buffered(self.files.open(name)?, *size))
     }
 
     /// The file's whole content. For the small ones.
@@ -242,14 +242,22 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// At most `size` bytes of a file. Most files of a bundle are far smaller than the buffer of a large one.
+pub(super) fn buffered<'a>(from: Box<dyn Read + 'a>, size: u64) -> Box<dyn BufRead + 'a> {
+    let capacity = usize::try_from(size.clamp(1, BUFFER)).unwrap_or(1);
+    Box::new(BufReader::with_capacity(capacity, from.take(size)))
+}
+
 /// SHA-256 of a file's content.
-pub(super) fn digest(name: &str, from: &mut dyn Read) -> Result<[u8; 32], BundleError> {
+pub(super) fn digest(name: &str, from: &mut dyn BufRead) -> Result<[u8; 32], BundleError> {
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; BUFFER];
     loop {
-        match from.read(&mut buffer).map_err(BundleError::io(name))? {
-            0 => return Ok(hash.finalize().into()),
-            bytes => hash.update(buffer.get(..bytes).unwrap_or_default()),
+        let bytes = from.fill_buf().map_err(BundleError::io(name))?;
+        if bytes.is_empty() {
+            return Ok(hash.finalize().into());
         }
+        hash.update(bytes);
+        let length = bytes.len();
+        from.consume(length);
     }
 }

@@ -53,8 +53,9 @@ impl Writer {
     /// A new file with this content.
     ///
     /// # Errors
-    /// As [`Writer::file`].
+    /// As [`Writer::file`], and `Size` for content that no bundle may hold under this name.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        fits(name, content.len() as u64)?;
         let mut file = self.file(name)?;
         file.write_all(content).and_then(|()| file.flush()).map_err(BundleError::io(name))
     }
@@ -66,6 +67,7 @@ impl Writer {
     pub fn finish(self) -> Result<(), BundleError> {
         let manifest = Manifest::of(&Directory::new(&self.folder))?;
         for file in &manifest.files {
+            fits(&file.path, file.size)?;
             let synced = File::open(self.folder.join(&file.path)).and_then(|file| file.sync_all());
             synced.map_err(BundleError::io(&file.path))?;
         }
@@ -83,6 +85,14 @@ impl Writer {
             fs::create_dir_all(folder)?;
         }
         File::create_new(path)
+    }
+}
+
+/// A bundle that a verifier would refuse is not finished.
+fn fits(name: &str, size: u64) -> Result<(), BundleError> {
+    match cap(name) {
+        Some(cap) if size > cap => Err(BundleError::Size { name: name.to_owned(), cap }),
+        _ => Ok(()),
     }
 }
 

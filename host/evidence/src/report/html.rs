@@ -1,5 +1,6 @@
 //! A report as one HTML page: no scripts, nothing from elsewhere.
 
+use super::text::is_invisible;
 use crate::hex::Hex;
 use crate::verify::{Assurance, Property, Report, Status, Summary};
 use std::fmt::Write as _;
@@ -39,10 +40,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-                let _ = write!(out, "[U+{:04X}]", u32::from(c));
-            }
-            c if c.is_control() => {
+            c if c.is_control() || is_invisible(c) => {
                 let _ = write!(out, "[U+{:04X}]", u32::from(c));
             }
             c => out.push(c),
