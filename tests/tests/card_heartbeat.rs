@@ -168,7 +168,7 @@ fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, cons
 /// clock, and the verifier finds the same.
 fn the_records_alone_tell_what_had_credit<C: TestCard>() {
     let (limit, clocks) = (7, 1 << 16);
-    let mut spent = [0; 2];
+    let (mut heartbeats, mut streams, mut spent) = (0, 0, [0; 2]);
     for seed in 0..6 {
         let mut card = C::fresh();
         let mut rng = Rng::new(400 + seed);
@@ -218,10 +218,12 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
             }
         }
         assert_eq!(rules.overdrawn(), None, "seed {seed}");
-        assert!(rules.counts().heartbeats > 3 && rules.counts().streams > 20, "seed {seed}: {:?}", rules.counts());
+        heartbeats += rules.counts().heartbeats;
+        streams += rules.counts().streams;
         drop(session);
         card.assert_clean();
     }
+    assert!(heartbeats > 30 && streams > 60, "{heartbeats} heartbeats, {streams} streams");
     assert!(spent[0] > 10 && spent[1] > 10, "refused for entries, for time: {spent:?}");
 }
 
