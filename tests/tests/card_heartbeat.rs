@@ -230,7 +230,11 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
 /// A witness that answers each checkpoint with a nonce, and keeps the records.
 #[cfg(feature = "sim")]
 #[derive(Clone, Default)]
-struct Witness(std::sync::Arc<std::sync::Mutex<(Vec<Record>, u64, Option<u64>)>>);
+struct Witness(std::sync::Arc<std::sync::Mutex<Seen>>);
+
+/// What a witness keeps: records, checkpoints seen, the nonce that it has ready.
+#[cfg(feature = "sim")]
+type Seen = (Vec<Record>, u64, Option<u64>);
 
 #[cfg(feature = "sim")]
 impl portcullis_card::session::RecordSink for Witness {
