@@ -1,16 +1,43 @@
 //! `portcullis card …`.
 
 use crate::failure::{FAULT, Failure, SUCCESS};
+use crate::machine;
 use crate::open::{self, CardArgs};
 use portcullis_card::bench::BenchConfig;
-use portcullis_card::{CardInfo, CardKind, await_public_key, bench, selftest};
+use portcullis_card::pci::Bdf;
+use portcullis_card::{CardInfo, await_public_key, bench, selftest};
 use portcullis_policy::image::hex;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// The kinds of card that this program drives.
-    List,
+    /// The kinds of card that this program drives, and the PCI functions of this machine that may be one.
+    List {
+        /// Every PCI function.
+        #[arg(long)]
+        all: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what this machine lacks before a card can be driven, and what mends it. Exit code 1 when something is missing.
+    Doctor {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a PCI card to the kernel's vfio-pci (root).
+    Bind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
+    /// Take a PCI card from vfio-pci (root).
+    Unbind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
     /// What a card says about itself.
     Info {
         #[command(flatten)]
@@ -61,12 +88,10 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::List => {
-            for kind in CardKind::ALL {
-                outln!("{}", kind.usage());
-            }
-            Ok(SUCCESS)
-        }
+        Command::List { all, json } => machine::list(*all, *json),
+        Command::Doctor { bdf, json } => machine::doctor(*bdf, *json),
+        Command::Bind { bdf } => machine::bind(*bdf),
+        Command::Unbind { bdf } => machine::unbind(*bdf),
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
