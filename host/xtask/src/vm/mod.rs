@@ -5,7 +5,7 @@ mod packages;
 
 use crate::demo;
 use crate::tally::Tally;
-use crate::tool::{cargo, run as run_command, say};
+use crate::tool::{capture, cargo, run as run_command, say};
 use anyhow::{Context, Result, bail, ensure};
 use initramfs::Initramfs;
 use packages::Packages;
@@ -28,6 +28,15 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     };
     run_command(cargo().args(["build", "--locked", "--workspace", "--bin", "vfio-edu"]))?;
     tally.check("edu: registers, interrupts, DMA both ways, none after unmap", edu(&packages));
+    if packages.has_device("vfio-user-pci")? {
+        demo::build()?;
+        tally.check("card: self-test and a governed run through a guest's VFIO", card(&packages));
+    } else {
+        tally.skip(
+            "the card in a virtual machine",
+            "this QEMU has no vfio-user-pci; Debian's trixie-backports has one that does",
+        );
+    }
     Ok(())
 }
 
@@ -36,6 +45,64 @@ fn edu(packages: &Packages) -> Result<()> {
     image.program("tests/vfio-edu", &binary("vfio-edu")?)?;
     image.add("tests/edu.sh", &fs::read("tests/vm/edu.sh")?);
     Machine::start("edu", packages, image, &["-device", "edu,addr=3"], &[])?.wait()
+}
+
+/// The Verilated card as a PCI device of the machine; the bundle of a run in there is verified out here.
+fn card(packages: &Packages) -> Result<()> {
+    let folder = std::env::current_dir()?.join("target/vm");
+    let (socket, export) = (folder.join("card.sock"), folder.join("bundle.tar"));
+    let mut image = base(packages)?;
+    image.program("tests/portcullis", &demo::binary()?)?;
+    image.add("tests/card.sh", &fs::read("tests/vm/card.sh")?);
+    image.folder("tests/policy", Path::new("policies/pii"))?;
+    image.add("tests/texts.jsonl", &fs::read("tests/demo/sentences.jsonl")?);
+    let server = Server::start(&socket)?;
+    let device =
+        format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display());
+    let serial = format!("file:{}", export.display());
+    let machine = Machine::start("card", packages, image, &["-device", &device], &["-serial", &serial])?;
+    machine.wait()?;
+    drop(server);
+    let bundle = folder.join("bundle");
+    if bundle.exists() {
+        fs::remove_dir_all(&bundle)?;
+    }
+    run_command(Command::new("tar").arg("-C").arg(&folder).arg("-xf").arg(&export))?;
+    let trust = folder.join("trust/sim-roots");
+    fs::create_dir_all(&trust)?;
+    fs::write(trust.join("simulation.pem"), capture(Command::new(demo::binary()?).args(["ca", "simulation"]))?)?;
+    let mut verify = Command::new(demo::binary()?);
+    verify.arg("verify").arg(&bundle).arg("--allow-sim").arg("--trust").arg(folder.join("trust")).stdout(Stdio::null());
+    let status = verify.status()?;
+    // 10: all is affirmed, and simulated.
+    ensure!(status.code() == Some(10), "the bundle that left the machine verifies with {status}, not 10");
+    eprintln!("        ok the bundle that left the machine verifies out here");
+    Ok(())
+}
+
+/// The card behind its socket; ended when it is dropped.
+struct Server(Child);
+
+impl Server {
+    fn start(socket: &Path) -> Result<Self> {
+        let mut command = Command::new(demo::binary()?);
+        command.args(["card", "serve", "--socket"]).arg(socket).stdin(Stdio::null()).stdout(Stdio::null());
+        let server = Self(command.spawn()?);
+        let start = Instant::now();
+        while !socket.exists() {
+            ensure!(start.elapsed() < Duration::from_secs(20), "the card does not listen on {}", socket.display());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// What every machine needs.
