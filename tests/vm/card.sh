@@ -8,7 +8,7 @@ export HOME=/tmp
 /tests/portcullis card doctor "$bdf"
 /tests/portcullis card selftest --card "vfio:$bdf"
 echo "ok self-test through the kernel's VFIO"
-/tests/portcullis run --card "vfio:$bdf" --policy /tests/policy --input /tests/texts.jsonl --bundle /tmp/bundle
+/tests/portcullis run --card "vfio:$bdf" --policy /tests/pii --input /tests/texts.jsonl --bundle /tmp/bundle
 echo "ok a governed run through the kernel's VFIO"
 stty -F /dev/ttyS1 raw -echo
 tar -C /tmp -cf /dev/ttyS1 bundle

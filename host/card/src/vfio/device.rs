@@ -181,31 +181,35 @@ impl Device {
             Access::Iommu => (Pages::Small, "is there enough memory?"),
             Access::NoIommu => (Pages::Huge, "reserve huge pages: `sysctl vm.nr_hugepages=64`"),
         };
-        let memory = Memory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source })?;
-        let address = match &self.opened {
+        let memory = || Memory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source });
+        let (address, memory) = match &self.opened {
             Opened::Iommu { container, .. } => {
-                let size = memory.len() as u64;
-                let address = self.ranges.take(size, highest).ok_or(VfioError::Addresses(bytes))?;
-                // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives the
-                // device's right to it: `release` and `drop` take the right away first.
-                let mapped = unsafe { container.vfio_dma_map(address, memory.len(), memory.start()) };
-                if let Err(error) = mapped {
-                    self.ranges.give(address);
-                    return Err(VfioError::Open {
-                        step: format!("map {} bytes for the card", memory.len()),
+                // The address first: memory that no address is left for would be taken from everybody else.
+                let size = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(VfioError::Addresses(bytes))?;
+                let address = self.ranges.take(size as u64, highest).ok_or(VfioError::Addresses(bytes))?;
+                let mapped = memory().and_then(|memory| {
+                    // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives the
+                    // device's right to it: `release` and `drop` take the right away first.
+                    let mapped = unsafe { container.vfio_dma_map(address, memory.len(), memory.start()) };
+                    mapped.map(|()| memory).map_err(|error| VfioError::Open {
+                        step: format!("map {size} bytes for the card"),
                         remedy: "raise the limit of locked memory: `ulimit -l unlimited`".into(),
                         source: error.into(),
-                    });
+                    })
+                });
+                if mapped.is_err() {
+                    self.ranges.give(address);
                 }
-                address
+                (address, mapped?)
             }
             Opened::NoIommu { .. } => {
+                let memory = memory()?;
                 let address = iommu::physical(&memory)
                     .map_err(|source| VfioError::Memory { bytes, remedy: "buffers without an IOMMU lie within neighbouring huge pages, and physical addresses need CAP_SYS_ADMIN", source })?;
                 if address.checked_add(memory.len() as u64 - 1).is_none_or(|last| last > highest) {
                     return Err(VfioError::Addresses(bytes));
                 }
-                address
+                (address, memory)
             }
         };
         self.mapped.insert(address, memory);

@@ -181,7 +181,7 @@ impl Drop for VfioUserCard {
         let _ = self.client.write(region::CONFIG, COMMAND, &[0; 2]);
         let _ = self.client.reset();
         for (address, shared) in std::mem::take(&mut self.buffers) {
-            let _ = self.client.unmap(address, shared.size());
+            let _ = self.client.unmap(address, shared.len() as u64);
         }
     }
 }

@@ -54,7 +54,7 @@ fn card(packages: &Packages) -> Result<()> {
     let mut image = base(packages)?;
     image.program("tests/portcullis", &demo::binary()?)?;
     image.add("tests/card.sh", &fs::read("tests/vm/card.sh")?);
-    image.folder("tests/policy", Path::new("policies/pii"))?;
+    image.folder("tests/pii", Path::new("policies/pii"))?;
     image.add("tests/texts.jsonl", &fs::read("tests/demo/sentences.jsonl")?);
     let server = Server::start(&socket)?;
     let device =
