@@ -10,12 +10,15 @@ macro_rules! outln {
 mod anchors;
 mod bundle;
 mod card;
+mod choices;
 mod engine;
 mod explain;
 mod failure;
 mod gated;
 mod input;
+mod intake;
 mod lineage;
+mod machine;
 mod open;
 mod output;
 mod policy;

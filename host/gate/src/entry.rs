@@ -19,8 +19,8 @@ pub(crate) enum Door<'g> {
     Shut,
     /// Tasks are judged.
     Filtered(Arc<Prefilter>, Engines<'g>),
-    /// Nothing executes: what an engine answered is on record, and so is what was noted of its task.
-    Replayed(Option<[u8; 32]>, Again<'g>),
+    /// Nothing executes: what an engine answered is on record, and so are the notes of its stream.
+    Replayed(Again<'g>),
 }
 
 /// What came of a task at the door.
@@ -39,7 +39,7 @@ impl Door<'_> {
                 let why = "the item is a task for an engine, and none was given";
                 Entered { note: None, engine: engine(Err(EngineError::Gone(why.into()))) }
             }
-            Self::Replayed(note, again) => Entered { note: *note, engine: Ok(again()) },
+            Self::Replayed(again) => Entered { note: None, engine: Ok(again()) },
             Self::Filtered(filter, engines) => match filter.route(&judged_bytes(task)) {
                 Route::Executive(pass) => {
                     Entered { note: Some(pass.report().digest()), engine: engine(engines(stream, pass)) }

@@ -74,6 +74,7 @@ pub struct Governor<'g> {
     settings: Settings,
     door: Door<'g>,
     anchors: Anchors,
+    notes: BTreeMap<u32, [u8; 32]>,
 }
 
 impl<'g> Governor<'g> {
@@ -98,6 +99,7 @@ impl<'g> Governor<'g> {
             settings,
             door: Door::Shut,
             anchors: Anchors::none(mapper),
+            notes: BTreeMap::new(),
         })
     }
 
@@ -119,6 +121,14 @@ impl<'g> Governor<'g> {
     #[must_use]
     pub fn with_anchors(mut self, anchors: Anchors) -> Self {
         self.anchors = anchors;
+        self
+    }
+
+    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE changes nothing
+    /// but the sequences behind it.
+    #[must_use]
+    pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
+        self.notes = notes;
         self
     }
 
@@ -210,6 +220,10 @@ impl<'g> Governor<'g> {
 
     pub(crate) fn enter(&self, stream: u64, task: &Task) -> Entered {
         self.door.enter(stream, task)
+    }
+
+    pub(crate) fn note_at(&self, sequence: u32) -> Option<[u8; 32]> {
+        self.notes.get(&sequence).copied()
     }
 
     pub(crate) fn read(&self, before: &str, text: String, driven: bool) -> Text {

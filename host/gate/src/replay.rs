@@ -15,11 +15,12 @@ use crate::stream::Seat;
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::state::ProfileError;
-use portcullis_core::wire::{Fault, Opcode, Record, RecordType};
+use portcullis_core::wire::{Fault, Record, RecordType};
 use portcullis_mapping::Mapper;
 use portcullis_policy::image::hex;
 use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
@@ -48,6 +49,14 @@ pub enum ReplayError {
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
+    /// The stream was governed by a program of another version: this one can say nothing of it.
+    #[error(
+        "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
+    )]
+    Version {
+        /// Version of the document.
+        found: u32,
+    },
     /// An anchor store that is not at hand.
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
@@ -57,6 +66,12 @@ pub enum ReplayError {
     /// The model card failed: a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
+}
+
+/// What every version of a context document begins with.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// What was compared.
@@ -134,15 +149,16 @@ impl<'r> Replayer<'r> {
         let Some(begin) = recorded.first() else { return Ok(Replayed { records: 0, fault: None }) };
         let document = self.document(context, begin, &input)?;
         let anchors = self.anchors(&document.anchor_digests)?;
+        // The digest of a NOTE is of something beside the text: nothing here could make it again.
+        let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
+        let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
+        let notes = notes.collect();
         let slot = begin.descriptor.slot.get();
         let ContextDocument { id, task, .. } = document.clone();
         let (item, answers) = match input {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
             Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
         };
-        // What was noted of the task stands right after BEGIN; its digest is compared like everything else.
-        let noted = recorded.get(1).filter(|r| r.descriptor.opcode == u8::from(Opcode::Note));
-        let note = noted.map(|r| r.descriptor.commitment);
         let settings = Settings {
             granularity: Some(document.granularity),
             on_refuse: Some(document.on_refuse),
@@ -153,7 +169,8 @@ impl<'r> Replayer<'r> {
         };
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
-            .with_door(Door::Replayed(note, Box::new(move || Box::new(Again(answers.clone().into_iter())))));
+            .with_notes(notes)
+            .with_door(Door::Replayed(Box::new(move || Box::new(Again(answers.clone().into_iter())))));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
@@ -163,16 +180,17 @@ impl<'r> Replayer<'r> {
 
     fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
         let wrong = |what: &str| ReplayError::Context(what.to_owned());
+        if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
+            return Err(wrong("not the one that BEGIN bound"));
+        }
+        let named: Versioned = serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
+        if named.version != CONTEXT_VERSION {
+            return Err(ReplayError::Version { found: named.version });
+        }
         let document: ContextDocument =
             serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
-        if document.version != CONTEXT_VERSION {
-            return Err(wrong("unknown version"));
-        }
         if document.bytes() != bytes {
             return Err(wrong("not as it is written: keys in order, no white space"));
-        }
-        if document.digest() != begin.descriptor.commitment {
-            return Err(wrong("not the one that BEGIN bound"));
         }
         if document.package_digest != hex(&self.package.digest()) {
             return Err(wrong("of another policy package"));

@@ -61,8 +61,6 @@ struct InFlight {
 
 enum Phase {
     Begin,
-    /// What the pre-execution filter said of the task is recorded.
-    Note([u8; 32]),
     Body,
     End,
     Done,
@@ -103,9 +101,11 @@ pub(crate) struct Stream<'g> {
     since_checkpoint: u16,
     /// Whether an entry is with the card.
     awaiting: bool,
+    /// Whether that entry is a NOTE.
+    noting: bool,
     in_flight: Option<InFlight>,
     phase: Phase,
-    /// Digest of the pre-execution report.
+    /// Digest of the pre-execution report, until it is noted right after BEGIN.
     note: Option<[u8; 32]>,
     last_refusal: String,
     closing: Option<Closing>,
@@ -146,6 +146,7 @@ impl<'g> Stream<'g> {
             unreleased: release::Held::default(),
             since_checkpoint: 0,
             awaiting: false,
+            noting: false,
             in_flight: None,
             phase: Phase::Begin,
             note,
@@ -232,9 +233,14 @@ impl<'g> Stream<'g> {
     }
 
     fn next_entry(&mut self) -> Option<Descriptor> {
+        if matches!(self.phase, Phase::Body | Phase::End)
+            && let Some(digest) = self.note.take().or_else(|| self.governor.note_at(self.sequence))
+        {
+            self.noting = true;
+            return Some(self.entry(Opcode::Note, digest));
+        }
         match self.phase {
             Phase::Begin => Some(self.entry(Opcode::Begin, self.context().digest())),
-            Phase::Note(digest) => Some(self.entry(Opcode::Note, digest)),
             Phase::Body => {
                 while self.summary.stopped.is_none() {
                     if let Some(work) = self.next_work() {
@@ -319,6 +325,10 @@ impl<'g> Stream<'g> {
     /// Takes the card's answer to the entry that [`Stream::next`] gave last.
     pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
         self.awaiting = false;
+        if std::mem::take(&mut self.noting) && outcome == Outcome::Accepted {
+            self.sequence += 1;
+            return;
+        }
         match (&self.phase, self.in_flight.take(), outcome) {
             (Phase::Body, Some(flight), Outcome::Judged(verdict)) => {
                 self.sequence += 1;
@@ -327,7 +337,7 @@ impl<'g> Stream<'g> {
             (Phase::Body, Some(flight), Outcome::Fault(fault)) => self.faulted(&flight, fault, record),
             (Phase::Begin, None, Outcome::Accepted) => {
                 self.sequence = 1;
-                self.phase = self.note.map_or(Phase::Body, Phase::Note);
+                self.phase = Phase::Body;
                 let what = What::Begun {
                     id: self.id.clone(),
                     context: Box::new(self.context()),
@@ -335,10 +345,6 @@ impl<'g> Stream<'g> {
                     log_index: index_of(record),
                 };
                 self.tell(what);
-            }
-            (Phase::Note(_), None, Outcome::Accepted) => {
-                self.sequence += 1;
-                self.phase = Phase::Body;
             }
             (Phase::End, None, Outcome::Accepted) => {
                 self.closing = Some(Closing {
