@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod blocks;
 mod evaluator;
 mod filter;
 mod policy;

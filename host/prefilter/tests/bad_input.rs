@@ -44,7 +44,7 @@ fn sixteen_mebibytes_of_one_byte_halt_at_once() {
     let report = filter().report(&vec![b'a'; 16 << 20]);
     assert_eq!((report.verdict(), ids(&report)), (Tier::Critical, vec!["HALT-BUDGET"]));
     assert!(report.evaluators().iter().all(|e| e.halted && e.steps == 0));
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(120));
     // Within the budget it is judged, and it is a form.
     let report = filter().report(&vec![b'a'; 4 << 20]);
     assert!(ids(&report).contains(&"FORM-RUN"), "{:?}", ids(&report));
@@ -75,8 +75,13 @@ fn panics(_: Input, _: &RuleSet, _: Budget) -> Finding {
     panic!("an evaluator's defect")
 }
 
+fn dozes(_: Input, _: &RuleSet, _: Budget) -> Finding {
+    std::thread::sleep(Duration::from_secs(1));
+    Finding::default()
+}
+
 fn sleeps(_: Input, _: &RuleSet, _: Budget) -> Finding {
-    std::thread::sleep(Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(600));
     Finding::default()
 }
 
@@ -89,25 +94,27 @@ fn with(judge: fn(Input, &RuleSet, Budget) -> Finding, isolation: Isolation) -> 
 
 #[test]
 fn an_evaluator_that_panics_or_sleeps_is_a_fault_that_halts() {
-    for judge in [panics as fn(Input, &RuleSet, Budget) -> Finding, sleeps] {
-        for isolation in [Isolation::Turn, Isolation::Thread] {
-            let started = Instant::now();
-            let report = with(judge, isolation.clone()).report(b"How do tides work?");
-            assert!(!report.is_executive() && report.is_fault());
-            assert_eq!(ids(&report), [HALTED_BY_FAULT]);
-            let odd = report.evaluators().iter().find(|e| e.evaluator == "odd").unwrap();
-            assert!(odd.halted && odd.fault && odd.tier == Tier::Critical);
-            // On a thread nobody waits for the sleeper; in turn it holds the caller up, and is late.
-            let bound = if isolation == Isolation::Thread { 3500 } else { 20_000 };
-            assert!(started.elapsed() < Duration::from_millis(bound), "{isolation:?} {:?}", started.elapsed());
-        }
+    // In turn a late one holds the caller up; on a thread nobody waits for it.
+    for (judge, isolation) in [
+        (panics as fn(Input, &RuleSet, Budget) -> Finding, Isolation::Turn),
+        (panics, Isolation::Thread),
+        (dozes, Isolation::Turn),
+        (sleeps, Isolation::Thread),
+    ] {
+        let started = Instant::now();
+        let report = with(judge, isolation.clone()).report(b"How do tides work?");
+        assert!(!report.is_executive() && report.is_fault());
+        assert_eq!(ids(&report), [HALTED_BY_FAULT]);
+        let odd = report.evaluators().iter().find(|e| e.evaluator == "odd").unwrap();
+        assert!(odd.halted && odd.fault && odd.tier == Tier::Critical);
+        assert!(started.elapsed() < Duration::from_secs(120), "{isolation:?} {:?}", started.elapsed());
     }
 }
 
 #[test]
 fn a_program_that_is_none_or_never_answers_is_a_fault() {
-    for (program, arguments, bound) in
-        [("/nonexistent", vec![], 5), ("sleep", vec!["60".to_owned()], 5), ("true", vec![], 5), ("yes", vec![], 5)]
+    for (program, arguments) in
+        [("/nonexistent", vec![]), ("sleep", vec!["600".to_owned()]), ("true", vec![]), ("yes", vec![])]
     {
         let policy = Policy::profile("user-prompt").unwrap().with_deadline(Duration::from_millis(300));
         let isolation = Isolation::Process { program: program.into(), arguments };
@@ -115,6 +122,6 @@ fn a_program_that_is_none_or_never_answers_is_a_fault() {
         let report = Prefilter::new(policy).unwrap().isolated(isolation).report(b"How do tides work?");
         assert!(report.is_fault() && !report.is_executive(), "{program}");
         assert!(report.evaluators().iter().all(|e| e.fault));
-        assert!(started.elapsed() < Duration::from_secs(bound), "{program}");
+        assert!(started.elapsed() < Duration::from_secs(120), "{program}");
     }
 }

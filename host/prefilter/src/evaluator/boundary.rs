@@ -1,6 +1,7 @@
 //! Boundary and embedding structure: fake turns and system tags, data that closes its own fence, orders inside quoted or tool content.
 
 use super::{Budget, Input, finding, halt};
+use crate::blocks::places;
 use crate::report::Finding;
 use crate::rules::{Measure, Measured, RuleSet};
 
@@ -21,16 +22,20 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
 fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);
-    let mut before = b' ';
-    for (at, byte) in bytes.iter().enumerate() {
-        match KIND.get(usize::from(*byte)).copied().unwrap_or(Kind::Text) {
-            Kind::Text => run = 0,
-            // Blanks between quotation marks do not end their run.
-            Kind::Blank => {}
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
-            Kind::Quote => {
+    let mut next = 0;
+    for at in places(bytes, is_sign) {
+        let Some(byte) = bytes.get(at) else { continue };
+        // Text ends a run of quotation marks, blanks between them do not.
+        if bytes.get(next..at).unwrap_or_default().iter().any(|b| *b != b' ') {
+            run = 0;
+        }
+        next = at + 1;
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' | b'\'' => {
                 run += 1;
+                let before = at.checked_sub(1).and_then(|b| bytes.get(b)).copied().unwrap_or(b' ');
                 let opens = before.is_ascii_whitespace() || matches!(before, b'(' | b'[' | b'{' | b'"' | b'\'');
                 let blank = bytes.get(at + 1).is_none_or(|b| b.is_ascii_whitespace() || b.is_ascii_punctuation());
                 // An apostrophe within a word neither opens nor closes.
@@ -40,9 +45,9 @@ fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
                     _ => {}
                 }
             }
-            Kind::Prefix => run += 1,
+            // Signs that go on a run of quotations.
+            _ => run += 1,
         }
-        before = *byte;
         let deep = depth.max(quotes);
         if deep > deepest || run > longest {
             (deepest, longest) = (deepest.max(deep), longest.max(run));
@@ -56,29 +61,6 @@ fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
     None
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Blank,
-    Open,
-    Close,
-    Quote,
-    /// Signs that go on a run of quotations.
-    Prefix,
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'(' | b'[' | b'{' | b')' | b']' | b'}' | b'"' | b'\'' | b'>' | b'\\')
 }
-
-const KIND: [Kind; 256] = {
-    let mut kind = [Kind::Text; 256];
-    kind[b' ' as usize] = Kind::Blank;
-    kind[b'(' as usize] = Kind::Open;
-    kind[b'[' as usize] = Kind::Open;
-    kind[b'{' as usize] = Kind::Open;
-    kind[b')' as usize] = Kind::Close;
-    kind[b']' as usize] = Kind::Close;
-    kind[b'}' as usize] = Kind::Close;
-    kind[b'"' as usize] = Kind::Quote;
-    kind[b'\'' as usize] = Kind::Quote;
-    kind[b'>' as usize] = Kind::Prefix;
-    kind[b'\\' as usize] = Kind::Prefix;
-    kind
-};

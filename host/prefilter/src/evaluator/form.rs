@@ -6,6 +6,7 @@ mod script;
 mod token;
 
 use super::{Budget, Input, finding};
+use crate::blocks::places;
 use crate::report::Finding;
 use crate::rules::{Measure, Measured, RuleSet};
 use token::Runs;
@@ -15,28 +16,18 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
     let mut runs = Runs::default();
     let mut script = script::Scripts::default();
     let mut start = 0;
-    while start < bytes.len() {
-        let rest = bytes.get(start..).unwrap_or_default();
-        let mut classes = 0u16;
-        let mut length = 0;
-        for byte in rest {
-            let class = CLASS.get(usize::from(*byte)).copied().unwrap_or(OTHER);
-            if class == BLANK {
-                break;
+    let end = bytes.len();
+    for blank in places(&bytes, is_blank).chain([end]) {
+        if let Some(token @ [_, ..]) = bytes.get(start..blank) {
+            let class = |b: &u8| CLASS.get(usize::from(*b)).copied().unwrap_or(OTHER);
+            let classes = token.iter().map(class).fold(0, |all, class| all | class);
+            let token = Token { bytes: token, start, classes };
+            runs.take(&token, &mut measured);
+            if classes & (HIGH | CONTROL) != 0 {
+                script.take(&token, &mut measured);
             }
-            classes |= class;
-            length += 1;
         }
-        if length == 0 {
-            start += 1;
-            continue;
-        }
-        let token = Token { bytes: rest.get(..length).unwrap_or_default(), start, classes };
-        runs.take(&token, &mut measured);
-        if classes & (HIGH | CONTROL) != 0 {
-            script.take(&token, &mut measured);
-        }
-        start += length;
+        start = blank + 1;
     }
     finding(rules, &bytes, &measured, budget)
 }
@@ -56,10 +47,6 @@ impl Token<'_> {
         self.classes & !classes == 0
     }
 
-    const fn has(&self, classes: u16) -> bool {
-        self.classes & classes == classes
-    }
-
     fn end(&self) -> usize {
         self.start + self.bytes.len()
     }
@@ -70,6 +57,11 @@ impl Token<'_> {
 }
 
 const BLANK: u16 = 0;
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// `0` and `1`.
 const BIT: u16 = 1;
 /// Other digits.

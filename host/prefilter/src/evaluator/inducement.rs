@@ -3,6 +3,7 @@
 //! No single word of these is an order. What is looked for is the frame: which of its parts stand together.
 
 use super::{Budget, Input, finding};
+use crate::blocks::places;
 use crate::report::Finding;
 use crate::rules::{Measure, Measured, RuleSet};
 
@@ -20,8 +21,11 @@ fn labels(bytes: &[u8], measured: &mut Measured) {
     let mut seen = 0;
     let mut first = 0;
     let mut from = 0;
-    while let Some(at) = bytes.get(from..).and_then(|rest| rest.iter().position(|b| *b == b'[')) {
-        let open = from + at;
+    for open in places(bytes, |b| b == b'[') {
+        // Within the name of the label before.
+        if open < from {
+            continue;
+        }
         from = open + 1;
         let name = bytes.get(from..bytes.len().min(from + NAME_MAX)).unwrap_or_default();
         let Some(length) = name.iter().position(|b| matches!(b, b']' | b'[' | b'\n')) else { continue };

@@ -15,7 +15,8 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> Finding {
         let start = error.valid_up_to();
         return halt(rules, HALT_ENCODING, start, start + error.error_len().unwrap_or(bytes.len() - start), steps);
     }
-    if let Some(at) = bytes.iter().position(|b| *b == 0) {
+    if bytes.contains(&0) {
+        let at = bytes.iter().position(|b| *b == 0).unwrap_or_default();
         return halt(rules, HALT_NUL, at, at + 1, steps);
     }
     Finding { steps, ..Finding::default() }

@@ -3,6 +3,7 @@
 mod file;
 mod lexicon;
 mod structure;
+mod words;
 
 pub use file::Rule;
 pub(crate) use file::{Measure, RuleFile};

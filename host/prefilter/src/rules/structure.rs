@@ -165,7 +165,8 @@ impl Structures {
             total += places(arrangement);
         }
         let barred = vec![None; self.arrangements.len()];
-        Run { structures: self, offsets, places: vec![[None; 2]; total], barred, found: Vec::new() }
+        let done = vec![false; self.arrangements.len()];
+        Run { structures: self, offsets, places: vec![[None; 2]; total], barred, done, found: Vec::new() }
     }
 }
 
@@ -184,6 +185,8 @@ pub(super) struct Run<'s> {
     places: Vec<[Option<Place>; 2]>,
     /// By arrangement: where what bars it ended last.
     barred: Vec<Option<usize>>,
+    /// By arrangement: whether its rule was found, for good.
+    done: Vec<bool>,
     found: Vec<Found>,
 }
 
@@ -209,6 +212,9 @@ impl Run<'_> {
         }
         for (number, slot) in uses {
             *steps += 1;
+            if self.done.get(*number).copied().unwrap_or(true) {
+                continue;
+            }
             let barred = self.barred.get(*number).copied().flatten();
             if *slot == 0 && barred.is_some_and(|end| end <= hit.start && hit.start - end <= BARRED) {
                 continue;
@@ -231,6 +237,11 @@ impl Run<'_> {
                 Yields::Rule(rule) => {
                     if self.found.iter().all(|f| f.rule != rule) {
                         self.found.push(Found { rule, start: place.start, end: place.end });
+                    }
+                    // The first place stands, unless something may take it back.
+                    let closable = structures.closes.iter().any(|c| c.contains(&rule));
+                    if let Some(done) = self.done.get_mut(*number).filter(|_| !closable) {
+                        *done = true;
                     }
                 }
             }
@@ -276,6 +287,10 @@ impl Run<'_> {
         }
         let places = self.places.get(offset..offset + slots)?;
         let near = |p: &&Place| p.start + within >= hit.end;
+        let stands = |p: &[Option<Place>; 2]| p.first().and_then(Option::as_ref).filter(near).is_some();
+        if !places.iter().take(needed).all(stands) || places.iter().filter(|p| stands(p)).count() < at_least {
+            return None;
+        }
         let mut start = hit.start;
         let mut met = 0;
         for (at, place) in places.iter().enumerate() {

@@ -4,6 +4,8 @@ use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, To
 use crate::rules::{Measure, Measured};
 
 const LETTER: u16 = LOWER | UPPER;
+/// Kinds between which an encoding changes.
+const KINDS: u16 = LETTER | BIT | DIGIT;
 /// Tokens within which words in leetspeak are counted.
 const WINDOW: u32 = 24;
 /// Shortest token for a closer look at what it encodes.
@@ -62,8 +64,9 @@ impl<'b> Runs<'b> {
         if self.spaced.take(letter && !token.only(BIT | DIGIT), 1, token) > 0 {
             note(&self.spaced, Measure::SpacedRun, self.spaced.length);
         }
-        let morse = bytes.len() <= 8 && (token.only(MORSE) || bytes == b"/" || bytes == b"|");
-        if self.morse.take(morse || quoted(bytes, MORSE), 1, token) > 0 {
+        let worded = token.classes & LETTER != 0;
+        let morse = !worded && bytes.len() <= 8 && (token.only(MORSE) || bytes == b"/" || bytes == b"|");
+        if self.morse.take(morse || (!worded && quoted(bytes, MORSE)), 1, token) > 0 {
             self.signs.0 |= bytes.contains(&b'.');
             self.signs.1 |= bytes.contains(&b'-');
             if self.signs == (true, true) {
@@ -72,17 +75,19 @@ impl<'b> Runs<'b> {
         } else {
             self.signs = (false, false);
         }
-        let bits = (bytes.len() >= 4 && token.only(BIT)) || (bytes.len() >= 4 && quoted(bytes, BIT));
+        let bits = !worded && bytes.len() >= 4 && (token.only(BIT) || quoted(bytes, BIT));
         if self.binary.take(bits, bytes.len(), token) > 0 {
             note(&self.binary, Measure::BinaryRun, self.binary.length);
         }
         if self.codes.take(is_code(bytes), 1, token) > 0 {
             note(&self.codes, Measure::CodeRun, self.codes.length);
         }
-        self.leet = self.leet << 1 | u32::from(token.classes & LETTER != 0 && is_leet(token));
-        let leet = (self.leet & ((1 << WINDOW) - 1)).count_ones() as usize;
-        token.note(measured, Measure::LeetWords, leet);
-        if token.has(ESCAPE) || token.classes & ESCAPE != 0 {
+        self.leet = self.leet << 1 | u32::from(worded && is_leet(token));
+        if self.leet != 0 {
+            let leet = (self.leet & ((1 << WINDOW) - 1)).count_ones() as usize;
+            token.note(measured, Measure::LeetWords, leet);
+        }
+        if token.classes & ESCAPE != 0 {
             escapes(token, measured);
         }
         if bytes.len() >= LONG {
@@ -112,6 +117,9 @@ fn trim(bytes: &[u8]) -> &[u8] {
 
 /// `4a`, `0x4a`, with a comma or without.
 fn is_code(bytes: &[u8]) -> bool {
+    if !(2..=5).contains(&bytes.len()) {
+        return false;
+    }
     let bytes = bytes.strip_suffix(b",").unwrap_or(bytes);
     let digits = bytes.strip_prefix(b"0x").unwrap_or(bytes);
     digits.len() == 2
@@ -183,18 +191,15 @@ fn long(token: &Token<'_>, measured: &mut Measured) {
         if part.len() < LONG {
             continue;
         }
-        let (upper, lower) = (count(part, UPPER), count(part, LOWER));
-        let digits = count(part, BIT | DIGIT);
-        if count(part, BIT | DIGIT | HEX) == part.len() {
+        let Counts { bits, digits, hex, upper, lower, changes } = Counts::of(part);
+        if hex == part.len() {
             token.note(measured, Measure::HexRun, part.len());
-            if count(part, BIT) == part.len() {
+            if bits == part.len() {
                 token.note(measured, Measure::BinaryRun, part.len());
             }
             continue;
         }
-        // Words that signs join have few changes between the kinds; an encoding changes all the time.
-        let changes = part.windows(2).filter(|w| matches!(w, [a, b] if kind(*a) != kind(*b))).count();
-        let signs = count(part, BASE64 | MORSE);
+        let signs = part.len() - upper - lower - digits;
         if upper > 0
             && lower > 0
             && (digits > 0 || upper * 3 > part.len())
@@ -206,12 +211,37 @@ fn long(token: &Token<'_>, measured: &mut Measured) {
     }
 }
 
-fn kind(byte: u8) -> u16 {
-    class(byte) & (LETTER | BIT | DIGIT)
+/// How many bytes of a part are of which class.
+#[derive(Default)]
+struct Counts {
+    bits: usize,
+    /// Digits, zero and one among them.
+    digits: usize,
+    /// Hexadecimal digits of either kind.
+    hex: usize,
+    upper: usize,
+    lower: usize,
+    /// Places where the kind changes: words that signs join have few, an encoding changes all the time.
+    changes: usize,
 }
 
-fn count(bytes: &[u8], classes: u16) -> usize {
-    bytes.iter().filter(|b| class(**b) & classes != 0).count()
+impl Counts {
+    fn of(part: &[u8]) -> Self {
+        let mut counts = Self::default();
+        let mut before = part.first().map_or(0, |b| class(*b)) & KINDS;
+        for byte in part {
+            let class = class(*byte);
+            let is = |classes: u16| usize::from(class & classes != 0);
+            counts.bits += is(BIT);
+            counts.digits += is(BIT | DIGIT);
+            counts.hex += is(BIT | DIGIT | HEX);
+            counts.upper += is(UPPER);
+            counts.lower += is(LOWER);
+            counts.changes += usize::from(class & KINDS != before);
+            before = class & KINDS;
+        }
+        counts
+    }
 }
 
 /// One letter or digit again and again.
@@ -234,6 +264,8 @@ fn separated(token: &Token<'_>, measured: &mut Measured) {
         let goes_on = letter.is_ascii_alphabetic() && next.is_ascii_punctuation() && (letters == 0 || *next == sign);
         letters = if goes_on { letters + 1 } else { 0 };
         sign = *next;
-        token.note(measured, Measure::SpacedRun, letters);
+        if letters > 1 {
+            token.note(measured, Measure::SpacedRun, letters);
+        }
     }
 }
