@@ -6,16 +6,21 @@
     target/compare/bin/python tests/prefilter_compare.py PORTCULLIS FILE...
 
 Each is used as it comes, by rules alone: injectguard's scanner; the keywords with which pytector blocks; the rule layer of prompt-armor
-(L1), at its own threshold for blocking. Models that the last two can add are left out. Times of Python filters are of a call within the
-process; the time of the whole run of PORTCULLIS is divided by its rows, with its start.
+(L1), at its own threshold for blocking. Models that the last two can add are left out. Each row's time is the median of three calls, a set's
+the median of its rows: of Python filters a call within the process, of PORTCULLIS what `prefilter eval` prints. The start of a process is in
+none. Rows without a label, or labelled `benign` or `control`, are harmless: a refusal of theirs is a false positive.
 """
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+# Times that each row is judged.
+CALLS = 3
 
 
 def injectguard():
@@ -60,33 +65,47 @@ def prompt_armor():
 
 
 def portcullis(program, file):
-    start = time.perf_counter_ns()
-    run = subprocess.run([program, "prefilter", "--json", "--jsonl", file], capture_output=True, check=False)
-    took = time.perf_counter_ns() - start
-    if run.returncode not in (0, 3):
+    command = [program, "prefilter", "eval", "--repeat", str(CALLS), "--json", "--data", file]
+    run = subprocess.run(command, capture_output=True, check=False)
+    if run.returncode:
         sys.exit(run.stderr.decode())
-    return [json.loads(line)["route"] != "executive" for line in run.stdout.splitlines()], took
+    whole = next(line for line in json.loads(run.stdout)["sets"] if not line["variant"])
+    return whole["of"], whole["median_ns"], whole["counts"]
+
+
+def judged(judge, texts):
+    refused, medians = 0, []
+    for text in texts:
+        nanos = []
+        for _ in range(CALLS):
+            start = time.perf_counter_ns()
+            verdict = bool(judge(text))
+            nanos.append(time.perf_counter_ns() - start)
+        refused += verdict
+        medians.append(sorted(nanos)[CALLS // 2])
+    return refused, sorted(medians)[len(medians) // 2]
 
 
 def main():
     program, files = sys.argv[1], sys.argv[2:]
-    filters = {"injectguard 0.1.1": injectguard(), "pytector 0.4.0 keywords": pytector(), "prompt-armor 0.9.1 L1": prompt_armor()}
-    print("| set | rows | " + " | ".join([*filters, "portcullis"]) + " |")
-    print("| --- | --- |" + " --- |" * (len(filters) + 1))
+    filters = {
+        "injectguard 0.1.1": injectguard(),
+        "pytector 0.4.0 keywords": pytector(),
+        "prompt-armor 0.9.1 L1": prompt_armor(),
+    }
+    loads = [os.getloadavg()[0]]
+    print("| set | counted | rows | " + " | ".join([*filters, "portcullis"]) + " |")
+    print("| --- | --- | --- |" + " --- |" * (len(filters) + 1))
     for file in files:
-        texts = [json.loads(line)["text"] for line in open(file, encoding="utf-8")]
-        cells = []
-        for judge in filters.values():
-            refused, nanos = 0, []
-            for text in texts:
-                start = time.perf_counter_ns()
-                refused += bool(judge(text))
-                nanos.append(time.perf_counter_ns() - start)
-            cells.append((refused, sorted(nanos)[len(nanos) // 2]))
-        refused, took = portcullis(program, file)
-        cells.append((sum(refused), took // max(len(texts), 1)))
+        rows = [json.loads(line) for line in open(file, encoding="utf-8")]
+        texts = [row.get("text") or row["output"] for row in rows]
+        cells = [judged(judge, texts) for judge in filters.values()]
+        refused, median, counts = portcullis(program, file)
+        cells.append((refused, median))
         shown = [f"{n} = {100 * n / len(texts):.1f} %, {t / 1000:.0f} µs" for n, t in cells]
-        print(f"| {Path(file).stem} | {len(texts)} | " + " | ".join(shown) + " |")
+        print(f"| {Path(file).stem} | {counts} | {len(texts)} | " + " | ".join(shown) + " |", flush=True)
+        loads.append(os.getloadavg()[0])
+    print(f"\n{os.cpu_count()} cores, load {min(loads):.1f} to {max(loads):.1f}")
 
 
 main()

@@ -22,7 +22,7 @@ const JOINED: std::ops::Range<u64> = 1024..8193;
 /// or it has none. Intervals are Wilson's, at 95 %.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of rows; rows may have `output` in the place of `text`.
+    /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless row a line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
     /// Judge so many texts of 1 to 8 KiB, joined from the benign rows, too.
@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// Seed of what is joined.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Judge every row so many times; the median of its times counts.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    repeat: u16,
     /// One JSON object with everything.
     #[arg(long)]
     json: bool,
@@ -108,6 +111,8 @@ struct RuleLine {
 
 #[derive(Default)]
 struct Measured {
+    /// Times that each row is judged.
+    repeat: u16,
     sets: BTreeMap<(String, String, Counts), Tally>,
     rules: BTreeMap<String, RuleLine>,
 }
@@ -116,9 +121,16 @@ const ALL: &str = "";
 
 impl Measured {
     fn row(&mut self, filter: &Prefilter, set: &str, row: &Row, counts: Counts) {
-        let started = Instant::now();
-        let report = filter.report(row.text.as_bytes());
-        let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let timed = || {
+            let started = Instant::now();
+            let report = filter.report(row.text.as_bytes());
+            (u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX), report)
+        };
+        let (first, report) = timed();
+        let mut times = vec![first];
+        times.extend((1..self.repeat).map(|_| timed().0));
+        times.sort_unstable();
+        let nanos = times.get(times.len() / 2).copied().unwrap_or(first);
         let mut variants = vec![ALL];
         variants.extend(row.variant.as_deref());
         if row.text.len() < SHORT {
@@ -147,7 +159,7 @@ impl Measured {
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let filter = args.judged.filter()?;
-    let mut measured = Measured::default();
+    let mut measured = Measured { repeat: args.repeat, ..Measured::default() };
     let mut benign = Vec::new();
     for file in &args.data {
         let set = file.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

@@ -28,7 +28,7 @@ struct Line {
     lang: Option<String>,
 }
 
-/// The rows of a file, or of stdin for `-`.
+/// The rows of a file, or of stdin for `-`. A file whose name ends in .txt has one harmless row a line.
 pub(super) fn read(file: &Path) -> Result<impl Iterator<Item = Result<Row, Failure>> + use<>, Failure> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
@@ -37,10 +37,14 @@ pub(super) fn read(file: &Path) -> Result<impl Iterator<Item = Result<Row, Failu
         Box::new(BufReader::new(File::open(file).with_context(|| format!("cannot open `{name}`"))?))
     };
     let lines = (1usize..).zip(reader.lines());
+    let plain = file.extension().is_some_and(|e| e == "txt");
     let row = move |(number, line): (usize, std::io::Result<String>)| -> Option<Result<Row, Failure>> {
         let read = line.with_context(|| format!("{name}:{number}")).and_then(|line| {
             if line.trim().is_empty() {
                 return Ok(None);
+            }
+            if plain {
+                return Ok(Some(Row { id: number.to_string(), text: line, label: None, variant: None }));
             }
             let expected = "expected {\"id\", \"text\"}";
             let line: Line = serde_json::from_str(&line).with_context(|| format!("{name}:{number}: {expected}"))?;

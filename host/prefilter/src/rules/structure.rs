@@ -8,6 +8,8 @@ use super::lexicon::Hit;
 
 /// Bytes after what bars an arrangement in which it does not begin: a blank, or a short word.
 const BARRED: usize = 8;
+/// Before every place of an input, however far an arrangement reaches.
+const NOWHERE: i64 = i64::MIN / 2;
 /// Chains of phrases over phrases.
 const NESTING_MAX: usize = 4;
 
@@ -154,19 +156,22 @@ impl Structures {
 
     pub(super) fn start(&self) -> Run<'_> {
         let places = |a: &Arrangement| match a.shape {
-            Shape::Sequence { steps, .. } => steps,
-            Shape::Together { slots, .. } => slots,
-            Shape::Repeated { at_least, .. } => at_least,
+            Shape::Sequence { steps, .. } => (steps, 0),
+            Shape::Together { slots, .. } => (0, slots),
+            Shape::Repeated { at_least, .. } => (at_least, 0),
         };
         let mut offsets = Vec::with_capacity(self.arrangements.len());
-        let mut total = 0;
+        let (mut total, mut starts) = (0, 0);
         for arrangement in &self.arrangements {
-            offsets.push(total);
-            total += places(arrangement);
+            let (more_places, more_starts) = places(arrangement);
+            offsets.push(if more_starts > 0 { starts } else { total });
+            total += more_places;
+            starts += more_starts;
         }
         let barred = vec![None; self.arrangements.len()];
         let done = vec![false; self.arrangements.len()];
-        Run { structures: self, offsets, places: vec![[None; 2]; total], barred, done, found: Vec::new() }
+        let (places, starts) = (vec![[None; 2]; total], vec![NOWHERE; starts]);
+        Run { structures: self, offsets, places, starts, barred, done, found: Vec::new() }
     }
 }
 
@@ -177,12 +182,20 @@ struct Place {
     end: usize,
 }
 
+/// A place as a number from which others are subtracted.
+fn place_of(place: usize) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX / 4)
+}
+
 /// One input's way through the structures.
 pub(super) struct Run<'s> {
     structures: &'s Structures,
+    /// By arrangement: its first place, or its first start.
     offsets: Vec<usize>,
-    /// By arrangement and step: the last two places, the later first.
+    /// By step of a sequence: the last two places, the later first; the last places of a repetition.
     places: Vec<[Option<Place>; 2]>,
+    /// By slot of families that stand together: where one of it began last.
+    starts: Vec<i64>,
     /// By arrangement: where what bars it ended last.
     barred: Vec<Option<usize>>,
     /// By arrangement: whether its rule was found, for good.
@@ -282,33 +295,20 @@ impl Run<'_> {
         (at_least, within): (usize, usize),
         hit: Hit,
     ) -> Option<Place> {
-        if let Some(place) = self.places.get_mut(offset + slot) {
-            *place = [Some(Place { start: hit.start, end: hit.end }), None];
-        }
-        let places = self.places.get(offset..offset + slots)?;
-        let near = |p: &&Place| p.start + within >= hit.end;
-        let stands = |p: &[Option<Place>; 2]| p.first().and_then(Option::as_ref).filter(near).is_some();
-        if !places.iter().take(needed).all(stands) || places.iter().filter(|p| stands(p)).count() < at_least {
+        let begins = place_of(hit.start);
+        *self.starts.get_mut(offset + slot)? = begins;
+        let starts = self.starts.get(offset..offset + slots)?;
+        let earliest = place_of(hit.end) - place_of(within);
+        let near = |start: &&i64| **start >= earliest;
+        if !starts.iter().take(needed).all(|start| near(&start)) || starts.iter().filter(near).count() < at_least {
             return None;
         }
-        let mut start = hit.start;
-        let mut met = 0;
-        for (at, place) in places.iter().enumerate() {
-            let Some(place) = place.iter().flatten().next().filter(near) else {
-                if at < needed {
-                    return None;
-                }
-                continue;
-            };
-            // One word that is of several families counts once.
-            let again =
-                places.iter().take(at).any(|p| p.iter().flatten().next().is_some_and(|p| p.start == place.start));
-            if !again {
-                met += 1;
-                start = start.min(place.start);
-            }
-        }
-        (met >= at_least).then_some(Place { start, end: hit.end })
+        // One word that is of several families counts once.
+        let mut met: Vec<i64> = starts.iter().filter(near).copied().collect();
+        met.sort_unstable();
+        met.dedup();
+        let first = usize::try_from(*met.first()?).ok()?.min(hit.start);
+        (met.len() >= at_least).then_some(Place { start: first, end: hit.end })
     }
 
     /// The places of a repetition are the last starts, the latest first.
