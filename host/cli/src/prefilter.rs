@@ -171,7 +171,7 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     let mut refused = false;
     match &args.jsonl {
         Some(file) => {
-            for row in rows::read(file)? {
+            for row in rows::read(file, false)? {
                 let Row { id, text, .. } = row?;
                 let report = filter.report(text.as_bytes());
                 refused |= !report.is_executive();

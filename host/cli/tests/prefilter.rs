@@ -114,6 +114,13 @@ fn eval_counts_recall_and_false_positives() {
     let wrong = &all["pooled"]["false_positives"];
     assert_eq!((&wrong["of"], &wrong["all"]), (&0.into(), &21.into()));
     assert_eq!(all["rules"]["IMP-OVERRIDE"]["attacks"], 1);
+    // A text file is harmless rows, one a line.
+    let plain = write(&folder, "plain.txt", &format!("Hello.\n\n{ATTACK}\n"));
+    let (_, text) = prefilter(&["eval", "--json", "--repeat", "3", "--data", &plain], b"");
+    let all: Value = serde_json::from_str(&text).unwrap();
+    let wrong = &all["pooled"]["false_positives"];
+    assert_eq!((&wrong["of"], &wrong["all"]), (&1.into(), &2.into()));
+    assert_eq!(prefilter(&["--jsonl", &plain], b"").0, 1, "only eval takes lines");
     let (_, table) = prefilter(&["eval", "--data", &file], b"");
     assert!(table.contains("| small | override | recall | 1/1 = 100.0 % [20.7, 100.0] |"), "{table}");
 }
@@ -162,7 +169,7 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert!(!numbers.is_empty());
     assert_eq!(passed.sequences, numbers);
     // A policy that says so lets the same task through.
-    let lax = write(&folder, "lax.toml", "[tiers]\nIMP-OVERRIDE = \"clear\"\nIMP-SECRET = \"clear\"\n");
+    let lax = write(&folder, "lax.toml", "[tiers]\nIMP-OVERRIDE = \"clear\"\nIMP-FRAME = \"clear\"\n");
     let passed = governed(ATTACK, &["--prefilter-policy", &lax]);
     assert_eq!((passed.code, &passed.summary["stopped"]), (0, &Value::Null), "{}", passed.summary);
     assert!(passed.ledger.contains("\"proposed\""));

@@ -49,11 +49,8 @@ fn identifiers_are_unique() {
 #[test]
 fn harmless_prompts_and_policy_prose_pass() {
     let filter = filter();
-    let texts = [
-        include_str!("data/personas.txt"),
-        include_str!("data/harmless.txt"),
-        include_str!("data/policies.txt"),
-    ];
+    let texts =
+        [include_str!("data/personas.txt"), include_str!("data/harmless.txt"), include_str!("data/policies.txt")];
     let lines: Vec<_> = texts.iter().flat_map(|t| t.lines()).collect();
     assert!(lines.len() > 170);
     let refused: Vec<_> = lines.iter().filter(|l| !filter.report(l.as_bytes()).is_executive()).collect();

@@ -163,7 +163,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let mut benign = Vec::new();
     for file in &args.data {
         let set = file.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        for row in rows::read(file)? {
+        for row in rows::read(file, file.extension().is_some_and(|e| e == "txt"))? {
             let row = row?;
             let counts = Counts::of(row.label.as_deref());
             measured.row(&filter, &set, &row, counts);

@@ -28,8 +28,8 @@ struct Line {
     lang: Option<String>,
 }
 
-/// The rows of a file, or of stdin for `-`. A file whose name ends in .txt has one harmless row a line.
-pub(super) fn read(file: &Path) -> Result<impl Iterator<Item = Result<Row, Failure>> + use<>, Failure> {
+/// The rows of a file, or of stdin for `-`; every line is one row's text where they are `plain`.
+pub(super) fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, Failure>> + use<>, Failure> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
         Box::new(BufReader::new(std::io::stdin()))
@@ -37,7 +37,6 @@ pub(super) fn read(file: &Path) -> Result<impl Iterator<Item = Result<Row, Failu
         Box::new(BufReader::new(File::open(file).with_context(|| format!("cannot open `{name}`"))?))
     };
     let lines = (1usize..).zip(reader.lines());
-    let plain = file.extension().is_some_and(|e| e == "txt");
     let row = move |(number, line): (usize, std::io::Result<String>)| -> Option<Result<Row, Failure>> {
         let read = line.with_context(|| format!("{name}:{number}")).and_then(|line| {
             if line.trim().is_empty() {

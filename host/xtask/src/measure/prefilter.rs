@@ -33,7 +33,8 @@ pub(super) fn run(data: &Path) -> Result<()> {
 /// Files of a folder that hold prompts; labelled sentences for policies are none.
 fn rows(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
-    let is_rows = |p: &PathBuf| p.extension().is_some_and(|e| e == "jsonl" || e == "txt") && !shown(p).starts_with("presidio");
+    let is_rows =
+        |p: &PathBuf| p.extension().is_some_and(|e| e == "jsonl" || e == "txt") && !shown(p).starts_with("presidio");
     let mut rows: Vec<_> = entries.filter(is_rows).collect();
     rows.sort();
     rows
