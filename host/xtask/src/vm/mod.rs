@@ -31,6 +31,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     if packages.has_device("vfio-user-pci")? {
         demo::build()?;
         tally.check("card: self-test and a governed run through a guest's VFIO", card(&packages));
+        conformance(tally, &packages);
     } else {
         tally.skip(
             "the card in a virtual machine",
@@ -44,7 +45,8 @@ fn edu(packages: &Packages) -> Result<()> {
     let mut image = base(packages)?;
     image.program("tests/vfio-edu", &binary("vfio-edu")?)?;
     image.add("tests/edu.sh", &fs::read("tests/vm/edu.sh")?);
-    Machine::start("edu", packages, image, &["-device", "edu,addr=3"], &[])?.wait()
+    Machine::start("edu", packages, image, &["-device", "edu,addr=3"], &[])?.wait()?;
+    Ok(())
 }
 
 /// The Verilated card as a PCI device of the machine; the bundle of a run in there is verified out here.
@@ -57,10 +59,8 @@ fn card(packages: &Packages) -> Result<()> {
     image.folder("tests/pii", Path::new("policies/pii"))?;
     image.add("tests/texts.jsonl", &fs::read("tests/demo/sentences.jsonl")?);
     let server = Server::start(&socket)?;
-    let device =
-        format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display());
     let serial = format!("file:{}", export.display());
-    let machine = Machine::start("card", packages, image, &["-device", &device], &["-serial", &serial])?;
+    let machine = Machine::start("card", packages, image, &["-device", &card_device(&socket)], &["-serial", &serial])?;
     machine.wait()?;
     drop(server);
     let bundle = folder.join("bundle");
@@ -80,13 +80,74 @@ fn card(packages: &Packages) -> Result<()> {
     Ok(())
 }
 
+/// The test programs with a module `vfio` (`on_all!` of tests/tests/card_support).
+const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
+/// Why libtest leaves those tests out elsewhere.
+pub(crate) const IGNORED: &str = "cargo xtask vm";
+
+/// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's VFIO.
+fn conformance(tally: &mut Tally, packages: &Packages) {
+    let result = (|| {
+        let mut image = base(packages)?;
+        for (name, program) in test_programs()? {
+            image.program(&format!("tests/suite/{name}"), &program)?;
+        }
+        image.program("tests/portcullis", &demo::binary()?)?;
+        image.add("tests/suite.sh", &fs::read("tests/vm/suite.sh")?);
+        let socket = std::env::current_dir()?.join("target/vm/suite.sock");
+        let _server = Server::start(&socket)?;
+        Machine::start("suite", packages, image, &["-device", &card_device(&socket)], &[])?.wait()
+    })();
+    match result {
+        Ok(console) => {
+            let mut ran = 0;
+            for passed in console.lines().filter_map(|line| crate::test::passed(line.trim())) {
+                tally.pass(passed);
+                ran += passed;
+            }
+            tally.check("the suite ran in the machine", (ran > 0).then_some(()).context("no test ran there"));
+        }
+        Err(error) => tally.fail("the tests of a device through a guest's VFIO", 1, &format!("{error:#}")),
+    }
+}
+
+/// The suite's programs, built as `cargo test` builds them.
+fn test_programs() -> Result<Vec<(String, PathBuf)>> {
+    let mut build = cargo();
+    build.args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    for name in SUITE {
+        build.args(["--test", name]);
+    }
+    let output = build.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    ensure!(output.status.success(), "the suite is not built: {}", output.status);
+    let mut found = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let name = message["target"]["name"].as_str().filter(|name| SUITE.contains(name));
+        if let (Some(name), Some(program)) = (name, message["executable"].as_str()) {
+            found.push((name.to_owned(), PathBuf::from(program)));
+        }
+    }
+    ensure!(found.len() == SUITE.len(), "cargo built {} programs of the suite's {}", found.len(), SUITE.len());
+    Ok(found)
+}
+
+/// The card at `socket` as a device of QEMU.
+fn card_device(socket: &Path) -> String {
+    format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display())
+}
+
 /// The card behind its socket; ended when it is dropped.
 struct Server(Child);
 
 impl Server {
     fn start(socket: &Path) -> Result<Self> {
         let mut command = Command::new(demo::binary()?);
-        command.args(["card", "serve", "--socket"]).arg(socket).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(["card", "serve", "--test-bench", "--socket"])
+            .arg(socket)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         let server = Self(command.spawn()?);
         let start = Instant::now();
         while !socket.exists() {
@@ -156,8 +217,8 @@ impl Machine {
         Ok(Self { name, child, log, started: Instant::now() })
     }
 
-    /// Waits for the end of the machine; an error with its console unless its test said 0.
-    fn wait(mut self) -> Result<()> {
+    /// Waits for the end of the machine; its console, or an error with it unless its test said 0.
+    fn wait(mut self) -> Result<String> {
         loop {
             if let Some(status) = self.child.try_wait()? {
                 ensure!(status.success(), "QEMU ended with {status}: {}", self.errors());
@@ -177,7 +238,7 @@ impl Machine {
             eprintln!("        {}", line.trim());
         }
         say(&format!("the machine `{}` took {} ms", self.name, self.started.elapsed().as_millis()));
-        Ok(())
+        Ok(console)
     }
 
     fn console(&self) -> String {
