@@ -1,6 +1,7 @@
-//! A card behind the kernel's VFIO: in the virtual machine, the simulated one with its test bench.
+//! A card behind the kernel's VFIO, with or without an IOMMU: in the virtual machine, the simulated one with its test bench.
 
 use super::TestCard;
+use portcullis_card::pci::{Bdf, Sysfs};
 use portcullis_card::vfio::{Access, VfioCard};
 use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
 
@@ -62,7 +63,9 @@ impl Card for KernelCard {
 impl TestCard for KernelCard {
     fn fresh() -> Self {
         let place = std::env::var(PLACE).expect("the virtual machine names its card");
-        Self(VfioCard::open(place.parse().unwrap(), Access::Iommu).unwrap())
+        let bdf: Bdf = place.parse().unwrap();
+        let noiommu = Sysfs::default().function(bdf).unwrap().noiommu;
+        Self(VfioCard::open(bdf, if noiommu { Access::NoIommu } else { Access::Iommu }).unwrap())
     }
     fn break_reads(&mut self) {
         self.bench(DISTURB, 0);
