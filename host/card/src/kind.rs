@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::pci::{Bdf, BdfError};
+use crate::vfio::{Access, VfioCard};
 use crate::vfio_user::VfioUserCard;
 use crate::{Card, CardError};
 
@@ -14,14 +16,25 @@ pub enum CardKind {
     Sim,
     /// A PCI device behind a UNIX socket.
     VfioUser,
+    /// A PCI card behind an IOMMU, through the kernel's VFIO.
+    Vfio,
+    /// A PCI card without an IOMMU, through the kernel's VFIO.
+    VfioNoIommu,
 }
 
 /// A transport and, where it takes one, the address of the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardChoice {
-    kind: CardKind,
-    /// The socket of [`CardKind::VfioUser`], empty else.
-    socket: PathBuf,
+pub enum CardChoice {
+    /// [`CardKind::Model`].
+    Model,
+    /// [`CardKind::Sim`].
+    Sim,
+    /// [`CardKind::VfioUser`] at a socket.
+    VfioUser(PathBuf),
+    /// [`CardKind::Vfio`] at an address.
+    Vfio(Bdf),
+    /// [`CardKind::VfioNoIommu`] at an address.
+    VfioNoIommu(Bdf),
 }
 
 /// A card that cannot be had.
@@ -40,8 +53,14 @@ pub enum CardKindError {
         name: String,
     },
     /// A card that is one of many.
-    #[error("which card? `vfio-user:PATH` names the socket that `portcullis card serve` listens on")]
-    NoSocket,
+    #[error("which card? write `{}`; {}", kind.usage(), kind.which())]
+    NoAddress {
+        /// Which transport.
+        kind: CardKind,
+    },
+    /// Not an address of a PCI card.
+    #[error(transparent)]
+    Address(#[from] BdfError),
     /// The card could not be made.
     #[error("cannot open card `{choice}`")]
     Open {
@@ -53,12 +72,15 @@ pub enum CardKindError {
 }
 
 impl CardKind {
-    /// Cards of this build.
-    pub const ALL: &[Self] =
-        if cfg!(feature = "sim") { &[Self::Model, Self::Sim, Self::VfioUser] } else { &[Self::Model, Self::VfioUser] };
+    /// Every transport.
+    const EVERY: [Self; 5] = [Self::Model, Self::Sim, Self::VfioUser, Self::Vfio, Self::VfioNoIommu];
 
-    /// Names of transports that no build has yet.
-    const ELSEWHERE: [&str; 2] = ["vfio", "vfio-noiommu"];
+    /// Cards of this build.
+    pub const ALL: &[Self] = if cfg!(feature = "sim") {
+        &Self::EVERY
+    } else {
+        &[Self::Model, Self::VfioUser, Self::Vfio, Self::VfioNoIommu]
+    };
 
     /// The name in reports.
     #[must_use]
@@ -67,6 +89,8 @@ impl CardKind {
             Self::Model => "model",
             Self::Sim => "sim",
             Self::VfioUser => "vfio-user",
+            Self::Vfio => "vfio",
+            Self::VfioNoIommu => "vfio-noiommu",
         }
     }
 
@@ -76,68 +100,80 @@ impl CardKind {
         match self {
             Self::Model | Self::Sim => self.name(),
             Self::VfioUser => "vfio-user:PATH",
+            Self::Vfio => "vfio:BDF",
+            Self::VfioNoIommu => "vfio-noiommu:BDF",
+        }
+    }
+
+    /// Where its addresses come from.
+    const fn which(self) -> &'static str {
+        match self {
+            Self::VfioUser => "PATH is the socket that `portcullis card serve` listens on",
+            Self::Vfio | Self::VfioNoIommu => "`portcullis card list` shows the PCI cards of this machine",
+            Self::Model | Self::Sim => "there is one",
         }
     }
 
     fn available() -> String {
         Self::ALL.iter().map(|kind| format!("`{}`", kind.usage())).collect::<Vec<_>>().join(", ")
     }
-
-    /// A new card of this kind with its default configuration.
-    ///
-    /// # Errors
-    /// [`CardKindError`]; a card that has an address is opened through [`CardChoice`].
-    pub fn open(self) -> Result<Box<dyn Card>, CardKindError> {
-        CardChoice { kind: self, socket: PathBuf::new() }.open()
-    }
 }
 
 impl CardChoice {
-    /// The card called `name`: `model`, `sim`, `vfio-user:PATH`.
+    /// The card called `name`: `model`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
     ///
     /// # Errors
-    /// [`CardKindError::Unknown`], [`CardKindError::NotBuilt`], [`CardKindError::NoSocket`].
+    /// [`CardKindError`].
     pub fn parse(name: &str) -> Result<Self, CardKindError> {
-        let (kind, socket) = name.split_once(':').map_or((name, None), |(kind, at)| (kind, Some(at)));
-        let known = [CardKind::Model, CardKind::Sim, CardKind::VfioUser].into_iter().find(|k| k.name() == kind);
-        match (known, socket) {
-            (Some(CardKind::VfioUser), None | Some("")) => Err(CardKindError::NoSocket),
-            (Some(kind @ CardKind::VfioUser), Some(path)) => Ok(Self { kind, socket: path.into() }),
-            (Some(kind), None) if CardKind::ALL.contains(&kind) => Ok(Self::from(kind)),
-            (Some(_), None) => Err(CardKindError::NotBuilt { name: name.into() }),
-            _ if CardKind::ELSEWHERE.contains(&kind) => Err(CardKindError::NotBuilt { name: name.into() }),
-            _ => Err(CardKindError::Unknown { name: name.into() }),
+        let (called, address) = name.split_once(':').map_or((name, None), |(kind, at)| (kind, Some(at)));
+        let unknown = || CardKindError::Unknown { name: name.into() };
+        let kind = CardKind::EVERY.into_iter().find(|kind| kind.name() == called).ok_or_else(unknown)?;
+        match (kind, address) {
+            (CardKind::Model | CardKind::Sim, Some(_)) => Err(unknown()),
+            (CardKind::VfioUser | CardKind::Vfio | CardKind::VfioNoIommu, None | Some("")) => {
+                Err(CardKindError::NoAddress { kind })
+            }
+            _ if !CardKind::ALL.contains(&kind) => Err(CardKindError::NotBuilt { name: name.into() }),
+            (CardKind::Model, None) => Ok(Self::Model),
+            (CardKind::Sim, None) => Ok(Self::Sim),
+            (CardKind::VfioUser, Some(path)) => Ok(Self::VfioUser(path.into())),
+            (CardKind::Vfio, Some(bdf)) => Ok(Self::Vfio(bdf.parse()?)),
+            (CardKind::VfioNoIommu, Some(bdf)) => Ok(Self::VfioNoIommu(bdf.parse()?)),
         }
     }
 
     /// Which transport.
     #[must_use]
     pub const fn kind(&self) -> CardKind {
-        self.kind
+        match self {
+            Self::Model => CardKind::Model,
+            Self::Sim => CardKind::Sim,
+            Self::VfioUser(_) => CardKind::VfioUser,
+            Self::Vfio(_) => CardKind::Vfio,
+            Self::VfioNoIommu(_) => CardKind::VfioNoIommu,
+        }
     }
 
     /// The card, with its default configuration.
     ///
     /// # Errors
-    /// [`CardKindError::NotBuilt`], [`CardKindError::NoSocket`], [`CardKindError::Open`].
+    /// [`CardKindError::NotBuilt`], [`CardKindError::Open`].
     pub fn open(&self) -> Result<Box<dyn Card>, CardKindError> {
-        let opened = match self.kind {
-            CardKind::Model => Ok(Box::new(crate::model::ModelCard::new()) as Box<dyn Card>),
+        let vfio = |bdf: Bdf, access| {
+            VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn Card>).map_err(CardError::from)
+        };
+        let opened = match self {
+            Self::Model => Ok(Box::new(crate::model::ModelCard::new()) as Box<dyn Card>),
             #[cfg(feature = "sim")]
-            CardKind::Sim => crate::sim::SimCard::new(portcullis_sim::SimConfig::default())
+            Self::Sim => crate::sim::SimCard::new(portcullis_sim::SimConfig::default())
                 .map(|card| Box::new(card) as Box<dyn Card>),
             #[cfg(not(feature = "sim"))]
-            CardKind::Sim => return Err(CardKindError::NotBuilt { name: self.to_string() }),
-            CardKind::VfioUser if self.socket.as_os_str().is_empty() => return Err(CardKindError::NoSocket),
-            CardKind::VfioUser => VfioUserCard::connect(&self.socket).map(|card| Box::new(card) as Box<dyn Card>),
+            Self::Sim => return Err(CardKindError::NotBuilt { name: self.to_string() }),
+            Self::VfioUser(path) => VfioUserCard::connect(path).map(|card| Box::new(card) as Box<dyn Card>),
+            Self::Vfio(bdf) => vfio(*bdf, Access::Iommu),
+            Self::VfioNoIommu(bdf) => vfio(*bdf, Access::NoIommu),
         };
         opened.map_err(|source| CardKindError::Open { choice: self.clone(), source })
-    }
-}
-
-impl From<CardKind> for CardChoice {
-    fn from(kind: CardKind) -> Self {
-        Self { kind, socket: PathBuf::new() }
     }
 }
 
@@ -150,9 +186,11 @@ impl std::str::FromStr for CardChoice {
 
 impl std::fmt::Display for CardChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.kind {
-            CardKind::Model | CardKind::Sim => f.write_str(self.kind.name()),
-            CardKind::VfioUser => write!(f, "{}:{}", self.kind.name(), self.socket.display()),
+        let name = self.kind().name();
+        match self {
+            Self::Model | Self::Sim => f.write_str(name),
+            Self::VfioUser(path) => write!(f, "{name}:{}", path.display()),
+            Self::Vfio(bdf) | Self::VfioNoIommu(bdf) => write!(f, "{name}:{bdf}"),
         }
     }
 }
@@ -164,25 +202,24 @@ mod tests {
     #[test]
     fn names_are_parsed_or_explained() {
         for kind in CardKind::ALL {
-            let named = CardChoice::parse(kind.usage()).unwrap();
-            assert_eq!((named.kind(), named.to_string()), (*kind, kind.usage().to_owned()));
-        }
-        for name in ["vfio", "vfio:0000:00:03.0", "vfio-noiommu:0000:00:03.0"] {
-            let vfio = CardChoice::parse(name).unwrap_err();
-            assert!(matches!(vfio, CardKindError::NotBuilt { .. }), "{name}");
-            assert!(vfio.to_string().contains("`model`"), "{vfio}");
+            let name = kind.usage().replace("BDF", "0000:03:00.0");
+            let named = CardChoice::parse(&name).unwrap();
+            assert_eq!((named.kind(), named.to_string()), (*kind, name));
         }
         for name in ["fpga", "model:x", "sim:", "", ":", "vfio-users:x"] {
             let unknown = CardChoice::parse(name).unwrap_err();
             assert!(matches!(unknown, CardKindError::Unknown { .. }), "{name}");
             assert!(unknown.to_string().starts_with(&format!("unknown card `{name}`")), "{unknown}");
         }
-        for name in ["vfio-user", "vfio-user:"] {
-            assert!(matches!(CardChoice::parse(name), Err(CardKindError::NoSocket)), "{name}");
+        for name in ["vfio-user", "vfio-user:", "vfio", "vfio-noiommu:"] {
+            let error = CardChoice::parse(name).unwrap_err();
+            assert!(matches!(error, CardKindError::NoAddress { .. }), "{name}: {error}");
         }
-        assert!(matches!(CardKind::VfioUser.open(), Err(CardKindError::NoSocket)));
+        assert!(matches!(CardChoice::parse("vfio:3.0"), Err(CardKindError::Address(_))));
         let nobody = CardChoice::parse("vfio-user:/nonexistent/a:b").unwrap();
         assert_eq!(nobody.to_string(), "vfio-user:/nonexistent/a:b");
         assert!(matches!(nobody.open(), Err(CardKindError::Open { source: CardError::VfioUser(_), .. })));
+        let absent = CardChoice::parse("vfio:ffff:ff:1f.7").unwrap().open().err().unwrap();
+        assert!(matches!(absent, CardKindError::Open { source: CardError::Vfio(_), .. }), "{absent}");
     }
 }

@@ -14,16 +14,20 @@
 
 pub mod bench;
 mod card;
+pub mod doctor;
 mod info;
 mod kind;
 mod known;
+mod memory;
 pub mod model;
 pub mod outcome;
+pub mod pci;
 pub mod registers;
 pub mod selftest;
 pub mod session;
 #[cfg(feature = "sim")]
 pub mod sim;
+pub mod vfio;
 pub mod vfio_user;
 
 #[allow(
@@ -41,5 +45,6 @@ mod regs;
 pub use card::{Card, CardError, DmaBuffer, Watch};
 pub use info::{CardInfo, public_key};
 pub use kind::{CardChoice, CardKind, CardKindError};
+pub use memory::{Memory, Pages};
 pub use outcome::{Completed, Outcome};
 pub use session::{Session, SessionConfig, SessionError, Tables, await_public_key};

@@ -1,16 +1,43 @@
 //! `portcullis card …`.
 
 use crate::failure::{FAULT, Failure, SUCCESS};
+use crate::machine;
 use crate::open::{self, CardArgs};
 use portcullis_card::bench::BenchConfig;
-use portcullis_card::{CardInfo, CardKind, await_public_key, bench, selftest};
+use portcullis_card::pci::Bdf;
+use portcullis_card::{CardInfo, await_public_key, bench, selftest};
 use portcullis_policy::image::hex;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// The kinds of card that this program drives.
-    List,
+    /// The kinds of card that this program drives, and the PCI functions of this machine that may be one.
+    List {
+        /// Every PCI function.
+        #[arg(long)]
+        all: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what this machine lacks before a card can be driven, and what mends it. Exit code 1 when something is missing.
+    Doctor {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a PCI card to the kernel's vfio-pci (root).
+    Bind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
+    /// Take a PCI card from vfio-pci (root).
+    Unbind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
     /// What a card says about itself.
     Info {
         #[command(flatten)]
@@ -34,6 +61,9 @@ pub(crate) enum Command {
         /// The socket. One that nobody listens on is replaced.
         #[arg(long, value_name = "PATH")]
         socket: PathBuf,
+        /// Add a base address register (BAR4) by which a test disturbs the card's bus.
+        #[arg(long)]
+        test_bench: bool,
         #[command(flatten)]
         sim: open::SimArgs,
     },
@@ -61,16 +91,14 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::List => {
-            for kind in CardKind::ALL {
-                outln!("{}", kind.usage());
-            }
-            Ok(SUCCESS)
-        }
+        Command::List { all, json } => machine::list(*all, *json),
+        Command::Doctor { bdf, json } => machine::doctor(*bdf, *json),
+        Command::Bind { bdf } => machine::bind(*bdf),
+        Command::Unbind { bdf } => machine::unbind(*bdf),
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
-        Command::Serve { socket, sim } => serve(socket, sim),
+        Command::Serve { socket, test_bench, sim } => serve(socket, *test_bench, sim),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -110,7 +138,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 #[cfg(feature = "sim")]
-fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
+fn serve(path: &std::path::Path, test_bench: bool, sim: &open::SimArgs) -> Result<u8, Failure> {
     use anyhow::Context;
     use portcullis_sim::{pci::PciCard, serve::Socket};
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -121,6 +149,9 @@ fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
     let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    if test_bench {
+        card = card.with_bench();
+    }
     let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
     outln!("listening on {}", path.display());
     socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;

@@ -18,6 +18,7 @@ mod gated;
 mod input;
 mod intake;
 mod lineage;
+mod machine;
 mod open;
 mod output;
 mod policy;

@@ -12,10 +12,13 @@ use std::path::Path;
 /// Which card.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust) or `vfio-user:PATH` (a PCI device behind the socket of
-    /// `portcullis card serve`).
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind the socket of
+    /// `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one without).
     #[arg(long, default_value_t = default_card())]
     card: CardChoice,
+    /// Drive a card that no IOMMU holds: it reaches all memory of this machine, and so does whoever made its image.
+    #[arg(long)]
+    allow_noiommu: bool,
     #[command(flatten)]
     #[cfg(feature = "sim")]
     sim: SimArgs,
@@ -49,7 +52,7 @@ impl SimArgs {
 }
 
 fn default_card() -> CardChoice {
-    CardChoice::from(if cfg!(feature = "sim") { CardKind::Sim } else { CardKind::Model })
+    if cfg!(feature = "sim") { CardChoice::Sim } else { CardChoice::Model }
 }
 
 #[cfg(feature = "sim")]
@@ -78,6 +81,10 @@ impl CardArgs {
         if self.card.kind() == CardKind::Sim {
             let card = portcullis_card::sim::SimCard::new(self.sim.config()).context("the simulated card")?;
             return Ok(Box::new(card));
+        }
+        if self.card.kind() == CardKind::VfioNoIommu && !self.allow_noiommu {
+            let why = "without an IOMMU the card reaches all memory of this machine; say `--allow-noiommu` if that is what you want";
+            return Err(anyhow::anyhow!("card `{}`: {why}", self.card).into());
         }
         Ok(self.card.open().map_err(anyhow::Error::from)?)
     }

@@ -170,7 +170,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     let (client, server) = UnixStream::pair().unwrap();
     let policy = portcullis_policy::Package::load(&root().join("policies/pii")).unwrap();
     let compiled = policy.compile().unwrap();
-    let card = portcullis_card::CardKind::Model.open().unwrap();
+    let card = portcullis_card::CardChoice::Model.open().unwrap();
     let session = portcullis_card::Session::open(card, &compiled.image, Default::default()).unwrap();
     let welcome = ToClient::Welcome {
         version: VERSION,

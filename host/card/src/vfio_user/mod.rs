@@ -3,8 +3,6 @@
 //! Registers are messages, memory is shared by files, and completions are seen in memory; the interrupt is a hint that ends a wait early.
 //! Every request has a deadline, and after the first one that fails the device is given up: each later call says so at once.
 
-mod memory;
-
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -14,9 +12,9 @@ use portcullis_vfio_user::message::{irq, region};
 use portcullis_vfio_user::{Client, ClientError};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
+use crate::memory::{Memory, Pages};
 use crate::registers::GONE;
 use crate::{Card, CardError, CardKind, DmaBuffer, Watch};
-use memory::Shared;
 
 /// What the device is given for each request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
@@ -42,7 +40,7 @@ const ENABLED: [u8; 2] = [0x06, 0];
 #[derive(Debug)]
 pub struct VfioUserCard {
     client: Client,
-    buffers: BTreeMap<u64, Shared>,
+    buffers: BTreeMap<u64, Memory>,
     next_address: u64,
     event: OwnedFd,
     described: String,
@@ -82,7 +80,7 @@ impl VfioUserCard {
         Ok(Self { client, buffers: BTreeMap::new(), next_address: FIRST_ADDRESS, event, described })
     }
 
-    fn buffer(&self, buffer: &DmaBuffer) -> Result<&Shared, CardError> {
+    fn buffer(&self, buffer: &DmaBuffer) -> Result<&Memory, CardError> {
         self.buffers.get(&buffer.address()).ok_or(CardError::UnknownBuffer(buffer.address()))
     }
 
@@ -126,16 +124,16 @@ impl Card for VfioUserCard {
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        let shared = Shared::allocate(bytes)?;
-        let address = self.next_address;
-        self.client.map(address, shared.size(), shared.file())?;
-        self.next_address = address + shared.size() + GUARD;
-        self.buffers.insert(address, shared);
+        let memory = Memory::new(bytes, Pages::Small).map_err(|_| CardError::Allocate(bytes))?;
+        let (address, size) = (self.next_address, memory.len() as u64);
+        self.client.map(address, size, memory.file())?;
+        self.next_address = address + size + GUARD;
+        self.buffers.insert(address, memory);
         Ok(DmaBuffer::new(address, bytes))
     }
 
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        let size = self.buffer(&buffer)?.size();
+        let size = self.buffer(&buffer)?.len() as u64;
         // Kept until the device has said that it reaches it no more.
         self.client.unmap(buffer.address(), size)?;
         self.buffers.remove(&buffer.address());
@@ -143,11 +141,11 @@ impl Card for VfioUserCard {
     }
 
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.buffer(buffer)?.read(buffer, offset, into)
+        self.buffer(buffer)?.read_buffer(buffer, offset, into)
     }
 
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.buffer(buffer)?.write(buffer, offset, from)
+        self.buffer(buffer)?.write_buffer(buffer, offset, from)
     }
 
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
@@ -183,7 +181,7 @@ impl Drop for VfioUserCard {
         let _ = self.client.write(region::CONFIG, COMMAND, &[0; 2]);
         let _ = self.client.reset();
         for (address, shared) in std::mem::take(&mut self.buffers) {
-            let _ = self.client.unmap(address, shared.size());
+            let _ = self.client.unmap(address, shared.len() as u64);
         }
     }
 }
