@@ -67,7 +67,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         sim: open::SimArgs,
     },
-    /// Saturate a card and say how fast it judges.
+    /// Saturate a card and say how fast it judges: verdicts a second, clocks a verdict, use of the bus, latency.
     Bench {
         #[command(flatten)]
         card: CardArgs,
@@ -115,6 +115,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                         "rejects": report.rejects, "decomposes": report.decomposes,
                         "opened_microseconds": report.opened.as_micros(), "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
                         "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
+                        "bus_read_basis_points": report.bus_basis_points().map(|bus| bus.0),
+                        "bus_write_basis_points": report.bus_basis_points().map(|bus| bus.1),
+                        "latency_nanoseconds": {
+                            "p50": report.latency(500), "p99": report.latency(990), "p999": report.latency(999), "max": report.latency(1000),
+                        },
+                        "latency_histogram": report.latency_steps(),
                     })
                 );
             } else {
@@ -130,6 +136,20 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 outln!("verdicts a second   {} of wall time", report.verdicts_per_second());
                 if let Some(clocks) = clocks {
                     outln!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
+                }
+                if let Some((read, write)) = report.bus_basis_points() {
+                    let percent = |points: u64| format!("{}.{:02} %", points / 100, points % 100);
+                    outln!(
+                        "bus data beats      {} of its clocks for reads, {} for writes",
+                        percent(read),
+                        percent(write)
+                    );
+                }
+                let micros = |nanos: u64| format!("{}.{} µs", nanos / 1000, nanos % 1000 / 100);
+                let [half, most, nearly_all] = [500, 990, 999].map(|share| micros(report.latency(share)));
+                outln!("latency             p50 {half}, p99 {most}, p99.9 {nearly_all}: from submission to answer");
+                for (end, count) in report.latency_steps().into_iter().filter(|step| step.1 > 0) {
+                    outln!("  under {:>10}  {count}", micros(end));
                 }
             }
             Ok(SUCCESS)
