@@ -7,7 +7,7 @@
 namespace portcullis {
 namespace {
 
-constexpr uint8_t kOkay = 0, kSlaveError = 2;
+constexpr uint8_t kOkay = 0, kSlaveError = 2, kDecodeError = 3;
 constexpr uint32_t kNoFlip = ~uint32_t{0};
 constexpr uint32_t kBeatBits = kBeatBytes * 8;
 
@@ -100,14 +100,14 @@ void BusMemory::show_beat(Read& read) {
   out_.r_last = read.next + 1 == read.beats;
   out_.r_response = kOkay;
   out_.r_data.fill(0);
-  if (read.error) {
-    out_.r_response = kSlaveError;
+  if (read.error != kOkay) {
+    out_.r_response = read.error;
   } else if (!read.spurious) {
     // A beat too many repeats the last one.
     const unsigned beat = std::min(read.next, unsigned{read.request.length});
     const uint64_t* words = memory_.find(read.request.address + beat * kBeatBytes, kBeatBytes, kRead);
     if (words == nullptr) {
-      out_.r_response = kSlaveError;
+      out_.r_response = kDecodeError;
     } else {
       for (size_t i = 0; i < kBeatWords; ++i) out_.r_data[i] = load_word(words + i);
     }
@@ -123,7 +123,7 @@ void BusMemory::accept_read(uint64_t now, const Request& request, BusRules& rule
   Read read{request, now + std::max(read_latency_, uint32_t{1}), 0, request.beats(), kNoFlip};
   if (memory_.find(request.address, request.beats() * kBeatBytes, kRead) == nullptr) {
     ++counters_.out_of_range;
-    read.error = true;
+    read.error = kDecodeError;
   }
   bool lost = false;
   for (size_t i = 0; i < armed_reads_.size();) {
@@ -134,7 +134,7 @@ void BusMemory::accept_read(uint64_t now, const Request& request, BusRules& rule
       continue;
     }
     switch (armed.kind) {
-      case Inject::kReadError: read.error = true; break;
+      case Inject::kReadError: read.error = armed.bit == 0 ? kSlaveError : kDecodeError; break;
       case Inject::kReadLost: lost = true; break;
       case Inject::kReadShort: read.beats -= 1; break;
       case Inject::kReadLong: read.beats += 1; break;
@@ -154,7 +154,7 @@ void BusMemory::accept_write(const Request& request) {
   Write write{request};
   if (memory_.find(request.address, request.beats() * kBeatBytes, kWrite) == nullptr) {
     ++counters_.out_of_range;
-    write.error = true;
+    write.error = kDecodeError;
   }
   for (size_t i = 0; i < armed_writes_.size();) {
     Armed& armed = armed_writes_[i];
@@ -163,7 +163,11 @@ void BusMemory::accept_write(const Request& request) {
       ++i;
       continue;
     }
-    (armed.kind == Inject::kWriteError ? write.error : write.lost) = true;
+    if (armed.kind == Inject::kWriteError) {
+      write.error = armed.bit == 0 ? kSlaveError : kDecodeError;
+    } else {
+      write.lost = true;
+    }
     armed_writes_.erase(armed_writes_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   requests_.push_back(write);
@@ -174,10 +178,10 @@ void BusMemory::store_data(uint64_t now) {
   while (!requests_.empty() && !data_.empty()) {
     Write& write = requests_.front();
     const WriteData& beat = data_.front();
-    if (!write.error) {
+    if (write.error == kOkay) {
       uint64_t* words = memory_.find(write.request.address + write.next * kBeatBytes, kBeatBytes, kWrite);
       if (words == nullptr) {
-        write.error = true;  // unmapped since it was accepted
+        write.error = kDecodeError;  // unmapped since it was accepted
       } else {
         for (size_t i = 0; i < kBeatWords; ++i) {
           const uint8_t bytes = static_cast<uint8_t>(beat.strobe >> (i * 8));
@@ -197,8 +201,7 @@ void BusMemory::store_data(uint64_t now) {
     }
     data_.pop_front();
     if (++write.next == write.request.beats()) {
-      const uint8_t code = write.error ? kSlaveError : kOkay;
-      if (!write.lost) responses_.push_back({now + std::max(write_latency_, uint32_t{1}), write.request.id, code});
+      if (!write.lost) responses_.push_back({now + std::max(write_latency_, uint32_t{1}), write.request.id, write.error});
       requests_.pop_front();
     }
   }

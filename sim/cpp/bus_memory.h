@@ -48,7 +48,7 @@ class BusMemory {
     unsigned next = 0;   // beat to be sent next
     unsigned beats;      // to be sent in all
     uint32_t flip;       // bit to invert, or none
-    bool error = false;
+    uint8_t error = 0;  // the response that it carries in place of OKAY
     bool spurious = false;
   };
   struct Response {
@@ -62,7 +62,8 @@ class BusMemory {
   struct Write {
     Request request;
     unsigned next = 0;  // beat whose data comes next
-    bool error = false, lost = false;
+    uint8_t error = 0;
+    bool lost = false;
   };
 
   void accept_read(uint64_t now, const Request& request, BusRules& rules);

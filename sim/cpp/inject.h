@@ -6,13 +6,13 @@
 namespace portcullis {
 
 enum class Inject : uint8_t {
-  kReadError = 0,
+  kReadError = 0,   // its bit 0: SLVERR, 1: DECERR
   kReadLost = 1,
   kReadShort = 2,
   kReadLong = 3,
   kReadCorrupt = 4,
   kReadSpurious = 5,
-  kWriteError = 6,
+  kWriteError = 6,  // likewise
   kWriteLost = 7,
   kWriteSpurious = 8,
   kReadRequestsHang = 9,

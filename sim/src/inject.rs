@@ -9,6 +9,11 @@ pub enum Inject {
         /// Which burst.
         nth: u32,
     },
+    /// Every beat of the read burst carries DECERR.
+    ReadDecodeError {
+        /// Which burst.
+        nth: u32,
+    },
     /// The read burst is never answered.
     ReadLost {
         /// Which burst.
@@ -41,6 +46,11 @@ pub enum Inject {
         /// Which burst.
         nth: u32,
     },
+    /// The write burst is answered with DECERR; its data is not stored.
+    WriteDecodeError {
+        /// Which burst.
+        nth: u32,
+    },
     /// The write burst is stored and never answered.
     WriteLost {
         /// Which burst.
@@ -64,12 +74,14 @@ impl Inject {
     pub(crate) fn code(self) -> (u8, u32, u32) {
         match self {
             Self::ReadError { nth } => (0, nth, 0),
+            Self::ReadDecodeError { nth } => (0, nth, 1),
             Self::ReadLost { nth } => (1, nth, 0),
             Self::ReadShort { nth } => (2, nth, 0),
             Self::ReadLong { nth } => (3, nth, 0),
             Self::ReadCorrupt { nth, bit } => (4, nth, bit),
             Self::ReadSpurious { id } => (5, u32::from(id), 0),
             Self::WriteError { nth } => (6, nth, 0),
+            Self::WriteDecodeError { nth } => (6, nth, 1),
             Self::WriteLost { nth } => (7, nth, 0),
             Self::WriteSpurious { id } => (8, u32::from(id), 0),
             Self::ReadRequestsHang => (9, 0, 0),

@@ -1,13 +1,15 @@
 //! Speed: how fast a saturated card judges.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{Descriptor, Determination, Opcode};
+use portcullis_core::wire::{BEAT_BYTES, Completion, Descriptor, Determination, Opcode, Record};
 use portcullis_policy::image::{Image, ImageError};
 use zerocopy::little_endian::{U16, U32};
 
-use crate::session::CheckpointConfig;
+use crate::session::{CheckpointConfig, Lost};
 use crate::{Card, Outcome, Session, SessionConfig, SessionError, known};
 
 /// What to measure.
@@ -29,7 +31,7 @@ impl Default for BenchConfig {
 }
 
 /// What was measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BenchReport {
     /// Verdicts taken.
     pub verdicts: u64,
@@ -47,7 +49,13 @@ pub struct BenchReport {
     pub clocks: Option<u64>,
     /// Rows of the larger bank: the clocks that a sweep takes at one row a clock.
     pub rows: u16,
+    /// From the submission of an entry to the moment at which the driver has its answer, in nanoseconds, to three digits.
+    pub latency: Histogram<u64>,
 }
+
+/// Data beats of the card's bus for one verdict: its entry is read, its record and its completion are written.
+pub const BEATS: (u64, u64) =
+    ((Descriptor::BYTES / BEAT_BYTES) as u64, ((Record::BYTES + Completion::BYTES) / BEAT_BYTES) as u64);
 
 impl BenchReport {
     /// Verdicts in a second of wall time, rounded down.
@@ -57,12 +65,35 @@ impl BenchReport {
         u64::try_from(u128::from(self.verdicts) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX)
     }
 
+    /// How much of its bus's time the card used for reading and for writing, in basis points: data beats over clocks.
+    #[must_use]
+    pub fn bus_basis_points(&self) -> Option<(u64, u64)> {
+        let share = |beats: u64, clocks: u64| beats * self.verdicts * 10_000 / clocks.max(1);
+        self.clocks.map(|clocks| (share(BEATS.0, clocks), share(BEATS.1, clocks)))
+    }
+
+    /// Latency that this share of the answers kept, in nanoseconds.
+    #[must_use]
+    pub fn latency(&self, per_mille: u16) -> u64 {
+        self.latency.value_at_quantile(f64::from(per_mille.min(1000)) / 1000.0)
+    }
+
+    /// Latencies in steps that double from 1 µs on: the upper end of each in nanoseconds, and how many answers it holds.
+    #[must_use]
+    pub fn latency_steps(&self) -> Vec<(u64, u64)> {
+        let steps = self.latency.iter_log(1000, 2.0);
+        steps.map(|step| (step.value_iterated_to() + 1, step.count_since_last_iteration())).collect()
+    }
+
     /// Hundredths of a clock for one verdict, rounded up.
     #[must_use]
     pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
         self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))
     }
 }
+
+/// Longest latency that is told from longer ones, in nanoseconds: every wait ends before.
+const LONGEST: u64 = 3_600_000_000_000;
 
 /// An image that fills the default tables, 256 and 64 rows.
 ///
@@ -110,6 +141,7 @@ pub fn run_with<C: Card>(
         let template = templates.next()?;
         Some(Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..*template }.sealed())
     };
+    let latency = Histogram::new_with_max(LONGEST, 3).map_err(|error| Lost::Broken(error.to_string()))?;
     let mut report = BenchReport {
         verdicts: 0,
         admits: 0,
@@ -119,17 +151,25 @@ pub fn run_with<C: Card>(
         elapsed: Duration::ZERO,
         clocks: None,
         rows: image.header().policy_rows.get().max(image.header().entropy_rows.get()),
+        latency,
     };
+    let mut submitted = BTreeMap::new();
     let started = (Instant::now(), session.card().clocks());
     let mut batch: Vec<_> = (0..streams).filter_map(|slot| next_gate(slot as u16, 1)).collect();
     loop {
+        let now = Instant::now();
+        submitted.extend(batch.iter().map(|entry| (entry.slot.get(), now)));
         session.submit(&batch)?;
         batch.clear();
         let answered = session.wait()?;
         if answered.is_empty() {
             break;
         }
+        let now = Instant::now();
         for completed in answered {
+            if let Some(before) = submitted.get(&completed.entry.slot.get()) {
+                report.latency.saturating_record(u64::try_from((now - *before).as_nanos()).unwrap_or(LONGEST));
+            }
             match completed.outcome {
                 Outcome::Judged(verdict) => match verdict.determination {
                     Determination::Admit => report.admits += 1,
@@ -170,5 +210,16 @@ mod tests {
         assert_eq!(report.verdicts, 5_000);
         assert_eq!(report.admits + report.rejects + report.decomposes, 5_000);
         assert!(report.rejects > 0, "{report:?}");
+        // Each answer has its latency, and the steps hold all of them.
+        assert_eq!(report.latency.len(), 5_000);
+        assert_eq!(report.latency_steps().iter().map(|step| step.1).sum::<u64>(), 5_000);
+        assert!(
+            report.latency(500) > 0
+                && report.latency(500) <= report.latency(999)
+                && report.latency(999) <= report.latency(1000)
+        );
+        assert_eq!((report.clocks, report.bus_basis_points()), (None, None));
+        let counted = BenchReport { clocks: Some(2_000_000), ..report };
+        assert_eq!(counted.bus_basis_points(), Some((50, 100)));
     }
 }

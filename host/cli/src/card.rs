@@ -61,10 +61,13 @@ pub(crate) enum Command {
         /// The socket. One that nobody listens on is replaced.
         #[arg(long, value_name = "PATH")]
         socket: PathBuf,
+        /// Add a base address register (BAR4) by which a test disturbs the card's bus.
+        #[arg(long)]
+        test_bench: bool,
         #[command(flatten)]
         sim: open::SimArgs,
     },
-    /// Saturate a card and say how fast it judges.
+    /// Saturate a card and say how fast it judges: verdicts a second, clocks a verdict, use of the bus, latency.
     Bench {
         #[command(flatten)]
         card: CardArgs,
@@ -95,7 +98,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
-        Command::Serve { socket, sim } => serve(socket, sim),
+        Command::Serve { socket, test_bench, sim } => serve(socket, *test_bench, sim),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -112,6 +115,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                         "rejects": report.rejects, "decomposes": report.decomposes,
                         "opened_microseconds": report.opened.as_micros(), "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
                         "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
+                        "bus_read_basis_points": report.bus_basis_points().map(|bus| bus.0),
+                        "bus_write_basis_points": report.bus_basis_points().map(|bus| bus.1),
+                        "latency_nanoseconds": {
+                            "p50": report.latency(500), "p99": report.latency(990), "p999": report.latency(999), "max": report.latency(1000),
+                        },
+                        "latency_histogram": report.latency_steps(),
                     })
                 );
             } else {
@@ -128,6 +137,20 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 if let Some(clocks) = clocks {
                     outln!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
                 }
+                if let Some((read, write)) = report.bus_basis_points() {
+                    let percent = |points: u64| format!("{}.{:02} %", points / 100, points % 100);
+                    outln!(
+                        "bus data beats      {} of its clocks for reads, {} for writes",
+                        percent(read),
+                        percent(write)
+                    );
+                }
+                let micros = |nanos: u64| format!("{}.{} µs", nanos / 1000, nanos % 1000 / 100);
+                let [half, most, nearly_all] = [500, 990, 999].map(|share| micros(report.latency(share)));
+                outln!("latency             p50 {half}, p99 {most}, p99.9 {nearly_all}: from submission to answer");
+                for (end, count) in report.latency_steps().into_iter().filter(|step| step.1 > 0) {
+                    outln!("  under {:>10}  {count}", micros(end));
+                }
             }
             Ok(SUCCESS)
         }
@@ -135,7 +158,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 #[cfg(feature = "sim")]
-fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
+fn serve(path: &std::path::Path, test_bench: bool, sim: &open::SimArgs) -> Result<u8, Failure> {
     use anyhow::Context;
     use portcullis_sim::{pci::PciCard, serve::Socket};
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -146,6 +169,9 @@ fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
     let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    if test_bench {
+        card = card.with_bench();
+    }
     let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
     outln!("listening on {}", path.display());
     socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;

@@ -136,7 +136,8 @@ impl<'g> Governor<'g> {
     /// next items are taken only as slots become free. An engine that is slow holds up the other streams.
     ///
     /// # Errors
-    /// The session's: nothing more of the streams that were still open is released then. An error of `sink` ends the run.
+    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is released. An error of
+    /// `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         &self,
         session: &mut Session<C>,
@@ -189,10 +190,18 @@ impl<'g> Governor<'g> {
                 entries.extend(stream.next());
                 stream.take_events().into_iter().try_for_each(&mut sink)?;
             }
-            if !entries.is_empty() {
-                session.submit(&entries)?;
-            }
-            for completed in session.wait()? {
+            let submitted = if entries.is_empty() { Ok(0) } else { session.submit(&entries) };
+            let answered = match submitted.and_then(|_| session.wait()) {
+                Ok(answered) => answered,
+                Err(error) => {
+                    for stream in open.values_mut() {
+                        stream.cut(&error);
+                        stream.take_events().into_iter().try_for_each(&mut sink)?;
+                    }
+                    return Err(error.into());
+                }
+            };
+            for completed in answered {
                 let slot = completed.entry.slot.get();
                 let Some(stream) = open.get_mut(&slot) else { continue };
                 stream.answer(completed.outcome, completed.record.as_ref());

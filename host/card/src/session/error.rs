@@ -127,6 +127,17 @@ pub enum SessionError {
     NotOpen,
 }
 
+impl SessionError {
+    /// The fault that an entry is refused with whose answer this error took away: the card's own, else that it was not heard from.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::Faulted(fault) | Self::Refused(fault) | Self::OpenRefused { fault } => *fault,
+            _ => Fault::Watchdog,
+        }
+    }
+}
+
 /// A bounded wait that ended without what it waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("waited {bound} times {quantum} for {awaited}, in vain")]

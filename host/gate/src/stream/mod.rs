@@ -21,7 +21,7 @@ use crate::source::{Candidate, Item};
 use crate::stage::{self, Staged};
 use deferred::{Knowledge, Queue};
 use feed::{Feed, RolledBack};
-use portcullis_card::Outcome;
+use portcullis_card::{Outcome, SessionError};
 use portcullis_core::drift::Drift;
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::state::{SemanticState, Task};
@@ -368,6 +368,18 @@ impl<'g> Stream<'g> {
                 self.unreleased.clear();
                 self.done();
             }
+        }
+    }
+
+    /// The card's word counts no more: what waits for its answer is refused, and the stream ends with what was released before.
+    pub(crate) fn cut(&mut self, why: &SessionError) {
+        if self.awaiting {
+            self.answer(Outcome::Fault(why.fault()), None);
+        }
+        if !self.is_done() {
+            self.stop(Trigger::Fault, why.to_string());
+            self.unreleased.clear();
+            self.done();
         }
     }
 

@@ -1,0 +1,120 @@
+//! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing more leaves.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use portcullis_card::model::ModelCard;
+use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Session, SessionConfig, SessionError, Watch};
+use portcullis_core::wire::Fault;
+use portcullis_gate::{Event, Trigger, What};
+use support::*;
+
+/// A card that is there for so many submissions, once a session is open.
+struct Mortal {
+    card: ModelCard,
+    left: Option<u32>,
+}
+
+impl Mortal {
+    fn alive(&self) -> Result<(), CardError> {
+        if self.left == Some(0) { Err(CardError::Gone(0)) } else { Ok(()) }
+    }
+}
+
+impl Card for Mortal {
+    fn kind(&self) -> CardKind {
+        self.card.kind()
+    }
+    fn describe(&self) -> String {
+        self.card.describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        self.alive()?;
+        self.card.read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.write32(address, value)
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        self.card.allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.card.release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.dma_read(buffer, offset, into)
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(1);
+        }
+        self.card.dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        self.card.quantum()
+    }
+    fn patience(&self) -> u32 {
+        self.card.patience()
+    }
+}
+
+/// What four streams leave when the card is gone after so many submissions.
+fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
+    let policy = package("");
+    let governor = governor(&policy, settings());
+    let card = Mortal { card: ModelCard::new(), left: None };
+    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    session.card_mut().left = Some(submissions);
+    let items = (0..4).map(|n| text(&format!("t{n}"), "Good one. Good two. Good three. Good four."));
+    let mut events = Vec::new();
+    let error = governor
+        .govern(&mut session, items.collect::<Vec<_>>(), |event| -> Result<(), SessionError> {
+            events.push(event);
+            Ok(())
+        })
+        .unwrap_err();
+    (events, error)
+}
+
+fn assert_ended(events: &[Event], fault: Fault, said: &str) {
+    for stream in 0..4 {
+        let own: Vec<_> = events.iter().filter(|event| event.stream == stream).collect();
+        let What::Ended { summary, closing, .. } = &own.last().unwrap().what else { panic!("{own:?}") };
+        assert_eq!(own.iter().filter(|e| matches!(e.what, What::Ended { .. })).count(), 1);
+        assert!(closing.is_none());
+        let termination = summary.termination.as_ref().unwrap();
+        assert_eq!(termination.trigger, Trigger::Fault);
+        assert!(termination.detail.contains(said), "{termination:?}");
+        // The span that waited for its answer has one: a fault.
+        let last = own.iter().rev().find_map(|event| match &event.what {
+            What::Determined(judged) => Some(judged),
+            _ => None,
+        });
+        let last = last.unwrap();
+        assert_eq!(last.determination.fault, Some(fault));
+        assert_eq!(last.determination.determination, None);
+        let released: String = own
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::Released { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert!("Good one. Good two. Good three. Good four.".starts_with(&released) && released.len() < 40);
+    }
+}
+
+#[test]
+fn a_card_that_dies_leaves_a_report_for_every_stream() {
+    let (events, error) = governed(11);
+    assert!(matches!(error, SessionError::Lost(_)), "{error}");
+    assert_ended(&events, Fault::Watchdog, "watchdog");
+    assert!(events.iter().any(|event| matches!(event.what, What::Released { .. })));
+}
