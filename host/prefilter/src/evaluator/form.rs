@@ -84,6 +84,7 @@ const HIGH: u16 = 1 << 9;
 const CONTROL: u16 = 1 << 10;
 const OTHER: u16 = 1 << 11;
 
+#[expect(clippy::indexing_slicing, reason = "a constant: a place outside would not compile")]
 const CLASS: [u16; 256] = {
     let mut class = [OTHER; 256];
     let mut byte = 0;
