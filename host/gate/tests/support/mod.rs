@@ -10,7 +10,7 @@ use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the tests' policy says besides its limits.
 pub const MANIFEST: &str = r#"
@@ -47,8 +47,12 @@ pub const RULES: &str = r#"
 
 /// The filter before engines, as it comes.
 pub fn filter() -> Arc<Prefilter> {
-    let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
-    Arc::new(Prefilter::new(policy).unwrap())
+    static FILTER: OnceLock<Arc<Prefilter>> = OnceLock::new();
+    let made = || {
+        let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
+        Arc::new(Prefilter::new(policy).unwrap())
+    };
+    Arc::clone(FILTER.get_or_init(made))
 }
 
 /// A policy ready to govern.
