@@ -3,6 +3,7 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::open::{self, CardArgs};
 use crate::output::digest;
+use crate::prefilter::FilterArgs;
 use crate::run::salt_key;
 use anyhow::Context;
 use portcullis_card::{Session, SessionConfig};
@@ -24,6 +25,8 @@ pub(crate) struct Args {
     policy: PathBuf,
     #[command(flatten)]
     card: CardArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
     /// The agent's governed profile (`agent.toml`).
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -61,7 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         thresholds: [slope.warning, slope.correction, slope.halt],
         card: args.card.name().to_owned(),
     };
-    let gate = Gate::new(Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?);
+    let session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let gate = Gate::new(session, args.filter.open(&policy.package)?);
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
     let listener = UnixListener::bind(&args.socket)

@@ -22,6 +22,7 @@ mod machine;
 mod open;
 mod output;
 mod policy;
+mod prefilter;
 mod registrar;
 mod replay;
 mod report;
@@ -48,6 +49,8 @@ enum Command {
     /// Write, check, test and compare policies.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Judge the structure of prompts, documents and tool results before anything acts on them.
+    Prefilter(prefilter::Args),
     /// Serve the gate to other processes.
     Gated(gated::Args),
     /// A server for trying out engines.
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Policy(command) => policy::run(&command),
+        Command::Prefilter(args) => prefilter::run(&args),
         Command::Gated(args) => gated::run(&args),
         Command::Engine(command) => engine::run(&command),
         Command::Anchors(command) => anchors::run(&command),

@@ -8,6 +8,7 @@ use crate::input::{self, InputError};
 use crate::intake::Stop;
 use crate::open::{self, CardArgs};
 use crate::output::{Output, Shape, digest};
+use crate::prefilter::FilterArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
@@ -15,7 +16,7 @@ use portcullis_core::wire::Fault;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::ledger::{Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, What};
+use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Trigger, What};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -38,10 +39,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
     policy: Option<PathBuf>,
     /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
     gate: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
     #[command(flatten)]
     card: CardArgs,
     #[command(flatten)]
@@ -186,7 +189,8 @@ impl Taken {
         }
         if let What::Ended { summary, .. } = &event.what {
             self.count += 1;
-            self.refused |= summary.rejected > 0;
+            self.refused |=
+                summary.rejected > 0 || summary.termination.as_ref().is_some_and(|t| t.trigger == Trigger::Prefilter);
             self.faults |= summary.faults > 0;
             self.progress.set_position(self.count);
         }
@@ -226,7 +230,7 @@ fn local(
         .map_err(anyhow::Error::from)?
         .with_anchors(anchors.clone());
     if let Some(maker) = maker {
-        governor = governor.with_engines(Box::new(|_| maker.make()));
+        governor = governor.with_engines(args.filter.open(&policy.package)?, Box::new(|_, _| maker.make()));
     }
     let mut taken = Taken::new(args, shape, &header(&policy, args))?;
     let mut card = args.card.open()?;

@@ -182,7 +182,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     };
     let nobody = [u32::MAX - 1];
     let deadline = std::time::Duration::from_secs(1);
-    let served = Gate::new(session).serve(server, &nobody, deadline, &welcome, || unreachable!());
+    let served = Gate::new(session, filter()).serve(server, &nobody, deadline, &welcome, || unreachable!());
     assert!(matches!(served, Served::Refused(why) if why.contains("may not use this gate")));
     drop(client);
 }
@@ -192,4 +192,9 @@ fn without_a_gate_the_client_says_what_to_do() {
     let out = program().args(["run", "--gate", "unix:/nowhere/gate", "--input", "README.md"]).output().unwrap();
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains("portcullis gated"));
+}
+
+fn filter() -> std::sync::Arc<portcullis_prefilter::Prefilter> {
+    let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
+    std::sync::Arc::new(portcullis_prefilter::Prefilter::new(policy).unwrap())
 }

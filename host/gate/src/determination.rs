@@ -127,6 +127,8 @@ pub enum Trigger {
     DriftHalt,
     /// The card refused an entry, or gave an answer that is none.
     Fault,
+    /// The pre-execution filter refused the task: no engine saw it.
+    Prefilter,
     /// The engine failed, died, or gave no answer in time.
     Engine,
     /// An anchor store is no longer what BEGIN bound.
@@ -143,6 +145,7 @@ impl Trigger {
             Self::NoAdmissibleCandidate => "no admissible candidate is left",
             Self::DriftHalt => "drift halt",
             Self::Fault => "FAULT",
+            Self::Prefilter => "pre-execution filter",
             Self::Engine => "engine",
             Self::AnchorsChanged => "anchors changed",
             Self::Limit => "limit",

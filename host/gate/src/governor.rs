@@ -2,7 +2,7 @@
 
 use crate::anchor::Anchors;
 use crate::commitment::Salts;
-use crate::engine::{Engine, EngineError};
+use crate::entry::{Door, Engines, Entered};
 use crate::event::Event;
 use crate::source::Item;
 use crate::stream::{Release, Seat, Stream};
@@ -12,8 +12,10 @@ use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
 use portcullis_policy::{Compiled, Package};
+use portcullis_prefilter::Prefilter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a stream does when nothing admissible is left at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,9 +62,6 @@ impl Settings {
     }
 }
 
-/// Makes the engine of a stream, by the stream's number.
-pub type Engines<'g> = Box<dyn Fn(u64) -> Result<Box<dyn Engine>, EngineError> + 'g>;
-
 /// A policy that is ready to govern.
 pub struct Governor<'g> {
     pub(crate) package: &'g Package,
@@ -73,7 +72,7 @@ pub struct Governor<'g> {
     image_digest: [u8; 32],
     context: Context,
     settings: Settings,
-    engines: Option<Engines<'g>>,
+    door: Door<'g>,
     anchors: Anchors,
     notes: BTreeMap<u32, [u8; 32]>,
 }
@@ -98,16 +97,23 @@ impl<'g> Governor<'g> {
             image_digest: compiled.image.digest(),
             context: settings.profile.context(package.manifest())?,
             settings,
-            engines: None,
+            door: Door::Shut,
             anchors: Anchors::none(mapper),
             notes: BTreeMap::new(),
         })
     }
 
-    /// The same governor with engines for [`Item::Prompt`].
+    /// The same governor with engines for [`Item::Prompt`], behind the filter that judges each task first.
     #[must_use]
-    pub fn with_engines(mut self, engines: Engines<'g>) -> Self {
-        self.engines = Some(engines);
+    pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines<'g>) -> Self {
+        self.door = Door::Filtered(filter, engines);
+        self
+    }
+
+    /// The same governor for streams whose answers are on record.
+    #[must_use]
+    pub(crate) fn with_door(mut self, door: Door<'g>) -> Self {
+        self.door = door;
         self
     }
 
@@ -221,15 +227,12 @@ impl<'g> Governor<'g> {
         &self.anchors
     }
 
-    pub(crate) fn note_at(&self, sequence: u32) -> Option<[u8; 32]> {
-        self.notes.get(&sequence).copied()
+    pub(crate) fn enter(&self, stream: u64, task: &Task) -> Entered {
+        self.door.enter(stream, task)
     }
 
-    pub(crate) fn engine(&self, stream: u64) -> Result<Box<dyn Engine>, EngineError> {
-        match &self.engines {
-            Some(engines) => engines(stream),
-            None => Err(EngineError::Gone("the item is a task for an engine, and none was given".into())),
-        }
+    pub(crate) fn note_at(&self, sequence: u32) -> Option<[u8; 32]> {
+        self.notes.get(&sequence).copied()
     }
 
     pub(crate) fn read(&self, before: &str, text: String, driven: bool) -> Text {

@@ -8,6 +8,7 @@ use crate::anchor::{Anchors, Store};
 use crate::commitment::Salts;
 use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
 use crate::engine::{Engine, EngineError, Proposal, View};
+use crate::entry::Door;
 use crate::governor::{Governor, Settings};
 use crate::source::Item;
 use crate::stream::Seat;
@@ -169,7 +170,7 @@ impl<'r> Replayer<'r> {
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
             .with_notes(notes)
-            .with_engines(Box::new(move |_| Ok(Box::new(Again(answers.clone().into_iter())))));
+            .with_door(Door::Replayed(Box::new(move || Box::new(Again(answers.clone().into_iter())))));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;

@@ -78,9 +78,10 @@ fn run_hostile(seed: u64, release: Release, on_refuse: OnRefuse) -> (Vec<Event>,
     let settings = Settings { release, on_refuse: Some(on_refuse), max_proposals: 120, ..settings() };
     let shown = std::sync::Arc::default();
     let engine_shown = std::sync::Arc::clone(&shown);
-    let made = governor(&policy, settings).with_engines(Box::new(move |_| {
-        Ok(Box::new(Hostile { state: seed | 1, shown: std::sync::Arc::clone(&engine_shown) }))
-    }));
+    let made = governor(&policy, settings).with_engines(
+        filter(),
+        Box::new(move |_, _| Ok(Box::new(Hostile { state: seed | 1, shown: std::sync::Arc::clone(&engine_shown) }))),
+    );
     let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
     let events = run(&made, &policy, vec![item]);
     let shown = shown.lock().unwrap().clone();
@@ -188,7 +189,8 @@ fn engines_that_propose_nothing_endlessly_or_die_end_in_a_stated_outcome() {
         (3, Trigger::Engine, 21),
         (4, Trigger::Limit, 50 * 21),
     ] {
-        let made = governor(&policy, settings.clone()).with_engines(Box::new(move |_| Ok(Box::new(Odd(kind)))));
+        let made =
+            governor(&policy, settings.clone()).with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Odd(kind)))));
         let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
         let events = run(&made, &policy, vec![item]);
         let termination = summary(&events).termination.unwrap();

@@ -17,6 +17,8 @@ pub(crate) fn run() -> Result<()> {
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
     say("records a second that the verifier checks, without replay");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-evidence", "--bench", "records"]))?;
+    say("the pre-execution filter: 1 KiB, 32 KiB, 1 MiB, plain and built to hurt");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-prefilter", "--bench", "prefilter"]))?;
     for arguments in CARD {
         say(&format!("card bench --card sim {}", arguments.join(" ")));
         let run = [

@@ -8,6 +8,7 @@ use crate::source::Item;
 use crate::stream::Seat;
 use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::state::ProfileError;
+use portcullis_prefilter::Prefilter;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,13 +73,15 @@ impl From<SessionError> for Failure {
 /// the count of items, which numbers the streams' salts: one number is never used twice, whatever numbers clients choose.
 pub struct Gate<C: Card> {
     session: Mutex<Session<C>>,
+    /// Judges tasks before the client's engine sees them.
+    filter: Arc<Prefilter>,
     items: AtomicU64,
 }
 
 impl<C: Card> Gate<C> {
     /// A gate over an open session.
-    pub const fn new(session: Session<C>) -> Self {
-        Self { session: Mutex::new(session), items: AtomicU64::new(0) }
+    pub const fn new(session: Session<C>, filter: Arc<Prefilter>) -> Self {
+        Self { session: Mutex::new(session), filter, items: AtomicU64::new(0) }
     }
 
     /// Serves one connection until the client closes it. `deadline` bounds every frame that the client is waited for, from its first
@@ -142,8 +145,8 @@ impl<C: Card> Gate<C> {
     ) -> Result<(), Failure> {
         let governor = make().map_err(|e| Failure::Client(io::Error::other(e)))?;
         let remote = wire.clone();
-        let governor =
-            governor.with_engines(Box::new(move |_| Ok(Box::new(Remote(remote.clone())) as Box<dyn Engine>)));
+        let made = Box::new(move |_, _| Ok(Box::new(Remote(remote.clone())) as Box<dyn Engine>));
+        let governor = governor.with_engines(Arc::clone(&self.filter), made);
         let salted = self.items.fetch_add(1, Ordering::Relaxed);
         // A client that goes away ends its own stream: what happens after is judged for nobody, but the card's streams are ended in
         // order.

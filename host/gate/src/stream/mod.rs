@@ -105,6 +105,8 @@ pub(crate) struct Stream<'g> {
     noting: bool,
     in_flight: Option<InFlight>,
     phase: Phase,
+    /// Digest of the pre-execution report, until it is noted right after BEGIN.
+    note: Option<[u8; 32]>,
     last_refusal: String,
     closing: Option<Closing>,
     events: Vec<Event>,
@@ -113,13 +115,18 @@ pub(crate) struct Stream<'g> {
 
 impl<'g> Stream<'g> {
     pub(crate) fn new(governor: &'g Governor<'g>, item: Item, seat: Seat) -> Self {
+        let mut note = None;
         let (id, task, whole, engine) = match item {
             Item::Text { id, text, task } => (id, task, Some(text), None),
             Item::Candidates { id, steps, task } => {
                 let engine: Box<dyn Engine> = Box::new(Recorded::new(steps));
                 (id, task, None, Some(Ok(engine)))
             }
-            Item::Prompt { id, task } => (id, task, None, Some(governor.engine(seat.number))),
+            Item::Prompt { id, task } => {
+                let entered = governor.enter(seat.number, &task);
+                note = entered.note;
+                (id, task, None, Some(entered.engine))
+            }
         };
         let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
         let state = governor.initial_state(&task);
@@ -142,6 +149,7 @@ impl<'g> Stream<'g> {
             noting: false,
             in_flight: None,
             phase: Phase::Begin,
+            note,
             last_refusal: String::new(),
             closing: None,
             events: Vec::new(),
@@ -150,7 +158,7 @@ impl<'g> Stream<'g> {
         match engine {
             None => stream.read(whole.unwrap_or_default(), None, None),
             Some(Ok(engine)) => stream.feed = Some(Feed::new(engine)),
-            Some(Err(error)) => stream.stop(Trigger::Engine, error.to_string()),
+            Some(Err((trigger, why))) => stream.stop(trigger, why),
         }
         if let Some(store) = governor.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());
@@ -226,7 +234,7 @@ impl<'g> Stream<'g> {
 
     fn next_entry(&mut self) -> Option<Descriptor> {
         if matches!(self.phase, Phase::Body | Phase::End)
-            && let Some(digest) = self.governor.note_at(self.sequence)
+            && let Some(digest) = self.note.take().or_else(|| self.governor.note_at(self.sequence))
         {
             self.noting = true;
             return Some(self.entry(Opcode::Note, digest));

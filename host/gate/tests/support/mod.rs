@@ -8,7 +8,9 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{Candidate, Event, Governor, Item, Judged, SaltKey, Settings, Summary, What};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
+use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// What the tests' policy says besides its limits.
 pub const MANIFEST: &str = r#"
@@ -42,6 +44,16 @@ pub const RULES: &str = r#"
 @id("NEEDS-KEY") forbid (principal, action, resource) when { context.classes.contains("vault") && !context.established.contains("key") };
 @id("STRICT") @stage("entropy") forbid (principal, action, resource) when { context.correction == 2 && context.classes.contains("key") };
 "#;
+
+/// The filter before engines, as it comes.
+pub fn filter() -> Arc<Prefilter> {
+    static FILTER: OnceLock<Arc<Prefilter>> = OnceLock::new();
+    let made = || {
+        let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
+        Arc::new(Prefilter::new(policy).unwrap())
+    };
+    Arc::clone(FILTER.get_or_init(made))
+}
 
 /// A policy ready to govern.
 pub struct Policy {

@@ -4,6 +4,7 @@ mod biographies;
 mod drift;
 mod grounding;
 mod pii;
+mod prefilter;
 
 use crate::demo;
 use crate::tool::{capture, say};
@@ -31,6 +32,11 @@ pub(crate) enum Measure {
         /// The folder.
         data: PathBuf,
     },
+    /// Recall and false positives of the pre-execution filter on the labelled sets of a folder, and on long harmless text.
+    Prefilter {
+        /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
+        data: PathBuf,
+    },
     /// How soon a biography that turns into another one is stopped, and how often one that does not is.
     Drift {
         /// The folder.
@@ -43,6 +49,7 @@ pub(crate) fn run(what: &Measure) -> Result<()> {
     match what {
         Measure::Pii { data, policy } => pii::run(data, policy),
         Measure::Grounding { data } => grounding::run(data),
+        Measure::Prefilter { data } => prefilter::run(data),
         Measure::Drift { data } => drift::run(data),
     }
 }

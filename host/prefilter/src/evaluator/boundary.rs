@@ -1,0 +1,66 @@
+//! Boundary and embedding structure: fake turns and system tags, data that closes its own fence, orders inside quoted or tool content.
+
+use super::{Budget, Input, finding, halt};
+use crate::blocks::places;
+use crate::report::Finding;
+use crate::rules::{Measure, Measured, RuleSet};
+
+/// Nesting beyond what anybody can be sure to read alike.
+const HALT_NESTING: &str = "HALT-NESTING";
+/// Brackets or quotations that stand open at once, at most.
+const DEPTH_MAX: usize = 512;
+
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
+    let mut measured = Measured::default();
+    if let Some(at) = nesting(&bytes, &mut measured) {
+        return halt(rules, HALT_NESTING, 0, at, at as u64);
+    }
+    finding(rules, &bytes, &measured, budget)
+}
+
+/// Measures how deep brackets and quotations nest; where it is too deep to go on.
+fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
+    let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
+    let (mut deepest, mut longest) = (0, 0);
+    let mut next = 0;
+    for at in places(bytes, is_sign) {
+        let Some(byte) = bytes.get(at) else { continue };
+        // Text ends a run of quotation marks, blanks between them do not.
+        if bytes.get(next..at).unwrap_or_default().iter().any(|b| *b != b' ') {
+            run = 0;
+        }
+        next = at + 1;
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' | b'\'' => {
+                run += 1;
+                let before = at.checked_sub(1).and_then(|b| bytes.get(b)).copied().unwrap_or(b' ');
+                let opens = before.is_ascii_whitespace() || matches!(before, b'(' | b'[' | b'{' | b'"' | b'\'');
+                let blank = bytes.get(at + 1).is_none_or(|b| b.is_ascii_whitespace() || b.is_ascii_punctuation());
+                // An apostrophe within a word neither opens nor closes.
+                match (opens, blank) {
+                    (true, false) => quotes += 1,
+                    (false, true) => quotes = quotes.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            // Signs that go on a run of quotations.
+            _ => run += 1,
+        }
+        let deep = depth.max(quotes);
+        if deep > deepest || run > longest {
+            (deepest, longest) = (deepest.max(deep), longest.max(run));
+            measured.note(Measure::Depth, deepest, 0, at + 1);
+            measured.note(Measure::QuoteRun, longest, at + 1 - run.min(at + 1), at + 1);
+            if deepest > DEPTH_MAX || longest > DEPTH_MAX {
+                return Some(at + 1);
+            }
+        }
+    }
+    None
+}
+
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'(' | b'[' | b'{' | b')' | b']' | b'}' | b'"' | b'\'' | b'>' | b'\\')
+}

@@ -1,0 +1,111 @@
+//! Encoded and obfuscated form: what is written so that it is not read as what it says. The form is the finding; nothing is decoded.
+//!
+//! One pass over tokens between blanks. The classes of a token's bytes say which of the closer looks it is worth; most get none.
+
+mod script;
+mod token;
+
+use super::{Budget, Input, finding};
+use crate::blocks::places;
+use crate::report::Finding;
+use crate::rules::{Measure, Measured, RuleSet};
+use token::Runs;
+
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
+    let mut measured = Measured::default();
+    let mut runs = Runs::default();
+    let mut script = script::Scripts::default();
+    let mut start = 0;
+    let end = bytes.len();
+    for blank in places(&bytes, is_blank).chain([end]) {
+        if let Some(token @ [_, ..]) = bytes.get(start..blank) {
+            let class = |b: &u8| CLASS.get(usize::from(*b)).copied().unwrap_or(OTHER);
+            let classes = token.iter().map(class).fold(0, |all, class| all | class);
+            let token = Token { bytes: token, start, classes };
+            runs.take(&token, &mut measured);
+            if classes & (HIGH | CONTROL) != 0 {
+                script.take(&token, &mut measured);
+            }
+        }
+        start = blank + 1;
+    }
+    finding(rules, &bytes, &measured, budget)
+}
+
+/// What stands between two blanks.
+#[derive(Clone, Copy)]
+struct Token<'b> {
+    bytes: &'b [u8],
+    start: usize,
+    /// The classes of its bytes, together.
+    classes: u16,
+}
+
+impl Token<'_> {
+    /// Whether all of its bytes are of these classes.
+    const fn only(&self, classes: u16) -> bool {
+        self.classes & !classes == 0
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+
+    fn note(&self, measured: &mut Measured, measure: Measure, value: usize) {
+        measured.note(measure, value, self.start, self.end());
+    }
+}
+
+const BLANK: u16 = 0;
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// `0` and `1`.
+const BIT: u16 = 1;
+/// Other digits.
+const DIGIT: u16 = 1 << 1;
+/// `a` to `f`, `A` to `F`.
+const HEX: u16 = 1 << 2;
+const LOWER: u16 = 1 << 3;
+const UPPER: u16 = 1 << 4;
+/// `.` and `-`, the signs of Morse code.
+const MORSE: u16 = 1 << 5;
+/// `+`, `/`, `=`, `_`.
+const BASE64: u16 = 1 << 6;
+/// Signs that stand for letters: `@`, `$`, `!`.
+const LEET: u16 = 1 << 7;
+/// Signs that begin an escape: `\`, `%`, `&`.
+const ESCAPE: u16 = 1 << 8;
+/// Not ASCII.
+const HIGH: u16 = 1 << 9;
+/// No text.
+const CONTROL: u16 = 1 << 10;
+const OTHER: u16 = 1 << 11;
+
+#[expect(clippy::indexing_slicing, reason = "a constant: a place outside would not compile")]
+const CLASS: [u16; 256] = {
+    let mut class = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        class[byte] = match byte as u8 {
+            b' ' | b'\t' | b'\n' | b'\r' => BLANK,
+            b'0' | b'1' => BIT,
+            b'2'..=b'9' => DIGIT,
+            b'a'..=b'f' => HEX | LOWER,
+            b'A'..=b'F' => HEX | UPPER,
+            b'g'..=b'z' => LOWER,
+            b'G'..=b'Z' => UPPER,
+            b'.' | b'-' => MORSE,
+            b'+' | b'/' | b'=' | b'_' => BASE64,
+            b'@' | b'$' | b'!' => LEET,
+            b'\\' | b'%' | b'&' => ESCAPE,
+            0x80.. => HIGH,
+            0..0x20 | 0x7f => CONTROL,
+            _ => OTHER,
+        };
+        byte += 1;
+    }
+    class
+};

@@ -1,0 +1,271 @@
+//! Forms of tokens and of tokens that follow each other.
+
+use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, Token, UPPER};
+use crate::rules::{Measure, Measured};
+
+const LETTER: u16 = LOWER | UPPER;
+/// Kinds between which an encoding changes.
+const KINDS: u16 = LETTER | BIT | DIGIT;
+/// Tokens within which words in leetspeak are counted.
+const WINDOW: u32 = 24;
+/// Shortest token for a closer look at what it encodes.
+const LONG: usize = 16;
+
+/// Tokens of one kind that follow each other.
+#[derive(Default)]
+struct Run {
+    length: usize,
+    start: usize,
+}
+
+impl Run {
+    /// Goes on by `more`, or ends.
+    fn take(&mut self, goes_on: bool, more: usize, token: &Token<'_>) -> usize {
+        if !goes_on {
+            self.length = 0;
+        } else {
+            if self.length == 0 {
+                self.start = token.start;
+            }
+            self.length += more;
+        }
+        self.length
+    }
+}
+
+/// What of the tokens before matters to the next.
+#[derive(Default)]
+pub(super) struct Runs<'b> {
+    morse: Run,
+    /// Whether the run holds dots, and dashes.
+    signs: (bool, bool),
+    binary: Run,
+    codes: Run,
+    spaced: Run,
+    repeated: Run,
+    before: [&'b [u8]; 2],
+    /// Which of the last tokens were in leetspeak, the latest in the lowest bit.
+    leet: u32,
+}
+
+impl<'b> Runs<'b> {
+    pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measured) {
+        let bytes = token.bytes;
+        let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
+        // Repetition: the token before, or the one before that.
+        let again =
+            bytes.len() > 1 && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0 && self.before.contains(&bytes);
+        if self.repeated.take(again, 1, token) > 0 {
+            note(&self.repeated, Measure::RepeatedToken, self.repeated.length);
+        }
+        self.before = [bytes, self.before[0]];
+        // Single letters.
+        let letter = bytes.len() == 1 && token.classes & (LETTER | BIT | DIGIT) != 0;
+        if self.spaced.take(letter && !token.only(BIT | DIGIT), 1, token) > 0 {
+            note(&self.spaced, Measure::SpacedRun, self.spaced.length);
+        }
+        let worded = token.classes & LETTER != 0;
+        let morse = !worded && bytes.len() <= 8 && (token.only(MORSE) || bytes == b"/" || bytes == b"|");
+        if self.morse.take(morse || (!worded && quoted(bytes, MORSE)), 1, token) > 0 {
+            self.signs.0 |= bytes.contains(&b'.');
+            self.signs.1 |= bytes.contains(&b'-');
+            if self.signs == (true, true) {
+                note(&self.morse, Measure::MorseRun, self.morse.length);
+            }
+        } else {
+            self.signs = (false, false);
+        }
+        let bits = !worded && bytes.len() >= 4 && (token.only(BIT) || quoted(bytes, BIT));
+        if self.binary.take(bits, bytes.len(), token) > 0 {
+            note(&self.binary, Measure::BinaryRun, self.binary.length);
+        }
+        if self.codes.take(is_code(bytes), 1, token) > 0 {
+            note(&self.codes, Measure::CodeRun, self.codes.length);
+        }
+        self.leet = self.leet << 1 | u32::from(worded && is_leet(token));
+        if self.leet != 0 {
+            let leet = (self.leet & ((1 << WINDOW) - 1)).count_ones() as usize;
+            token.note(measured, Measure::LeetWords, leet);
+        }
+        if token.classes & ESCAPE != 0 {
+            escapes(token, measured);
+        }
+        if bytes.len() >= LONG {
+            long(token, measured);
+        }
+    }
+}
+
+/// Whether a token is of these classes but for quotation marks and punctuation at its ends.
+fn quoted(bytes: &[u8], classes: u16) -> bool {
+    let inner = trim(bytes);
+    !inner.is_empty() && inner.len() < bytes.len() && inner.iter().all(|b| class(*b) & classes != 0)
+}
+
+fn class(byte: u8) -> u16 {
+    super::CLASS.get(usize::from(byte)).copied().unwrap_or(OTHER)
+}
+
+/// A token without the quotation marks, brackets and punctuation around it.
+fn trim(bytes: &[u8]) -> &[u8] {
+    let around =
+        |b: &u8| matches!(b, b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'<' | b'>');
+    let start = bytes.iter().position(|b| !around(b)).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(|b| !around(b)).map_or(start, |e| e + 1);
+    bytes.get(start..end).unwrap_or_default()
+}
+
+/// `4a`, `0x4a`, with a comma or without.
+fn is_code(bytes: &[u8]) -> bool {
+    if !(2..=5).contains(&bytes.len()) {
+        return false;
+    }
+    let bytes = bytes.strip_suffix(b",").unwrap_or(bytes);
+    let digits = bytes.strip_prefix(b"0x").unwrap_or(bytes);
+    digits.len() == 2
+        && digits.iter().all(u8::is_ascii_hexdigit)
+        && (digits.len() < bytes.len()
+            || digits.iter().any(u8::is_ascii_alphabetic)
+            || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
+}
+
+/// A word in which digits or signs stand where letters would: between letters, and fewer than these.
+fn is_leet(token: &Token<'_>) -> bool {
+    if token.classes & (BIT | DIGIT | LEET) == 0 || token.bytes.len() > 16 || token.bytes.len() < 3 {
+        return false;
+    }
+    let stands = |b: u8| matches!(b, b'0' | b'1' | b'3' | b'4' | b'5' | b'7' | b'@' | b'$' | b'!');
+    let word = trim(token.bytes);
+    let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b"!")).unwrap_or(word);
+    let letters = word.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let signs = word.iter().filter(|b| stands(**b)).count();
+    let between = word.windows(3).any(
+        |w| matches!(w, [a, b, c] if a.is_ascii_lowercase() && stands(*b) && (c.is_ascii_lowercase() || stands(*c))),
+    );
+    letters + signs == word.len() && letters >= signs && between
+}
+
+/// Escapes that follow each other directly.
+fn escapes(token: &Token<'_>, measured: &mut Measured) {
+    let mut at = 0;
+    let (mut run, mut from, mut percent) = (0, 0, 0);
+    while let Some(rest) = token.bytes.get(at..).filter(|r| !r.is_empty()) {
+        let hex = |skip: usize, count: usize| {
+            rest.get(skip..skip + count).is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit))
+        };
+        let length = match rest {
+            [b'\\', b'x', ..] if hex(2, 2) => 4,
+            [b'\\', b'u', ..] if hex(2, 4) => 6,
+            [b'\\', b'0'..=b'3', b'0'..=b'7', b'0'..=b'7', ..] => 4,
+            [b'&', b'#', more @ ..] => more.iter().take(8).position(|b| *b == b';').map_or(0, |p| p + 3),
+            [b'%', ..] if hex(1, 2) => 3,
+            _ => 0,
+        };
+        if length == 0 {
+            (run, percent) = (0, 0);
+            at += 1;
+            continue;
+        }
+        if run == 0 {
+            from = at;
+        }
+        run += 1;
+        percent += usize::from(rest.first() == Some(&b'%'));
+        at += length;
+        let measure = if percent == run { Measure::PercentRun } else { Measure::EscapeRun };
+        measured.note(measure, run, token.start + from, token.start + at);
+    }
+}
+
+/// A long token: what it might encode, and what it repeats.
+fn long(token: &Token<'_>, measured: &mut Measured) {
+    let bytes = token.bytes;
+    same(token, measured);
+    separated(token, measured);
+    let whole = token.only(LETTER | HEX | BIT | DIGIT | BASE64 | MORSE);
+    if !whole && (bytes.windows(3).any(|w| w == b"://") || bytes.contains(&b'@')) {
+        return;
+    }
+    // The parts between signs that no encoding uses.
+    for part in bytes.split(|b| class(*b) & (LETTER | BIT | DIGIT | BASE64 | MORSE) == 0) {
+        if part.len() < LONG {
+            continue;
+        }
+        let Counts { bits, digits, hex, upper, lower, changes } = Counts::of(part);
+        if hex == part.len() {
+            token.note(measured, Measure::HexRun, part.len());
+            if bits == part.len() {
+                token.note(measured, Measure::BinaryRun, part.len());
+            }
+            continue;
+        }
+        let signs = part.len() - upper - lower - digits;
+        if upper > 0
+            && lower > 0
+            && (digits > 0 || upper * 3 > part.len())
+            && changes * 4 > part.len()
+            && signs * 8 < part.len()
+        {
+            token.note(measured, Measure::Base64Run, part.len());
+        }
+    }
+}
+
+/// How many bytes of a part are of which class.
+#[derive(Default)]
+struct Counts {
+    bits: usize,
+    /// Digits, zero and one among them.
+    digits: usize,
+    /// Hexadecimal digits of either kind.
+    hex: usize,
+    upper: usize,
+    lower: usize,
+    /// Places where the kind changes: words that signs join have few, an encoding changes all the time.
+    changes: usize,
+}
+
+impl Counts {
+    fn of(part: &[u8]) -> Self {
+        let mut counts = Self::default();
+        let mut before = part.first().map_or(0, |b| class(*b)) & KINDS;
+        for byte in part {
+            let class = class(*byte);
+            let is = |classes: u16| usize::from(class & classes != 0);
+            counts.bits += is(BIT);
+            counts.digits += is(BIT | DIGIT);
+            counts.hex += is(BIT | DIGIT | HEX);
+            counts.upper += is(UPPER);
+            counts.lower += is(LOWER);
+            counts.changes += usize::from(class & KINDS != before);
+            before = class & KINDS;
+        }
+        counts
+    }
+}
+
+/// One letter or digit again and again.
+fn same(token: &Token<'_>, measured: &mut Measured) {
+    let (mut run, mut before) = (0, 0);
+    for (at, byte) in token.bytes.iter().enumerate() {
+        run = if *byte == before { run + 1 } else { 1 };
+        before = *byte;
+        if run >= LONG && (byte.is_ascii_alphanumeric() || *byte >= 0x80) {
+            measured.note(Measure::ByteRun, run, token.start + at + 1 - run, token.start + at + 1);
+        }
+    }
+}
+
+/// Letters with one and the same sign between each two: `i-g-n-o-r-e`.
+fn separated(token: &Token<'_>, measured: &mut Measured) {
+    let (mut letters, mut sign) = (0, 0u8);
+    for pair in token.bytes.chunks_exact(2) {
+        let [letter, next] = pair else { continue };
+        let goes_on = letter.is_ascii_alphabetic() && next.is_ascii_punctuation() && (letters == 0 || *next == sign);
+        letters = if goes_on { letters + 1 } else { 0 };
+        sign = *next;
+        if letters > 1 {
+            token.note(measured, Measure::SpacedRun, letters);
+        }
+    }
+}

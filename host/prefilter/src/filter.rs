@@ -1,0 +1,176 @@
+//! The filter: every evaluator judges its own copy, and the most severe verdict stands.
+
+use crate::evaluator::{Budget, Evaluator, HALT_BUDGET, builtin, halt};
+use crate::policy::{Policy, PolicyError};
+use crate::process::Child;
+use crate::report::{EvaluatorVerdict, Finding, Report, commitment};
+use crate::route::{Route, Router};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+/// How the evaluators are kept apart. The verdicts are the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// One after the other on the caller's thread, each with its own copy of the bytes. One that does not come back holds the caller up;
+    /// one that comes back late is a fault.
+    #[default]
+    Turn,
+    /// Each on a thread of its own, left behind when it is late.
+    Thread,
+    /// Each in a process of its own, killed when it is late: `program` with `arguments` and the evaluator's name runs
+    /// [`crate::serve_evaluator`].
+    Process {
+        /// The program.
+        program: PathBuf,
+        /// Its arguments before the evaluator's name.
+        arguments: Vec<String>,
+    },
+}
+
+/// The evaluators under a policy. It is stateless: inputs leave nothing behind.
+#[derive(Debug)]
+pub struct Prefilter {
+    policy: Policy,
+    evaluators: Vec<Arc<Evaluator>>,
+    isolation: Isolation,
+    digest: [u8; 32],
+}
+
+impl Prefilter {
+    /// The program's evaluators, as far as the policy enables them.
+    ///
+    /// # Errors
+    /// [`PolicyError`]: the policy names what there is not.
+    pub fn new(policy: Policy) -> Result<Self, PolicyError> {
+        Self::of(policy, builtin()?)
+    }
+
+    /// These evaluators and no others. Without one, everything is refused.
+    ///
+    /// # Errors
+    /// As [`Prefilter::new`].
+    pub fn of(policy: Policy, evaluators: Vec<Evaluator>) -> Result<Self, PolicyError> {
+        let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
+        let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
+        policy.check(&names, &rules)?;
+        let enabled = evaluators.into_iter().filter(|e| policy.enables(e.name()));
+        let evaluators = enabled.map(|e| Arc::new(e.with_rules(|r| r.with_tiers(policy.tiers())))).collect::<Vec<_>>();
+        let mut hash = Sha256::new().chain_update(b"portcullis/prefilter/rules/1\0");
+        // A policy of names, tiers and numbers always serialises.
+        hash.update(serde_json::to_vec(&policy).unwrap_or_default());
+        for evaluator in &evaluators {
+            hash.update(evaluator.name().as_bytes());
+            hash.update(evaluator.rules().digest());
+        }
+        Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
+    }
+
+    /// The same with its evaluators kept apart in this way.
+    #[must_use]
+    pub fn isolated(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The evaluators in force.
+    pub fn evaluators(&self) -> impl Iterator<Item = &Evaluator> {
+        self.evaluators.iter().map(AsRef::as_ref)
+    }
+
+    /// SHA-256 over the policy and the rules in force.
+    #[must_use]
+    pub const fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// Judges an input and sends it down the one road or the other.
+    #[must_use]
+    pub fn route(&self, bytes: &[u8]) -> Route {
+        let budget = self.policy.budget();
+        let verdicts = if bytes.len() > budget.bytes {
+            self.evaluators.iter().map(|e| over(e, bytes.len())).collect()
+        } else {
+            match &self.isolation {
+                Isolation::Turn => self.evaluators.iter().map(|e| self.in_turn(e, bytes)).collect(),
+                Isolation::Thread => self.on_threads(bytes),
+                Isolation::Process { program, arguments } => {
+                    // All are started before any is waited for.
+                    let child = |e: &Arc<Evaluator>| {
+                        let name = e.name().to_owned();
+                        (name, Child::start(program, arguments, e.name(), &self.policy, bytes))
+                    };
+                    let children: Vec<_> = self.evaluators.iter().map(child).collect();
+                    let verdict = |(name, child): (String, _)| verdict_of(&name, bytes.len(), Child::finish(child));
+                    children.into_iter().map(verdict).collect()
+                }
+            }
+        };
+        let policy = &self.policy;
+        let input = commitment(bytes);
+        let report = Report::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
+        Router::route(report, input)
+    }
+
+    /// The report alone, for those who only look.
+    #[must_use]
+    pub fn report(&self, bytes: &[u8]) -> Report {
+        match self.route(bytes) {
+            Route::Executive(pass) => pass.into_report(),
+            Route::NonExecutive(report) => report,
+        }
+    }
+
+    fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
+        let started = Instant::now();
+        let finding = judge_caught(evaluator, bytes.into(), self.policy.budget());
+        // The clock says nothing of the input: late is a fault and not a verdict.
+        let finding = finding.filter(|_| started.elapsed() <= self.policy.deadline());
+        verdict_of(evaluator.name(), bytes.len(), finding)
+    }
+
+    fn on_threads(&self, bytes: &[u8]) -> Vec<EvaluatorVerdict> {
+        let ends = Instant::now() + self.policy.deadline();
+        let budget = self.policy.budget();
+        let start = |evaluator: &Arc<Evaluator>| {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            let (own, copy) = (Arc::clone(evaluator), bytes.into());
+            let spawned = std::thread::Builder::new().spawn(move || {
+                // Nobody waits any more when it is late.
+                let _ = sender.send(judge_caught(&own, copy, budget));
+            });
+            (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
+        };
+        let running: Vec<_> = self.evaluators.iter().map(start).collect();
+        let verdict = |(name, receiver): (String, Option<mpsc::Receiver<Option<Finding>>>)| {
+            let left = ends.saturating_duration_since(Instant::now());
+            let finding = receiver.and_then(|r| r.recv_timeout(left).ok()).flatten();
+            verdict_of(&name, bytes.len(), finding)
+        };
+        running.into_iter().map(verdict).collect()
+    }
+}
+
+/// What an evaluator finds; `None` when it panicked.
+pub(crate) fn judge_caught(evaluator: &Evaluator, bytes: Box<[u8]>, budget: Budget) -> Option<Finding> {
+    // It has no state that a panic could leave half done.
+    catch_unwind(AssertUnwindSafe(|| evaluator.judge(bytes, budget))).ok()
+}
+
+fn verdict_of(name: &str, bytes: usize, finding: Option<Finding>) -> EvaluatorVerdict {
+    finding.map_or_else(|| EvaluatorVerdict::fault(name, bytes), |f| EvaluatorVerdict::of(name, bytes, f))
+}
+
+/// An input of more bytes than the budget gives is not even copied.
+fn over(evaluator: &Evaluator, bytes: usize) -> EvaluatorVerdict {
+    EvaluatorVerdict::of(evaluator.name(), bytes, halt(evaluator.rules(), HALT_BUDGET, 0, bytes, 0))
+}

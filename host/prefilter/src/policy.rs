@@ -1,0 +1,190 @@
+//! Under what policy inputs are judged: a threshold, which evaluators, other tiers for some rules.
+
+use crate::evaluator::{Budget, INTAKE};
+use crate::tier::Tier;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// The profiles that come with the program.
+const PROFILES: &str = include_str!("../rules/profiles.toml");
+/// The longest that one evaluator may take unless a policy says otherwise.
+const DEADLINE_MS: u64 = 2000;
+
+/// A policy that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// No profile of that name.
+    #[error("there is no profile `{name}`; there are {known}")]
+    Profile {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// It does not read.
+    #[error("the pre-execution policy: {0}")]
+    Read(String),
+    /// A rule that no evaluator has.
+    #[error("there is no rule `{0}`; `portcullis prefilter rules list` names them")]
+    Rule(String),
+    /// An evaluator that there is not.
+    #[error("there is no evaluator `{name}`; there are {known}")]
+    Evaluator {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Nothing would be judged.
+    #[error("no evaluator is enabled; name at least one, or leave `evaluators` out")]
+    Nothing,
+    /// The rules that come with the program do not read: a defect of it.
+    #[error(transparent)]
+    Rules(#[from] crate::rules::RuleError),
+}
+
+/// What a profile, or a file over one, says. Everything may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Layer {
+    threshold: Option<Tier>,
+    evaluators: Option<BTreeSet<String>>,
+    #[serde(default)]
+    tiers: BTreeMap<String, Tier>,
+    bytes: Option<usize>,
+    steps_per_byte: Option<u64>,
+    deadline_ms: Option<u64>,
+}
+
+/// A policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Policy {
+    profile: String,
+    threshold: Tier,
+    /// `None` enables all.
+    evaluators: Option<BTreeSet<String>>,
+    tiers: BTreeMap<String, Tier>,
+    bytes: usize,
+    steps_per_byte: u64,
+    /// No part of what the policy means.
+    #[serde(skip)]
+    deadline: Duration,
+}
+
+impl Policy {
+    /// The profile of that name: `user-prompt`, `document` or `tool-result`.
+    ///
+    /// # Errors
+    /// [`PolicyError::Profile`].
+    pub fn profile(name: &str) -> Result<Self, PolicyError> {
+        let mut profiles = profiles()?;
+        let known = profiles.keys().cloned().collect::<Vec<_>>().join(", ");
+        let layer = profiles.remove(name).ok_or(PolicyError::Profile { name: name.to_owned(), known })?;
+        let budget = Budget::default();
+        let base = Self {
+            profile: name.to_owned(),
+            threshold: Tier::Notice,
+            evaluators: None,
+            tiers: BTreeMap::new(),
+            bytes: budget.bytes,
+            steps_per_byte: budget.steps_per_byte,
+            deadline: Duration::from_millis(DEADLINE_MS),
+        };
+        Ok(base.under(layer))
+    }
+
+    /// The names of the profiles.
+    ///
+    /// # Errors
+    /// The data file is part of the program; an error is a defect.
+    pub fn profiles() -> Result<Vec<String>, PolicyError> {
+        Ok(profiles()?.into_keys().collect())
+    }
+
+    /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`, `deadline-ms`).
+    ///
+    /// # Errors
+    /// [`PolicyError::Read`].
+    pub fn with_file(self, text: &str) -> Result<Self, PolicyError> {
+        let layer: Layer = toml::from_str(text).map_err(|e| PolicyError::Read(e.to_string()))?;
+        Ok(self.under(layer))
+    }
+
+    /// The same with another threshold: the most severe tier that may execute. What is critical never does.
+    #[must_use]
+    pub const fn with_threshold(mut self, threshold: Tier) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// The same with another bound on the time of one evaluator.
+    #[must_use]
+    pub const fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    fn under(self, layer: Layer) -> Self {
+        let mut tiers = self.tiers;
+        tiers.extend(layer.tiers);
+        Self {
+            profile: self.profile,
+            threshold: layer.threshold.unwrap_or(self.threshold),
+            evaluators: layer.evaluators.or(self.evaluators),
+            tiers,
+            bytes: layer.bytes.unwrap_or(self.bytes),
+            steps_per_byte: layer.steps_per_byte.unwrap_or(self.steps_per_byte),
+            deadline: layer.deadline_ms.map_or(self.deadline, Duration::from_millis),
+        }
+    }
+
+    /// Its profile's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.profile
+    }
+
+    /// The most severe tier that may execute.
+    #[must_use]
+    pub const fn threshold(&self) -> Tier {
+        self.threshold
+    }
+
+    /// Tiers other than the rules' own.
+    #[must_use]
+    pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
+        &self.tiers
+    }
+
+    pub(crate) const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    pub(crate) const fn budget(&self) -> Budget {
+        Budget { bytes: self.bytes, steps_per_byte: self.steps_per_byte }
+    }
+
+    pub(crate) fn enables(&self, evaluator: &str) -> bool {
+        evaluator == INTAKE || self.evaluators.as_ref().is_none_or(|e| e.contains(evaluator))
+    }
+
+    pub(crate) fn check(&self, evaluators: &BTreeSet<&str>, rules: &BTreeSet<&str>) -> Result<(), PolicyError> {
+        if let Some(unknown) = self.tiers.keys().find(|id| !rules.contains(id.as_str())) {
+            return Err(PolicyError::Rule(unknown.clone()));
+        }
+        let Some(enabled) = &self.evaluators else { return Ok(()) };
+        if let Some(name) = enabled.iter().find(|name| !evaluators.contains(name.as_str())) {
+            let known = evaluators.iter().copied().collect::<Vec<_>>().join(", ");
+            return Err(PolicyError::Evaluator { name: name.clone(), known });
+        }
+        if enabled.iter().all(|name| name == INTAKE) {
+            return Err(PolicyError::Nothing);
+        }
+        Ok(())
+    }
+}
+
+fn profiles() -> Result<BTreeMap<String, Layer>, PolicyError> {
+    toml::from_str(PROFILES).map_err(|e| PolicyError::Read(e.to_string()))
+}

@@ -1,0 +1,106 @@
+//! An evaluator in a process of its own: no shared memory at all.
+//!
+//! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes that, and reads
+//! one JSON object, a [`Finding`], from its standard output. Whatever else happens is no finding, and a fault.
+
+use crate::evaluator::{Budget, Evaluator, builtin};
+use crate::filter::judge_caught;
+use crate::policy::Policy;
+use crate::report::Finding;
+use crate::tier::Tier;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Instant;
+
+/// Longest answer in bytes.
+const ANSWER_MAX: u64 = 4 << 20;
+/// Longest first line in bytes.
+const HEAD_MAX: u64 = 1 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    tiers: BTreeMap<String, Tier>,
+    bytes: usize,
+    steps_per_byte: u64,
+}
+
+/// A started evaluator.
+pub(crate) struct Child {
+    process: std::process::Child,
+    answer: mpsc::Receiver<Option<Finding>>,
+    ends: Instant,
+}
+
+impl Child {
+    /// Starts an evaluator on an input; `None` when that fails.
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[String],
+        evaluator: &str,
+        policy: &Policy,
+        bytes: &[u8],
+    ) -> Option<Self> {
+        let ends = Instant::now() + policy.deadline();
+        let mut command = Command::new(program);
+        command.args(arguments).arg(evaluator).env_clear();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().ok()?;
+        let (mut to, from) = (process.stdin.take()?, process.stdout.take()?);
+        let Budget { bytes: most, steps_per_byte } = policy.budget();
+        let mut message =
+            serde_json::to_vec(&Head { tiers: policy.tiers().clone(), bytes: most, steps_per_byte }).ok()?;
+        message.push(b'\n');
+        message.extend_from_slice(bytes);
+        let (sender, answer) = mpsc::sync_channel(1);
+        std::thread::spawn(move || {
+            // A child that does not read is seen by its answer that does not come; killing it ends this thread.
+            let told = to.write_all(&message);
+            drop(to);
+            let _ = sender.send(told.ok().and_then(|()| read(from)));
+        });
+        Some(Self { process, answer, ends })
+    }
+
+    /// Waits for the finding until the deadline, then kills the process.
+    pub(crate) fn finish(child: Option<Self>) -> Option<Finding> {
+        let mut child = child?;
+        let left = child.ends.saturating_duration_since(Instant::now());
+        let finding = child.answer.recv_timeout(left).ok().flatten();
+        // Whether it is done or not, nothing of it stays.
+        let _ = child.process.kill();
+        let _ = child.process.wait();
+        finding
+    }
+}
+
+fn read(from: impl Read) -> Option<Finding> {
+    let mut answer = Vec::new();
+    from.take(ANSWER_MAX).read_to_end(&mut answer).ok()?;
+    serde_json::from_slice(&answer).ok()
+}
+
+/// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that isolates in processes.
+///
+/// # Errors
+/// There is no such evaluator, the input does not come, or the evaluator panics; nothing is written then.
+pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
+    let mut head = Vec::new();
+    (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;
+    let head: Head = serde_json::from_slice(&head)?;
+    let evaluators = builtin().map_err(io::Error::other)?;
+    let evaluator = evaluators.into_iter().find(|e| e.name() == name);
+    let evaluator: Evaluator = evaluator.ok_or_else(|| io::Error::other(format!("there is no evaluator `{name}`")))?;
+    let evaluator = evaluator.with_rules(|r| r.with_tiers(&head.tiers));
+    let mut bytes = Vec::new();
+    from.take(head.bytes as u64 + 1).read_to_end(&mut bytes)?;
+    let budget = Budget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };
+    let finding = judge_caught(&evaluator, bytes.into_boxed_slice(), budget);
+    let finding = finding.ok_or_else(|| io::Error::other("the evaluator panicked"))?;
+    serde_json::to_writer(&mut to, &finding)?;
+    to.flush()
+}

@@ -1,0 +1,219 @@
+//! What is reported of an input.
+
+use crate::tier::Tier;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The identifier of a refusal for which no evaluator gave one.
+pub const STRUCT_UNSPECIFIED: &str = "STRUCT-UNSPECIFIED";
+/// The identifier of a halt that says nothing of the input: the evaluator failed, or was not done in time.
+pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
+
+/// A structure that was seen, and where.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Violation {
+    /// The rule, or what halted.
+    pub id: String,
+    /// The evaluator that saw it.
+    pub evaluator: String,
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last one.
+    pub end: usize,
+}
+
+/// What an evaluator makes of an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Each structure with its tier.
+    pub violations: Vec<(Tier, Violation)>,
+    /// Whether it could not come to an end: then nothing that it did not see counts as absent.
+    pub halted: bool,
+    /// Steps that it took.
+    pub steps: u64,
+}
+
+/// The verdict of one evaluator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluatorVerdict {
+    /// The evaluator.
+    pub evaluator: String,
+    /// The most severe tier that it saw; [`Tier::Critical`] when it halted.
+    pub tier: Tier,
+    /// Whether it halted.
+    pub halted: bool,
+    /// Whether it halted for a reason that is not in the input: a panic, a process that died, a deadline.
+    pub fault: bool,
+    /// Bytes that it was given.
+    pub bytes: u64,
+    /// Steps that it took, of those that its budget gave.
+    pub steps: u64,
+    violations: Vec<Violation>,
+}
+
+impl EvaluatorVerdict {
+    /// The verdict of what an evaluator found.
+    #[must_use]
+    pub(crate) fn of(evaluator: &str, bytes: usize, finding: Finding) -> Self {
+        let seen = finding.violations.iter().map(|(t, _)| *t).fold(Tier::Clear, Tier::escalate);
+        Self {
+            evaluator: evaluator.to_owned(),
+            tier: if finding.halted { Tier::Critical } else { seen },
+            halted: finding.halted,
+            fault: false,
+            bytes: bytes as u64,
+            steps: finding.steps,
+            violations: finding.violations.into_iter().map(|(_, v)| v).collect(),
+        }
+    }
+
+    /// The verdict of an evaluator that failed.
+    #[must_use]
+    pub(crate) fn fault(evaluator: &str, bytes: usize) -> Self {
+        let id = HALTED_BY_FAULT.to_owned();
+        let violation = Violation { id, evaluator: evaluator.to_owned(), start: 0, end: bytes };
+        let finding = Finding { violations: vec![(Tier::Critical, violation)], halted: true, steps: 0 };
+        Self { fault: true, ..Self::of(evaluator, bytes, finding) }
+    }
+
+    /// The structures that it saw.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+}
+
+/// What is said of an input. It is made in one place, which takes the most severe verdict and gives every refusal an identifier: a
+/// refusal without one cannot be constructed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    version: u32,
+    profile: String,
+    verdict: Tier,
+    threshold: Tier,
+    executive: bool,
+    rules: String,
+    input: String,
+    evaluators: Vec<EvaluatorVerdict>,
+    #[serde(skip)]
+    length: usize,
+}
+
+/// Layout of a report.
+const VERSION: u32 = 1;
+/// Domain separation of the commitment to an input.
+const INPUT_TAG: &[u8] = b"portcullis/prefilter/input/1\0";
+
+impl Report {
+    pub(crate) fn new(
+        profile: &str,
+        threshold: Tier,
+        rules: [u8; 32],
+        input: [u8; 32],
+        length: usize,
+        mut evaluators: Vec<EvaluatorVerdict>,
+    ) -> Self {
+        // The order in which evaluators ran is no part of what they say.
+        evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
+        let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
+        // Nobody judged: nothing speaks for the input.
+        let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
+        let executive = verdict <= threshold && verdict < Tier::Critical;
+        if !executive && evaluators.iter().all(|e| e.violations.is_empty()) {
+            let unspecified =
+                Violation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
+            let finding = Finding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };
+            evaluators.push(EvaluatorVerdict::of("router", length, finding));
+        }
+        Self {
+            version: VERSION,
+            profile: profile.to_owned(),
+            verdict,
+            threshold,
+            executive,
+            rules: hex(&rules),
+            input: hex(&input),
+            evaluators,
+            length,
+        }
+    }
+
+    /// The most severe verdict of any evaluator.
+    #[must_use]
+    pub const fn verdict(&self) -> Tier {
+        self.verdict
+    }
+
+    /// The most severe tier that the policy lets execute.
+    #[must_use]
+    pub const fn threshold(&self) -> Tier {
+        self.threshold
+    }
+
+    /// Whether the input may go on to what acts on it.
+    #[must_use]
+    pub const fn is_executive(&self) -> bool {
+        self.executive
+    }
+
+    /// The profile that it was judged under.
+    #[must_use]
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+
+    /// Each evaluator's verdict, by name.
+    #[must_use]
+    pub fn evaluators(&self) -> &[EvaluatorVerdict] {
+        &self.evaluators
+    }
+
+    /// Every structure that was seen. Of a refusal there is at least one.
+    pub fn violations(&self) -> impl Iterator<Item = &Violation> {
+        self.evaluators.iter().flat_map(|e| &e.violations)
+    }
+
+    /// Whether some evaluator failed, which says nothing of the input.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.evaluators.iter().any(|e| e.fault)
+    }
+
+    /// The commitment to the input, hexadecimal.
+    #[must_use]
+    pub fn input(&self) -> &str {
+        &self.input
+    }
+
+    /// Bytes of the input.
+    #[must_use]
+    pub const fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The report's JSON: keys in order, no white space.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        // Plain strings and numbers always serialise.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// SHA-256 of [`Report::bytes`]: what a NOTE record carries.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.bytes()).into()
+    }
+}
+
+/// The commitment to an input: SHA-256(tag ‖ u64 length ‖ bytes).
+pub(crate) fn commitment(bytes: &[u8]) -> [u8; 32] {
+    let hash = Sha256::new().chain_update(INPUT_TAG).chain_update((bytes.len() as u64).to_le_bytes());
+    hash.chain_update(bytes).finalize().into()
+}
+
+pub(crate) fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|d| char::from_digit(d.into(), 16)).collect()
+}

@@ -1,0 +1,56 @@
+//! The two roads: to what executes, or not.
+
+use crate::report::{Report, commitment};
+
+/// Where an input goes.
+#[derive(Debug)]
+pub enum Route {
+    /// On to what acts on it, with the pass that opens the door there.
+    Executive(Pass),
+    /// Nowhere: the report is all that comes of it.
+    NonExecutive(Report),
+}
+
+/// The right of one input to be acted on. The router alone makes it, from a report that is executive; whoever acts on inputs takes one
+/// and compares it with the bytes that it was given.
+#[derive(Debug)]
+pub struct Pass {
+    report: Report,
+    input: [u8; 32],
+}
+
+/// A pass for other bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pass is not for these bytes")]
+pub struct WrongPass;
+
+impl Pass {
+    /// What was said of the input.
+    #[must_use]
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// What was said of the input; the pass is gone.
+    #[must_use]
+    pub fn into_report(self) -> Report {
+        self.report
+    }
+
+    /// Spends the pass on the bytes that it is for.
+    ///
+    /// # Errors
+    /// [`WrongPass`]: it is for others.
+    pub fn spend(self, bytes: &[u8]) -> Result<Report, WrongPass> {
+        if commitment(bytes) == self.input { Ok(self.report) } else { Err(WrongPass) }
+    }
+}
+
+/// Makes routes from reports.
+pub(crate) struct Router;
+
+impl Router {
+    pub(crate) fn route(report: Report, input: [u8; 32]) -> Route {
+        if report.is_executive() { Route::Executive(Pass { report, input }) } else { Route::NonExecutive(report) }
+    }
+}

@@ -1,0 +1,162 @@
+//! The rules of one evaluator: data that is read, checked and compiled once.
+
+mod file;
+mod lexicon;
+mod structure;
+mod words;
+
+pub use file::Rule;
+pub(crate) use file::{Measure, RuleFile};
+
+use crate::report::Violation;
+use crate::tier::Tier;
+use lexicon::Lexicon;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use structure::Structures;
+
+/// A rule file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// It does not read.
+    #[error("the rules of `{evaluator}`: {problem}")]
+    Read {
+        /// The evaluator.
+        evaluator: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A rule or family that does not hold together.
+    #[error("`{name}` in the rules of `{evaluator}`: {problem}")]
+    Rule {
+        /// The evaluator.
+        evaluator: String,
+        /// The rule or family.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// The compiled rules of one evaluator. It holds no state: every judgement begins anew.
+#[derive(Debug)]
+pub struct RuleSet {
+    evaluator: String,
+    rules: Vec<Rule>,
+    lexicon: Lexicon,
+    structures: Structures,
+    measured: Vec<(usize, Measure, usize)>,
+    tiers: Vec<Tier>,
+    digest: [u8; 32],
+}
+
+impl RuleSet {
+    /// Reads and compiles a rule file (TOML).
+    ///
+    /// # Errors
+    /// [`RuleError`] names the rule.
+    pub fn parse(evaluator: &str, text: &str) -> Result<Self, RuleError> {
+        let read = |problem: String| RuleError::Read { evaluator: evaluator.to_owned(), problem };
+        let file: RuleFile = toml::from_str(text).map_err(|e| read(e.to_string()))?;
+        let named = |(name, problem)| RuleError::Rule { evaluator: evaluator.to_owned(), name, problem };
+        let families = file.families().map_err(named)?;
+        let lexicon = Lexicon::new(&file.cues, &families).map_err(read)?;
+        let structures = Structures::new(&file, &families).map_err(named)?;
+        let measured = (0..).zip(&file.rules).filter_map(|(at, r)| r.measure.map(|m| (at, m, r.at_least))).collect();
+        let tiers = file.rules.iter().map(|r| r.tier).collect();
+        let digest = Sha256::digest(text.as_bytes()).into();
+        Ok(Self { evaluator: evaluator.to_owned(), rules: file.rules, lexicon, structures, measured, tiers, digest })
+    }
+
+    /// The same rules with other tiers for some; ids of other evaluators are passed over.
+    #[must_use]
+    pub fn with_tiers(mut self, tiers: &BTreeMap<String, Tier>) -> Self {
+        for (tier, rule) in self.tiers.iter_mut().zip(&self.rules) {
+            if let Some(other) = tiers.get(&rule.id) {
+                *tier = *other;
+            }
+        }
+        self
+    }
+
+    /// The evaluator that they are for.
+    #[must_use]
+    pub fn evaluator(&self) -> &str {
+        &self.evaluator
+    }
+
+    /// The rules as written.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The tier of a rule under the policy in force.
+    #[must_use]
+    pub fn tier(&self, id: &str) -> Option<Tier> {
+        self.rules.iter().zip(&self.tiers).find(|(r, _)| r.id == id).map(|(_, t)| *t)
+    }
+
+    /// SHA-256 of the file.
+    #[must_use]
+    pub const fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// What the rules over cues find, with the steps that it took; `None` when it took more than `steps_max`.
+    pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<Found>, u64, bool) {
+        let mut run = self.structures.start();
+        let (steps, done) = self.lexicon.scan(bytes, steps_max, |hit, steps| run.hit(hit, steps));
+        (run.found(), steps, done)
+    }
+
+    /// What the rules over measures find, where `measured` gives each measure's largest value and where it stands.
+    pub(crate) fn match_measures(&self, measured: &Measured) -> Vec<Found> {
+        let found = |(rule, measure, least): &(usize, Measure, usize)| {
+            let (value, start, end) = measured.get(*measure)?;
+            (value >= *least).then_some(Found { rule: *rule, start, end })
+        };
+        self.measured.iter().filter_map(found).collect()
+    }
+
+    /// Violations with their tiers, in order of the rules.
+    pub(crate) fn violations(&self, mut found: Vec<Found>) -> Vec<(Tier, Violation)> {
+        found.sort_unstable_by_key(|f| (f.rule, f.start));
+        let violation = |f: Found| {
+            let (rule, tier) = (self.rules.get(f.rule)?, self.tiers.get(f.rule)?);
+            let evaluator = self.evaluator.clone();
+            Some((*tier, Violation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
+        };
+        found.into_iter().filter_map(violation).collect()
+    }
+}
+
+/// A rule that matched, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) rule: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// The largest value of each measure, with its byte range.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured(Vec<(Measure, usize, usize, usize)>);
+
+impl Measured {
+    /// Notes a value; the first largest one stands.
+    pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
+        if value == 0 {
+            return;
+        }
+        match self.0.iter_mut().find(|(m, ..)| *m == measure) {
+            Some(old) if value > old.1 => *old = (measure, value, start, end),
+            Some(_) => {}
+            None => self.0.push((measure, value, start, end)),
+        }
+    }
+
+    fn get(&self, measure: Measure) -> Option<(usize, usize, usize)> {
+        self.0.iter().find(|(m, ..)| *m == measure).map(|(_, v, s, e)| (*v, *s, *e))
+    }
+}

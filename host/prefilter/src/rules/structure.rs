@@ -1,0 +1,326 @@
+//! Arrangements of cues: sequences, families that stand together, repetitions.
+//!
+//! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits whatever the input.
+
+use super::Found;
+use super::file::{Families, Rule, RuleFile};
+use super::lexicon::Hit;
+
+/// Bytes after what bars an arrangement in which it does not begin: a blank, or a short word.
+const BARRED: usize = 8;
+/// Before every place of an input, however far an arrangement reaches.
+const NOWHERE: i64 = i64::MIN / 2;
+/// Chains of phrases over phrases.
+const NESTING_MAX: usize = 4;
+
+#[derive(Debug)]
+enum Shape {
+    /// Steps, of which one begins at most `gap` bytes after the one before ends.
+    Sequence { steps: usize, gap: usize },
+    /// At least so many of the slots within so many bytes, and the first `needed` ones among them.
+    Together { slots: usize, needed: usize, at_least: usize, within: usize },
+    /// One slot, at least so many times within so many bytes.
+    Repeated { at_least: usize, within: usize },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Yields {
+    Rule(usize),
+    Family(usize),
+}
+
+#[derive(Debug)]
+struct Arrangement {
+    shape: Shape,
+    yields: Yields,
+}
+
+/// The arrangements of a rule file.
+#[derive(Debug)]
+pub(super) struct Structures {
+    arrangements: Vec<Arrangement>,
+    /// By family: which arrangement it moves, and at which step or slot. The last steps come first, so that one hit moves one step.
+    uses: Vec<Vec<(usize, usize)>>,
+    /// By family: which rules it takes back.
+    closes: Vec<Vec<usize>>,
+    /// By family: which arrangements do not begin right after it.
+    bars: Vec<Vec<usize>>,
+}
+
+impl Structures {
+    pub(super) fn new(file: &RuleFile, families: &Families) -> Result<Self, (String, String)> {
+        let none = || vec![Vec::new(); families.len()];
+        let bars = vec![Vec::new(); families.len()];
+        let mut all = Self { arrangements: Vec::new(), uses: none(), closes: vec![Vec::new(); families.len()], bars };
+        for phrase in &file.phrases {
+            let yields = families.get(&phrase.name).copied().map(Yields::Family);
+            let yields = yields.ok_or_else(|| (phrase.name.clone(), "has no number".to_owned()))?;
+            let shape = Shape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
+            all.add(&phrase.name, shape, yields, &phrase.sequence, families)?;
+            all.bar(&phrase.name, phrase.unless_after.as_deref(), families)?;
+        }
+        for (number, rule) in file.rules.iter().enumerate() {
+            let wrong = |problem: &str| Err((rule.id.clone(), problem.to_owned()));
+            let kinds = [
+                !rule.sequence.is_empty(),
+                !rule.together.is_empty() || !rule.needs.is_empty(),
+                rule.repeated.is_some(),
+            ];
+            let yields = Yields::Rule(number);
+            match (kinds, rule.measure) {
+                ([true, false, false], None) => {
+                    let shape = Shape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
+                    all.add(&rule.id, shape, yields, &rule.sequence, families)?;
+                    all.bar(&rule.id, rule.unless_after.as_deref(), families)?;
+                }
+                ([false, true, false], None) => {
+                    let Rule { at_least, within, .. } = *rule;
+                    let all_slots = [rule.needs.as_slice(), rule.together.as_slice()].concat();
+                    let (slots, needed) = (all_slots.len(), rule.needs.len());
+                    if at_least < 2 || at_least > slots || within == 0 {
+                        return wrong("`together` needs `at_least` of 2 or more of its families, `within` some bytes");
+                    }
+                    let shape = Shape::Together { slots, needed, at_least, within };
+                    all.add(&rule.id, shape, yields, &all_slots, families)?;
+                }
+                ([false, false, true], None) => {
+                    let Rule { at_least, within, .. } = *rule;
+                    if at_least < 2 || within == 0 {
+                        return wrong("`repeated` needs `at_least` of 2 or more, `within` some bytes");
+                    }
+                    all.add(
+                        &rule.id,
+                        Shape::Repeated { at_least, within },
+                        yields,
+                        rule.repeated.as_slice(),
+                        families,
+                    )?;
+                }
+                ([false, false, false], Some(_)) if rule.at_least > 0 => {}
+                _ => return wrong("is one of `sequence`, `together`, `repeated`, or a `measure` with `at_least`"),
+            }
+        }
+        all.add_closings(file, families)?;
+        for uses in &mut all.uses {
+            uses.sort_unstable_by_key(|(arrangement, step)| (*arrangement, std::cmp::Reverse(*step)));
+        }
+        Ok(all)
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        shape: Shape,
+        yields: Yields,
+        slots: &[String],
+        families: &Families,
+    ) -> Result<(), (String, String)> {
+        let number = self.arrangements.len();
+        for (slot, alternatives) in slots.iter().enumerate() {
+            for family in alternatives.split('|') {
+                let known = families.get(family).and_then(|f| self.uses.get_mut(*f));
+                let Some(uses) = known else {
+                    return Err((name.to_owned(), format!("there is no family `{family}`")));
+                };
+                uses.push((number, slot));
+            }
+        }
+        self.arrangements.push(Arrangement { shape, yields });
+        Ok(())
+    }
+
+    /// The arrangement that was added last does not begin right after a family.
+    fn bar(&mut self, name: &str, family: Option<&str>, families: &Families) -> Result<(), (String, String)> {
+        let Some(family) = family else { return Ok(()) };
+        let number = self.arrangements.len().saturating_sub(1);
+        match families.get(family).and_then(|f| self.bars.get_mut(*f)) {
+            Some(bars) => bars.push(number),
+            None => return Err((name.to_owned(), format!("there is no family `{family}`"))),
+        }
+        Ok(())
+    }
+
+    /// What takes a rule back.
+    fn add_closings(&mut self, file: &RuleFile, families: &Families) -> Result<(), (String, String)> {
+        for (number, rule) in file.rules.iter().enumerate() {
+            for family in rule.closed_by.iter().flat_map(|f| f.split('|')) {
+                let known = families.get(family).and_then(|f| self.closes.get_mut(*f));
+                let Some(closes) = known else {
+                    return Err((rule.id.clone(), format!("there is no family `{family}`")));
+                };
+                closes.push(number);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn start(&self) -> Run<'_> {
+        let places = |a: &Arrangement| match a.shape {
+            Shape::Sequence { steps, .. } => (steps, 0),
+            Shape::Together { slots, .. } => (0, slots),
+            Shape::Repeated { at_least, .. } => (at_least, 0),
+        };
+        let mut offsets = Vec::with_capacity(self.arrangements.len());
+        let (mut total, mut starts) = (0, 0);
+        for arrangement in &self.arrangements {
+            let (more_places, more_starts) = places(arrangement);
+            offsets.push(if more_starts > 0 { starts } else { total });
+            total += more_places;
+            starts += more_starts;
+        }
+        let barred = vec![None; self.arrangements.len()];
+        let done = vec![false; self.arrangements.len()];
+        let (places, starts) = (vec![[None; 2]; total], vec![NOWHERE; starts]);
+        Run { structures: self, offsets, places, starts, barred, done, found: Vec::new() }
+    }
+}
+
+/// Where an arrangement, as far as it has come, stands.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: usize,
+    end: usize,
+}
+
+/// A place as a number from which others are subtracted.
+fn place_of(place: usize) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX / 4)
+}
+
+/// One input's way through the structures.
+pub(super) struct Run<'s> {
+    structures: &'s Structures,
+    /// By arrangement: its first place, or its first start.
+    offsets: Vec<usize>,
+    /// By step of a sequence: the last two places, the later first; the last places of a repetition.
+    places: Vec<[Option<Place>; 2]>,
+    /// By slot of families that stand together: where one of it began last.
+    starts: Vec<i64>,
+    /// By arrangement: where what bars it ended last.
+    barred: Vec<Option<usize>>,
+    /// By arrangement: whether its rule was found, for good.
+    done: Vec<bool>,
+    found: Vec<Found>,
+}
+
+impl Run<'_> {
+    pub(super) fn hit(&mut self, hit: Hit, steps: &mut u64) {
+        self.nested(hit, steps, 0);
+    }
+
+    pub(super) fn found(self) -> Vec<Found> {
+        self.found
+    }
+
+    fn nested(&mut self, hit: Hit, steps: &mut u64, depth: usize) {
+        let structures = self.structures;
+        let Some(uses) = structures.uses.get(hit.family) else { return };
+        if let Some(closes) = structures.closes.get(hit.family).filter(|c| !c.is_empty()) {
+            self.found.retain(|f| !closes.contains(&f.rule));
+        }
+        for number in structures.bars.get(hit.family).into_iter().flatten() {
+            if let Some(barred) = self.barred.get_mut(*number) {
+                *barred = Some(hit.end);
+            }
+        }
+        for (number, slot) in uses {
+            *steps += 1;
+            if self.done.get(*number).copied().unwrap_or(true) {
+                continue;
+            }
+            let barred = self.barred.get(*number).copied().flatten();
+            if *slot == 0 && barred.is_some_and(|end| end <= hit.start && hit.start - end <= BARRED) {
+                continue;
+            }
+            let Some(arrangement) = structures.arrangements.get(*number) else { continue };
+            let Some(offset) = self.offsets.get(*number).copied() else { continue };
+            let complete = match arrangement.shape {
+                Shape::Sequence { steps, gap } => self.step(offset, *slot, steps, gap, hit),
+                Shape::Together { slots, needed, at_least, within } => {
+                    self.meet(offset, *slot, (slots, needed), (at_least, within), hit)
+                }
+                Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, hit),
+            };
+            let Some(place) = complete else { continue };
+            match arrangement.yields {
+                Yields::Family(family) if depth < NESTING_MAX => {
+                    self.nested(Hit { family, start: place.start, end: place.end }, steps, depth + 1);
+                }
+                Yields::Family(_) => {}
+                Yields::Rule(rule) => {
+                    if self.found.iter().all(|f| f.rule != rule) {
+                        self.found.push(Found { rule, start: place.start, end: place.end });
+                    }
+                    // The first place stands, unless something may take it back.
+                    let closable = structures.closes.iter().any(|c| c.contains(&rule));
+                    if let Some(done) = self.done.get_mut(*number).filter(|_| !closable) {
+                        *done = true;
+                    }
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, at: usize, place: Place) {
+        if let Some([first, second]) = self.places.get_mut(at) {
+            if first.is_some_and(|f| f.start < place.start) {
+                *second = *first;
+            }
+            *first = Some(place);
+        }
+    }
+
+    fn step(&mut self, offset: usize, slot: usize, steps: usize, gap: usize, hit: Hit) -> Option<Place> {
+        let place = match slot.checked_sub(1) {
+            None => Place { start: hit.start, end: hit.end },
+            Some(before) => {
+                let reaches = |p: &&Place| p.end <= hit.start && hit.start - p.end <= gap;
+                let from = self.places.get(offset + before)?.iter().flatten().find(reaches)?;
+                Place { start: from.start, end: hit.end }
+            }
+        };
+        if slot + 1 == steps {
+            return Some(place);
+        }
+        // Later ends reach further.
+        self.put(offset + slot, place);
+        None
+    }
+
+    fn meet(
+        &mut self,
+        offset: usize,
+        slot: usize,
+        (slots, needed): (usize, usize),
+        (at_least, within): (usize, usize),
+        hit: Hit,
+    ) -> Option<Place> {
+        let begins = place_of(hit.start);
+        *self.starts.get_mut(offset + slot)? = begins;
+        let starts = self.starts.get(offset..offset + slots)?;
+        let earliest = place_of(hit.end) - place_of(within);
+        let near = |start: &&i64| **start >= earliest;
+        if !starts.iter().take(needed).all(|start| near(&start)) || starts.iter().filter(near).count() < at_least {
+            return None;
+        }
+        // One word that is of several families counts once.
+        let mut met: Vec<i64> = starts.iter().filter(near).copied().collect();
+        met.sort_unstable();
+        met.dedup();
+        let first = usize::try_from(*met.first()?).ok()?.min(hit.start);
+        (met.len() >= at_least).then_some(Place { start: first, end: hit.end })
+    }
+
+    /// The places of a repetition are the last starts, the latest first.
+    fn repeat(&mut self, offset: usize, at_least: usize, within: usize, hit: Hit) -> Option<Place> {
+        let places = self.places.get_mut(offset..offset + at_least)?;
+        let latest = places.first().copied().and_then(|[first, _]| first);
+        if latest.is_some_and(|l| l.end > hit.start) {
+            return None;
+        }
+        places.rotate_right(1);
+        *places.first_mut()? = [Some(Place { start: hit.start, end: hit.end }), None];
+        let oldest = places.last().copied().and_then(|[first, _]| first)?;
+        (oldest.start + within >= hit.end).then_some(Place { start: oldest.start, end: hit.end })
+    }
+}
