@@ -102,7 +102,7 @@ module sweep_props (
       assert (dut.started_q == begun_q && dut.handover_q == hand_q);
       if (begun_q) assert (valid || flush);
       if (hand_q) assert (begun_q);
-      if (begun_q && !hand_q) assert (going_q && at_q == '0);
+      assert ((begun_q && !hand_q) == (going_q && at_q == '0));
 
       // ---- not vacuous: a sweep of three rows, the next directly behind it, one held up at its last row, a flush midway
       cover (step && last && judged && rows == 16'd3 && policy_rows == 16'd2);
