@@ -1,5 +1,5 @@
-// What is proved of the hash core, without bound: in each clock it does `Rounds` rounds of FIPS 180-4, 6.2.2, as they are written
-// down here a second time; `done_o` comes 64/Rounds clocks after the start, for one clock, unless a reset comes first; the digest is
+// What is proved of the hash core, without bound: in each clock it does the next `Rounds` rounds of FIPS 180-4, 6.2.2, as
+// they are written down here a second time; `done_o` comes 64/Rounds clocks after the start, for one clock, unless a reset comes first; the digest is
 // then the sum of the state that the block was compressed into and the last round's, and stands until the next start.
 //
 // Task `prove`: one round a clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
@@ -68,26 +68,23 @@ module sha256_props
     return n;
   endfunction
 
-  state_of_round_t now, next, kept_q;
+  // What the registers should hold a clock later. It starts from the core's own registers, so that each clock is proved by itself.
+  state_of_round_t now, next, due_q;
   state_t into_q;
   logic [6:0] rounds_q;  // Done of this block.
-  logic going_q, ended_q;
+  logic going_q, ended_q, any_q, moved_q;
   always_comb begin
-    now = kept_q;
-    if (start) begin
-      {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = state;
-      for (int unsigned i = 0; i < 16; i++) now.w[i] = block[511-32*i-:32];
-    end
+    {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = start ? state : dut.rounds_q.working;
+    for (int unsigned i = 0; i < 16; i++) now.w[i] = start ? block[511-32*i-:32] : dut.rounds_q.schedule[511-32*i-:32];
     next = now;
-    for (int unsigned i = 0; i < Rounds; i++)
-      next = round(next, RoundConstants[(start ? 6'd0 : rounds_q[5:0]) + 6'(i)]);
+    for (int unsigned i = 0; i < Rounds; i++) next = round(next, RoundConstants[6'(dut.step_q) * 6'(Rounds) + 6'(i)]);
   end
-  logic any_q;  // A block was begun since the reset.
   always_ff @(posedge clk) begin
     ended_q <= !rst && going_q && rounds_q == 7'(RoundCount - Rounds);
+    moved_q <= !rst && (start || going_q);
+    due_q <= next;
     if (rst) {going_q, any_q} <= '0;
     else if (start || going_q) begin
-      kept_q <= next;
       rounds_q <= start ? 7'(Rounds) : rounds_q + 7'(Rounds);
       going_q <= start || rounds_q != 7'(RoundCount - Rounds);
       any_q <= 1'b1;
@@ -95,17 +92,25 @@ module sha256_props
     end
   end
 
-  state_t sum;
+  state_t sum, working;
   logic [7:0][31:0] left, right;
+  assign working = dut.rounds_q.working;
   assign left = into_q;
-  assign right = {kept_q.a, kept_q.b, kept_q.c, kept_q.d, kept_q.e, kept_q.f, kept_q.g, kept_q.h};
+  assign right = working;
   for (genvar i = 0; i < 8; i++) begin : gen_sum
     assign sum[32*i+:32] = left[i] + right[i];
   end
 
-  block_t schedule;
+  block_t schedule_due;
   for (genvar i = 0; i < 16; i++) begin : gen_schedule
-    assign schedule[511-32*i-:32] = kept_q.w[i];
+    assign schedule_due[511-32*i-:32] = due_q.w[i];
+  end
+  // The registers stand while nothing moves.
+  logic stood_q;
+  state_t working_q;
+  always_ff @(posedge clk) begin
+    stood_q <= !rst && any_q && !(start || going_q);
+    working_q <= working;
   end
 
   logic again_q;
@@ -114,10 +119,15 @@ module sha256_props
     if (started && !rst) begin
       assert (busy == going_q && done == ended_q);
       if (any_q && !going_q) assert (digest == sum);
+      if (moved_q) begin
+        assert (working == {due_q.a, due_q.b, due_q.c, due_q.d, due_q.e, due_q.f, due_q.g, due_q.h});
+        assert (dut.rounds_q.schedule == schedule_due);
+      end
+      if (stood_q) assert (working == working_q);
       // ---- what the induction needs
-      if (any_q) assert (dut.rounds_q == {right, schedule} && dut.before_q == into_q);
+      if (any_q) assert (dut.before_q == into_q);
       assert (!going_q || (any_q && rounds_q < 7'(RoundCount) && rounds_q != '0));
-      assert (dut.step_q == (going_q ? $bits(dut.step_q)'(rounds_q / 7'(Rounds)) : '0));
+      assert (6'(dut.step_q) == (going_q ? 6'(rounds_q / 7'(Rounds)) : '0));
       assert (rounds_q % 7'(Rounds) == '0 || !any_q);
       if (ended_q) assert (any_q && !going_q);
 
