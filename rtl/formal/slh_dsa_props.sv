@@ -134,7 +134,8 @@ module slh_dsa_props
       if (at == Randomizer) assert (fors && dut.tree_q == '0 && leaf == '0 && dut.chain_q == '0 && dut.height_q == '0);
       if (at == Message) assert (dut.u_message.state_q != 3'd0 || dut.u_message.block_q == '0);
       else assert (at == Randomizer || dut.u_message.state_q == '0 || rst);
-      if (at == Secret || at == Chain || at == Reveal || at == Absorb || at == Compress) assert (dut.height_q == '0);
+      if (at == Secret || at == Chain || at == Reveal || at == Compress || (at == Absorb && !fors)) assert (dut.height_q == '0);
+      if (at == Absorb && fors) assert (dut.height_q == top);
       if (at == Chain) assert (dut.step_q < (fors ? 4'd1 : 4'd15));
       if (at == Reveal) assert (dut.signing_q && selected_now && dut.step_q == dut.digit && dut.step_q <= (fors ? 4'd1 : 4'd15));
       if (at == Node) assert (dut.height_q != '0 && dut.height_q <= top);
