@@ -126,7 +126,7 @@ module attest_props
           checkpoint: dut.checkpoint_answer.done,
           signer: dut.signer_answer.done
       };
-  logic signer_reset, digest_abort, derived_q, root_q, wanted_q, aborted_q, signer_busy_q;
+  logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
   assign signer_reset = rst || (abort && at == Checkpoint);
   assign digest_abort = !digest_wanted && at == Digest;
   // Whose turn it is: the state says so, and within a checkpoint the signer while it is busy.
@@ -150,13 +150,12 @@ module attest_props
     waits_q.checkpoint <= !rst && !(abort && at == Checkpoint) && (asks.checkpoint || waits_q.checkpoint) && !told.checkpoint;
     waits_q.signer <= !signer_reset && (asks.signer || waits_q.signer) && !told.signer;
     derived_q <= !rst && dut.derived;
-    root_q <= !signer_reset && dut.root_valid;
     wanted_q <= !rst && dut.wanted;
     aborted_q <= !rst && abort;
     signer_busy_q <= !signer_reset && (!dut.signer_ready || dut.keygen || dut.sign) ;
   end
   logic digest_busy_q, signed_q;  // This checkpoint went to the signer.
-  always_ff @(posedge clk) signed_q <= !rst && at == Checkpoint && !abort && (signed_q || dut.sign);
+  always_ff @(posedge clk) signed_q <= !rst && at == Checkpoint && dut.wanted && !abort && (signed_q || dut.sign);
   always_ff @(posedge clk) digest_busy_q <= !rst && !digest_abort && (dut.digest_start || (dut.digest_busy && !dut.digest_done));
   always_comb if (!rst) begin
     // One request at a time, only while at work.
@@ -170,7 +169,7 @@ module attest_props
     if (digest_abort) assume (!asks.digest);
     if (dut.signer_ready) assume (!asks.signer && !waits_q.signer);
     if (!signer_busy_q) assume (dut.signer_ready);
-    if (root_q && !dut.keygen) assume (dut.root_valid || !dut.signer_ready || waits_q.signer || signer_busy_q);
+    if (at == Keygen && dut.root_valid) assume (dut.signer_ready);
     if (!dut.wanted || abort) assume (!asks.checkpoint);
     if (!dut.wanted) assume (!waits_q.checkpoint && dut.signer_ready);
     if (at != Checkpoint) assume (!asks.checkpoint && !dut.sign);
@@ -221,6 +220,7 @@ module attest_props
       assert ((waits_q != '0) == (dut.core_busy || dut.answer.done));
       if (at == Ready || at == Digest || at == Derive) assert (!signer_busy_q);
       if (at != Digest) assert (!digest_busy_q);
+      if (at != Derive) assert (derived_q);
       if (at == Checkpoint && !signed_q) assert (!signer_busy_q);
       if (at != Checkpoint) assert (!signed_q);
 

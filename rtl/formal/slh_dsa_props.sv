@@ -124,7 +124,7 @@ module slh_dsa_props
       assert (ready || ask || asked_q || word_valid || at == Place || (at == Absorb && dut.tl_taken));
       if (dut.signing_q && at != Idle) assert (dut.words_q == words_due);
       if (at == Auth && word_ready && !fors && dut.tree_q == 6'd21 && dut.height_q == 3'd2) assert (words_due == 11'd1067);
-      if (dut.signing_q && at != Idle) assert (root_valid);
+      if (at != Idle) assert (root_valid == dut.signing_q);
 
       // ---- what the induction needs
       assert (asked_q == dut.started_q);
