@@ -2,7 +2,7 @@
 // is ready; there is never a response without a request that was accepted, nor a second one to the same; with a master that takes its responses
 // each accepted request is answered within eight clocks; a write to a window leaves only with a request for that window under way.
 //
-// Bounded: the first 14 clocks after reset, in which three requests can pass, reads and writes beside each other.
+// Bounded: the first 10 clocks after reset, in which two requests can pass, reads and writes beside each other.
 // Assumed: the master holds address and data until they are taken; a window answers a read access three clocks later, once, with any data.
 module card_csr_props
   import layout_pkg::*;
@@ -128,7 +128,8 @@ module card_csr_props
       assert ($onehot0({policy_access.valid, entropy_access.valid, header_access.valid}));
 
       cover (answered_q == 4'd3);
-      cover (r_held_q && bvalid);
+      cover (r_held_q);
+      cover (b_held_q);
       cover (policy_q[2] && rvalid == 1'b0 && reads_q != '0);
       cover (policy_access.valid && policy_access.write && policy_access.whole);
     end
