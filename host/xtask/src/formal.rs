@@ -1,9 +1,10 @@
 //! Proofs: every rtl/formal/*.sby, by the open proof flow.
 
+use crate::proved;
 use crate::setup;
 use crate::tally::Tally;
 use crate::tool::{capture, python_tool, say};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,14 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     for (name, result) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
         tally.check(&format!("proof {name}"), result);
     }
-    Ok(())
+    if filter.is_none() { proved::check(tally) } else { Ok(()) }
+}
+
+/// The first task of a proof that claims something, rather than only covers.
+pub(crate) fn claims_task(sby: &str) -> Result<String> {
+    let tasks = sby.lines().skip_while(|line| *line != "[tasks]").skip(1).take_while(|line| !line.starts_with('['));
+    let first = tasks.map(str::trim).find(|task| !task.is_empty() && *task != "cover");
+    first.map(str::to_owned).context("a proof has a task besides `cover`")
 }
 
 fn prove(proof: &Path, name: &str) -> Result<()> {

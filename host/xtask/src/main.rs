@@ -16,6 +16,8 @@ mod lint;
 mod look;
 mod measure;
 mod mutate;
+mod mutate_rtl;
+mod proved;
 mod setup;
 mod tally;
 mod test;
@@ -62,7 +64,13 @@ enum Task {
         /// Every fault of tests/mutants.toml, not only those that CI seeds.
         #[arg(long)]
         long: bool,
-        /// Only the faults whose name contains this.
+        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module. Goes on where it was interrupted.
+        #[arg(long, value_name = "N", conflicts_with = "long")]
+        rtl: Option<usize>,
+        /// Which RTL mutants are drawn.
+        #[arg(long, default_value_t = 1, requires = "rtl")]
+        seed: u32,
+        /// Only the faults whose name, or the mutants whose module, contains this.
         filter: Option<String>,
     },
     /// Fuzz every parser of hostile bytes, guided by coverage.
@@ -110,7 +118,8 @@ fn main() -> Result<()> {
         Task::Lint => lint::run(&mut tally)?,
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
-        Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,
+        Task::Mutate { rtl: Some(count), seed, filter, .. } => return mutate_rtl::run(count, seed, filter.as_deref()),
+        Task::Mutate { long, filter, .. } => mutate::run(&mut tally, long, filter.as_deref())?,
         Task::Fuzz { target, seconds, keep } => return fuzz::run(target.as_deref(), seconds, keep),
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),

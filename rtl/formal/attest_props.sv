@@ -1,0 +1,235 @@
+// What is proved of the sharing of the hash core, without bound: it has one user at a time, whose turn it is; nobody else's request reaches
+// it and nobody else is told of an answer; a request of the user whose turn it is is never lost, and the core is never left with a
+// hash that nobody waits for. Nothing is hashed for tables or checkpoints before the key is made, and the public key is zero until then;
+// once made it changes only by a reset or when the root is computed again after an abandoned signature.
+//
+// The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have proofs of their own) are free but for what those
+// proofs give: one request at a time, only while busy, and for a checkpoint only while granted and not during an abort;
+// a checkpoint is signed once, and is wanted until its last word is written.
+module attest_props
+  import layout_pkg::*;
+  import sha256_pkg::*;
+  import log_pkg::*;
+(
+    input logic clk,
+    input logic reset,
+    input logic digest_wanted,
+    input image_header_t header,
+    input logic read_ready,
+    input row_t row,
+    input logic open,
+    input logic abort,
+    input logic life_valid,
+    input life_e life,
+    input logic [31:0] interval,
+    input logic flush,
+    input logic run,
+    input logic [63:0] size,
+    input fault_e fault,
+    input logic [63:0] tick,
+    input logic [31:0] epoch,
+    input logic [255:0] policy_digest,
+    input logic [255:0] ticket_digest,
+    input logic [127:0] boot_nonce,
+    input logic [63:0] heartbeat_nonce,
+    input logic snapshot_valid,
+    input logic snapshot_last,
+    input digest_t snapshot_node,
+    input logic [7:0] ring_log2,
+    input logic [31:0] head,
+    input logic beat_take,
+    input logic beat_answered
+);
+  logic [255:0] public_key;
+  logic digest_done;
+  logic [255:0] digest;
+  logic read;
+  logic read_entropy;
+  logic [15:0] read_row;
+  logic life_done;
+  logic snapshot;
+  logic beat_valid;
+  logic [31:0] beat_entry;
+  logic [8:0] beat_at;
+  logic [511:0] beat;
+  logic [31:0] tail;
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  attest dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .public_key_o(public_key),
+      .digest_i(digest_wanted),
+      .digest_done_o(digest_done),
+      .digest_o(digest),
+      .header_i(header),
+      .read_o(read),
+      .read_entropy_o(read_entropy),
+      .read_row_o(read_row),
+      .read_ready_i(read_ready),
+      .row_i(row),
+      .open_i(open),
+      .abort_i(abort),
+      .life_valid_i(life_valid),
+      .life_i(life),
+      .life_done_o(life_done),
+      .interval_i(interval),
+      .flush_i(flush),
+      .run_i(run),
+      .size_i(size),
+      .fault_i(fault),
+      .tick_i(tick),
+      .epoch_i(epoch),
+      .policy_digest_i(policy_digest),
+      .ticket_digest_i(ticket_digest),
+      .boot_nonce_i(boot_nonce),
+      .heartbeat_nonce_i(heartbeat_nonce),
+      .snapshot_o(snapshot),
+      .snapshot_valid_i(snapshot_valid),
+      .snapshot_last_i(snapshot_last),
+      .snapshot_node_i(snapshot_node),
+      .ring_log2_i(ring_log2),
+      .head_i(head),
+      .beat_valid_o(beat_valid),
+      .beat_take_i(beat_take),
+      .beat_entry_o(beat_entry),
+      .beat_at_o(beat_at),
+      .beat_o(beat),
+      .beat_answered_i(beat_answered),
+      .tail_o(tail)
+  );
+
+  typedef enum logic [4:0] {
+    Derive = 5'h01, Keygen = 5'h02, Ready = 5'h04, Digest = 5'h08, Checkpoint = 5'h10
+  } state_e;
+  logic [4:0] at;
+  assign at = dut.state_q;
+
+  // ---- what the users keep, by their own proofs
+  typedef struct packed {
+    logic derive, digest, checkpoint, signer;
+  } users_t;
+  users_t asks, told, waits_q, lost;
+  assign asks = '{
+          derive: dut.derive_request.start,
+          digest: dut.digest_request.start,
+          checkpoint: dut.checkpoint_request.start,
+          signer: dut.signer_request.start
+      };
+  assign told = '{
+          derive: dut.derive_answer.done,
+          digest: dut.digest_answer.done,
+          checkpoint: dut.checkpoint_answer.done,
+          signer: dut.signer_answer.done
+      };
+  logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
+  assign signer_reset = rst || (abort && at == Checkpoint);
+  assign digest_abort = !digest_wanted && at == Digest;
+  // Whose turn it is: the state says so, and within a checkpoint the signer while it is busy.
+  users_t turn;
+  always_comb begin
+    turn = '0;
+    case (at)
+      Derive: turn.derive = 1'b1;
+      Digest: turn.digest = 1'b1;
+      Checkpoint: begin
+        turn.checkpoint = dut.signer_ready;
+        turn.signer = !dut.signer_ready;
+      end
+      Keygen: turn.signer = 1'b1;
+      default: ;
+    endcase
+  end
+  always_ff @(posedge clk) begin
+    waits_q.derive <= !rst && (asks.derive || waits_q.derive) && !told.derive;
+    waits_q.digest <= !rst && !digest_abort && (asks.digest || waits_q.digest) && !told.digest;
+    waits_q.checkpoint <= !rst && !(abort && at == Checkpoint) && (asks.checkpoint || waits_q.checkpoint) && !told.checkpoint;
+    waits_q.signer <= !signer_reset && (asks.signer || waits_q.signer) && !told.signer;
+    derived_q <= !rst && dut.derived;
+    wanted_q <= !rst && dut.wanted;
+    aborted_q <= !rst && abort;
+    signer_busy_q <= !signer_reset && (!dut.signer_ready || dut.keygen || dut.sign) ;
+  end
+  logic digest_busy_q, signed_q;  // This checkpoint went to the signer.
+  always_ff @(posedge clk) signed_q <= !rst && at == Checkpoint && dut.wanted && !abort && (signed_q || dut.sign);
+  always_ff @(posedge clk) digest_busy_q <= !rst && !digest_abort && (dut.digest_start || (dut.digest_busy && !dut.digest_done));
+  always_comb if (!rst) begin
+    // One request at a time, only while at work.
+    assume ((asks & waits_q) == '0);
+    if (!dut.deriving) assume (!asks.derive && !waits_q.derive);
+    if (dut.derived) assume (!dut.deriving);
+    if (derived_q) assume (dut.derived);
+    if (!dut.digest_busy) assume (!asks.digest && !waits_q.digest);
+    if (!digest_busy_q) assume (!dut.digest_busy);
+    if (dut.digest_done) assume (!dut.digest_busy);
+    if (digest_abort) assume (!asks.digest);
+    if (dut.signer_ready) assume (!asks.signer && !waits_q.signer);
+    if (!signer_busy_q) assume (dut.signer_ready);
+    if (at == Keygen && dut.root_valid) assume (dut.signer_ready);
+    if (!dut.wanted || abort) assume (!asks.checkpoint);
+    if (!dut.wanted) assume (!waits_q.checkpoint && dut.signer_ready);
+    if (at != Checkpoint) assume (!asks.checkpoint && !dut.sign);
+    if (abort || !dut.wanted || signed_q) assume (!dut.sign);
+    if (asks.checkpoint || waits_q.checkpoint) assume (dut.signer_ready && !dut.sign);
+    if (wanted_q && !aborted_q) assume (dut.wanted || !dut.core_busy);
+    if (aborted_q) assume (!dut.wanted);
+  end
+  assign lost = asks & ~turn;
+
+  logic known_q, was_rst_q, was_keygen_q;
+  logic [255:0] key_q;
+  always_ff @(posedge clk) begin
+    known_q <= started;
+    was_rst_q <= rst;
+    was_keygen_q <= at == Keygen;
+    key_q <= public_key;
+  end
+
+  always_comb begin
+    if (started && !rst) begin
+      assert ($onehot(at));
+      assert ($onehot0(asks) && $onehot0(told));
+      assert (lost == '0);
+      assert (dut.request.start == (asks != '0));
+      if (asks.derive) assert (dut.request == dut.derive_request);
+      if (asks.digest) assert (dut.request == dut.digest_request);
+      if (asks.checkpoint) assert (dut.request == dut.checkpoint_request);
+      if (asks.signer) assert (dut.request == dut.signer_request);
+      // An answer is told to the one that waits for it, and to nobody when nobody does.
+      assert ((told & ~waits_q) == '0);
+      if (dut.answer.done) assert (told == waits_q && waits_q != '0);
+      assert ($onehot0(waits_q));
+      if (dut.core_busy) assert (waits_q != '0);
+      if (dut.request.start) assert (!dut.core_busy);
+      if (at == Ready) assert (!dut.core_busy && !dut.request.start);
+      if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
+      if (at == Derive) assert (public_key == '0);
+      assert (digest_done == (dut.digest_done && digest_wanted));
+      if (at == Derive || at == Keygen) assert (!dut.digest_start && !dut.sign);
+      if (dut.keygen) assert (at == Keygen && dut.signer_ready);
+
+      // ---- what the induction needs
+      assert (waits_q.derive == 1'b0 || at == Derive);
+      assert (waits_q.digest == 1'b0 || at == Digest);
+      assert (waits_q.checkpoint == 1'b0 || at == Checkpoint);
+      assert (waits_q.signer == 1'b0 || at == Keygen || at == Checkpoint);
+      assert ((waits_q != '0) == (dut.core_busy || dut.answer.done));
+      if (at == Ready || at == Digest || at == Derive) assert (!signer_busy_q);
+      if (at != Digest) assert (!digest_busy_q);
+      if (at != Derive) assert (derived_q);
+      if (at == Checkpoint && !signed_q) assert (!signer_busy_q);
+      if (at != Checkpoint) assert (!signed_q);
+
+      // ---- not vacuous
+      cover (at == Ready && public_key != '0);
+      cover (at == Digest && told.digest);
+      cover (at == Checkpoint && told.checkpoint);
+      cover (at == Checkpoint && told.signer);
+      cover (was_keygen_q && at == Ready && key_q != '0 && public_key != key_q);
+    end
+  end
+endmodule

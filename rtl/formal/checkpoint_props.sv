@@ -1,0 +1,243 @@
+// What is proved of a checkpoint, without bound: one begins only when one is due and the ring has room for it; it is written as 270
+// beats, each once and in order, to its own entry, and counts, by one, only when all were answered, so that never more entries are
+// in use than the ring has; what is signed, and what the first beats carry, is one and the same snapshot: it does not
+// change from the signature's start to the last beat, and says size, tick, digests, nonces and serial as they stood in the clock in which the tree's
+// head was taken, state and fault as at the beginning. The hash core is asked only while it is granted, for one hash at a time;
+// no level past the tree is read; an abort ends everything in the next clock and leaves the tail where it was.
+//
+// Assumed: the grant stands while requested; an answer only to a request; a snapshot of 48 levels, only when asked for; the ring's
+// size constant between opens, its head never past the tail; a beat is taken only when offered and answered only after
+// it was taken; the log is not empty; one is due only in RUN or for life. The signer's words are free.
+module checkpoint_props
+  import layout_pkg::*;
+  import sha256_pkg::*;
+  import log_pkg::*;
+#(
+    parameter bit Short = 1'b0  // A snapshot of three levels: for the covers alone.
+) (
+    input logic clk,
+    input logic reset,
+    input logic open,
+    input logic abort,
+    input logic life_valid,
+    input life_e life,
+    input logic [31:0] interval,
+    input logic flush,
+    input logic run,
+    input logic [63:0] size,
+    input fault_e fault,
+    input logic [63:0] tick,
+    input logic [31:0] epoch,
+    input logic [255:0] policy_digest,
+    input logic [255:0] ticket_digest,
+    input logic [127:0] boot_nonce,
+    input logic [63:0] heartbeat_nonce,
+    input logic snapshot_valid,
+    input digest_t snapshot_node,
+    input logic grant,
+    input hash_answer_t hash_answer,
+    input logic word_valid,
+    input logic [127:0] word,
+    input logic [31:0] head,
+    input logic beat_take,
+    input logic beat_answered
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic [7:0] ring_log2;
+  always_ff @(posedge clk) ring_log2 <= ring_log2;
+  always_comb assume (ring_log2 <= 8'd8);
+
+  logic life_done, snapshot, request, sign, word_ready, beat_valid;
+  hash_request_t hash;
+  logic [CheckpointBytes*8-1:0] message;
+  logic [31:0] beat_entry, tail;
+  logic [8:0] beat_at;
+  logic [511:0] beat;
+  logic snapshot_last;
+  logic [5:0] level_q;  // Levels of the snapshot so far.
+  assign snapshot_last = snapshot_valid && level_q == 6'd47;
+  checkpoint dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .open_i(open),
+      .abort_i(abort),
+      .life_valid_i(life_valid),
+      .life_i(life),
+      .life_done_o(life_done),
+      .interval_i(interval),
+      .flush_i(flush),
+      .run_i(run),
+      .size_i(size),
+      .fault_i(fault),
+      .tick_i(tick),
+      .epoch_i(epoch),
+      .policy_digest_i(policy_digest),
+      .ticket_digest_i(ticket_digest),
+      .boot_nonce_i(boot_nonce),
+      .heartbeat_nonce_i(heartbeat_nonce),
+      .snapshot_o(snapshot),
+      .snapshot_valid_i(snapshot_valid),
+      .snapshot_last_i(snapshot_last),
+      .snapshot_node_i(snapshot_node),
+      .request_o(request),
+      .grant_i(grant),
+      .hash_o(hash),
+      .hash_i(hash_answer),
+      .sign_o(sign),
+      .message_o(message),
+      .word_valid_i(word_valid),
+      .word_ready_o(word_ready),
+      .word_i(word),
+      .ring_log2_i(ring_log2),
+      .head_i(head),
+      .beat_valid_o(beat_valid),
+      .beat_take_i(beat_take),
+      .beat_entry_o(beat_entry),
+      .beat_at_o(beat_at),
+      .beat_o(beat),
+      .beat_answered_i(beat_answered),
+      .tail_o(tail)
+  );
+
+  typedef enum logic [6:0] {
+    Idle = 7'h01, Snapshot = 7'h02, Fold = 7'h04, Head = 7'h08, Sign = 7'h10, Write = 7'h20, Answers = 7'h40
+  } state_e;
+  logic [6:0] at;
+  assign at = dut.state_q;
+
+  // ---- what surrounds it
+  logic granted_q, asked_q, last_clear_q;
+  logic [8:0] taken_q, answered_q;  // Beats of this checkpoint.
+  logic [31:0] head_q;
+  always_comb if (!rst) begin
+    if (granted_q && request) assume (grant);
+    if (!request) assume (!grant);
+    assume (!hash_answer.done || asked_q);
+    assume (!snapshot_valid || snapshot);
+    assume (tail - head <= 32'd1 << ring_log2);
+    assume (head - head_q <= tail - head_q);
+    assume (!beat_take || beat_valid);
+    assume (!beat_answered || answered_q != taken_q);
+    assume (size != '0);
+    if (at == Idle) assume (life_valid || life == LifeRun);
+    if (at == Idle && !life_valid && life != LifeRun) assume (!run);
+    // The signature has 1,068 words.
+    if (dut.made_q == 9'd270) assume (!word_valid);
+    // Life opens when nothing is under way.
+    if (open) assume (at == Idle);
+  end
+  always_ff @(posedge clk) begin
+    granted_q <= !rst && grant;
+    asked_q <= !rst && !abort && (hash.start || (asked_q && !hash_answer.done));
+    head_q <= rst || open ? '0 : head;
+    if (rst || open || abort || at == Idle) {taken_q, answered_q} <= '0;
+    else begin
+      if (beat_take) taken_q <= taken_q + 9'd1;
+      if (beat_answered) answered_q <= answered_q + 9'd1;
+    end
+    if (rst || open || abort || !snapshot) level_q <= Short ? 6'd45 : 6'd0;
+    else if (snapshot_valid) level_q <= level_q + 6'd1;
+  end
+
+  // ---- the snapshot as it was, and what went before
+  checkpoint_t due_q, now;
+  logic [CheckpointBytes*8-1:0] message_q, in_order;
+  logic known_q, was_abort_q, was_open_q, was_due_q, was_full_q;
+  logic [31:0] tail_q;
+  logic [6:0] at_q;
+  always_ff @(posedge clk) begin
+    known_q <= started && !rst;
+    was_abort_q <= abort;
+    was_open_q <= open;
+    was_full_q <= tail - head >= 32'd1 << ring_log2 || ring_log2 == '0;
+    was_due_q <= dut.due;
+    tail_q <= tail;
+    at_q <= at;
+    message_q <= message;
+    if (at == Idle) begin
+      due_q.state <= life;
+      due_q.fault <= fault;
+    end
+    if (snapshot_last) begin
+      due_q.size <= size;
+      due_q.tick <= tick;
+      due_q.epoch <= epoch;
+      due_q.policy_digest <= policy_digest;
+      due_q.ticket_digest <= ticket_digest;
+      due_q.boot_nonce <= boot_nonce;
+      due_q.heartbeat_nonce <= heartbeat_nonce;
+      due_q.serial <= 64'(tail);
+    end
+  end
+  assign now = dut.ckpt_q;
+  for (genvar i = 0; i < CheckpointBytes; i++) begin : gen_in_order
+    assign in_order[8*i+:8] = message[8*(CheckpointBytes-1-i)+:8];
+  end
+  logic signing;  // From the signature's start on.
+  assign signing = at == Sign || at == Write || at == Answers;
+
+  always_comb begin
+    if (started && !rst) begin
+      assert (request == (at != Idle) && snapshot == (at == Snapshot));
+      if (known_q) begin
+        if (at_q == Idle && at != Idle) assert (was_due_q && !was_full_q);
+        if (was_open_q) assert (tail == '0);
+        else assert (tail == tail_q || (tail == tail_q + 32'd1 && at_q == Answers && at == Idle));
+        if (was_abort_q && !was_open_q) assert (at == Idle && !beat_valid && !hash.start);
+      end
+      // The hash core.
+      if (hash.start) assert (grant && !asked_q && !abort && (at == Fold || at == Head));
+      if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
+      // Beats.
+      if (beat_valid) assert (beat_at == taken_q && taken_q < 9'd270 && beat_entry == tail && (at == Write));
+      if (beat_valid && beat_at < 9'd3) assert (beat == in_order[512*beat_at[1:0]+:512]);
+      if (life_done) assert (at == Answers && answered_q == 9'd270);
+      if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
+      if (word_ready) assert (at == Write && taken_q >= 9'd2);
+      // What is signed.
+      if (sign) assert (at == Sign && grant && !abort);
+      if (known_q && signing && at_q != Head && at_q != Fold) assert (message == message_q);
+      if (signing) begin
+        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'd1 && now.key_flags == 8'h01);
+        assert (now.size == due_q.size && now.tick == due_q.tick && now.epoch == due_q.epoch && now.serial == due_q.serial);
+        assert (now.policy_digest == due_q.policy_digest && now.ticket_digest == due_q.ticket_digest);
+        assert (now.boot_nonce == due_q.boot_nonce && now.heartbeat_nonce == due_q.heartbeat_nonce);
+        assert (now.state == due_q.state && now.fault == due_q.fault);
+        assert (now.serial == 64'(tail));
+      end
+
+      // ---- what the induction needs
+      assert ($onehot(at));
+      if (at != Idle) assert (dut.life_q == due_q.state && dut.fault_q == due_q.fault);
+      if (at == Fold || at == Head || signing) begin
+        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'd1 && now.key_flags == 8'h01);
+        assert (now.size == due_q.size && now.tick == due_q.tick && now.epoch == due_q.epoch && now.serial == due_q.serial);
+        assert (now.policy_digest == due_q.policy_digest && now.ticket_digest == due_q.ticket_digest);
+        assert (now.boot_nonce == due_q.boot_nonce && now.heartbeat_nonce == due_q.heartbeat_nonce);
+        assert (now.state == due_q.state && now.fault == due_q.fault && now.serial == 64'(tail));
+        assert (dut.size_q == due_q.size && due_q.size != '0);
+      end
+      assert (dut.waits_q == asked_q);
+      if (asked_q) assert (at == Fold || at == Head);
+      if (at == Fold && asked_q) assert (dut.fold_hash);
+      if (at == Snapshot) assert (dut.level_q == level_q && level_q < 6'd48);
+      if (at == Fold) assert (dut.level_q <= 6'd48);
+      if (at == Idle) assert (!beat_valid && taken_q == answered_q);
+      if (at == Snapshot || at == Fold || at == Head || at == Sign) assert (!beat_valid && taken_q == '0 && answered_q == '0);
+      if (at == Snapshot || at == Fold || at == Head || at == Sign) assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
+      if (at == Write || at == Answers) assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= 9'd270 && answered_q == dut.answered_q && answered_q <= taken_q);
+      if (at == Answers) assert (taken_q == 9'd270 && !beat_valid);
+      if (at == Write || at == Answers || at == Sign) assert (granted_q || at == Sign);
+
+      // ---- not vacuous
+      cover (sign && now.root != '0);
+      cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
+      cover (hash.start && at == Fold && dut.second_q);
+      cover (was_abort_q && at_q == Write);
+    end
+  end
+endmodule

@@ -1,0 +1,100 @@
+// What is proved, without bound: from the record that gives credit on, credit is spent exactly when as many entries as the limit
+// were accepted since, or the tick is the limit or more behind that record's; so never more than the limit is accepted. Zero is
+// no limit. The limits are those of OPEN, whatever stands at the inputs later, and the credit shown is what is left.
+//
+// Assumed: the tick grows by one a clock (proved in `tick`) and is below 2^63; nothing is accepted without credit, and nothing in
+// the clock of a record that gives it (the lane's entry check; the module's own assertions watch both in simulation).
+module heartbeat_props #(
+    parameter bit Jumps = 1'b0  // The tick may jump: for the covers alone, which would need 2^16 clocks.
+) (
+    input logic clk,
+    input logic [15:0] jump,
+    input logic reset,
+    input logic open,
+    input logic [31:0] records_limit,
+    input logic [31:0] ticks_limit,
+    input logic accept,
+    input logic start
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  // Any value at first.
+  logic [63:0] tick_q;
+  always_ff @(posedge clk) tick_q <= tick_q + (Jumps ? 64'(jump) : 64'd1);
+  always_comb assume (!tick_q[63]);
+
+  logic spent;
+  logic [31:0] records_latched, ticks_latched, credit;
+  heartbeat dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .open_i(open),
+      .records_limit_i(records_limit),
+      .ticks_limit_i(ticks_limit),
+      .tick_i(tick_q),
+      .accept_i(accept),
+      .start_i(start),
+      .spent_o(spent),
+      .records_limit_o(records_latched),
+      .ticks_limit_o(ticks_latched),
+      .credit_o(credit)
+  );
+  always_comb if (!rst) assume (!(accept && (spent || start || open)));
+
+  // The limits of the session, and what happened since the record that gave credit.
+  logic [31:0] records_q, ticks_q, accepted_q;
+  logic [63:0] given_q;
+  logic given_valid_q;
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      {records_q, ticks_q, accepted_q} <= '0;
+      given_valid_q <= 1'b0;
+    end else if (open) begin
+      records_q <= records_limit;
+      ticks_q <= ticks_limit;
+      accepted_q <= '0;
+      given_valid_q <= 1'b0;
+    end else if (start) begin
+      accepted_q <= '0;
+      given_q <= tick_q;
+      given_valid_q <= 1'b1;
+    end else if (accept) begin
+      accepted_q <= accepted_q + 32'd1;
+    end
+  end
+
+  logic out_of_records, out_of_ticks;
+  assign out_of_records = records_q != '0 && accepted_q >= records_q;
+  assign out_of_ticks = ticks_q != '0 && tick_q - given_q >= {16'b0, ticks_q, 16'b0};
+
+  always_comb begin
+    if (!rst && started) begin
+      assert (records_latched == records_q && ticks_latched == ticks_q);
+      if (records_q != '0) assert (accepted_q <= records_q);
+      assert (credit == (records_q == '0 ? '1 : records_q - accepted_q));
+      if (given_valid_q) assert (spent == (out_of_records || out_of_ticks));
+      if (records_q == '0 && ticks_q == '0 && given_valid_q) assert (!spent);
+
+      // ---- what the induction needs
+      assert (dut.accepted_q == accepted_q || records_q == '0);
+      if (given_valid_q) begin
+        assert (given_q < tick_q);
+        assert (dut.last_q == given_q + {16'b0, ticks_q, 16'b0} - 64'd1);
+      end
+
+      // ---- not vacuous: credit runs out by records, by ticks, and is given again
+      cover (given_valid_q && out_of_records && !out_of_ticks && records_q == 32'd3);
+      cover (given_valid_q && out_of_ticks && ticks_q == 32'd1);
+      cover (given_valid_q && !spent && accepted_q == 32'd1 && credit == 32'd2);
+    end
+  end
+
+  logic spent_before_q;
+  always_ff @(posedge clk) begin
+    spent_before_q <= !rst && (spent_before_q || (given_valid_q && spent));
+    cover (!rst && spent_before_q && given_valid_q && !spent);
+  end
+endmodule

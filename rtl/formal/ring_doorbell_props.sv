@@ -1,0 +1,132 @@
+// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not past what the card has done or
+// the ring can hold, and then it is taken as written; every other one changes nothing and is a fault in the next clock, and there
+// is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
+// exactly when every entry holds something unread. Rings live only from an open with a good configuration to the next clear.
+//
+// Assumed: the configuration does not change while live; the card issues at most one completion and one record a clock, none
+// into a full ring, no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps it).
+module ring_doorbell_props
+  import ring_pkg::*;
+(
+    input logic clk,
+    input logic reset,
+    input ring_cfg_t cfg,
+    input logic open,
+    input logic clear,
+    input logic sq_tail_we,
+    input logic [31:0] sq_tail,
+    input logic cq_head_we,
+    input logic [31:0] cq_head,
+    input logic log_head_we,
+    input logic [31:0] log_head,
+    input logic completes,
+    input logic records
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic live, cfg_fault, doorbell_fault, cq_full, log_full;
+  logic [15:0] tail, issued_q;
+  logic [31:0] log_issued_q;
+  ring_doorbell dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .cfg_i(cfg),
+      .open_i(open),
+      .clear_i(clear),
+      .sq_tail_we_i(sq_tail_we),
+      .sq_tail_i(sq_tail),
+      .cq_head_we_i(cq_head_we),
+      .cq_head_i(cq_head),
+      .log_head_we_i(log_head_we),
+      .log_head_i(log_head),
+      .cq_issued_i(issued_q),
+      .log_issued_i(log_issued_q),
+      .live_o(live),
+      .cfg_fault_o(cfg_fault),
+      .doorbell_fault_o(doorbell_fault),
+      .sq_tail_o(tail),
+      .cq_full_o(cq_full),
+      .log_full_o(log_full)
+  );
+
+  // ---- what is assumed
+  ring_cfg_t cfg_q;
+  always_ff @(posedge clk) begin
+    cfg_q <= cfg;
+    if (rst || clear || open) {issued_q, log_issued_q} <= '0;
+    else begin
+      if (completes) issued_q <= issued_q + 16'd1;
+      if (records) log_issued_q <= log_issued_q + 32'd1;
+    end
+  end
+  always_comb begin
+    if (started && live) assume (cfg == cfg_q);
+    if (completes) assume (live && !cq_full && issued_q != tail);
+    if (records) assume (live && !log_full);
+  end
+
+  // ---- the rules, in numbers that do not wrap
+  logic [16:0] size, unfinished, asked, unread, head_moves;
+  logic [32:0] log_size, log_unread, log_moves;
+  assign size = 17'd1 << cfg.sq_log2;
+  assign log_size = 33'd1 << cfg.log_log2;
+  assign unfinished = {1'b0, 16'(tail - issued_q)};
+  assign asked = {1'b0, 16'(sq_tail[15:0] - issued_q)};
+  assign unread = {1'b0, 16'(issued_q - dut.cq_head_q)};
+  assign head_moves = {1'b0, 16'(cq_head[15:0] - dut.cq_head_q)};
+  assign log_unread = {1'b0, log_issued_q - dut.log_head_q};
+  assign log_moves = {1'b0, log_head - dut.log_head_q};
+  logic tail_good, cq_good, log_good;
+  assign tail_good = sq_tail < 32'h1_0000 && unfinished <= asked && asked <= size;
+  assign cq_good = cq_head < 32'h1_0000 && head_moves <= unread;
+  assign log_good = log_moves <= log_unread;
+
+  logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q;
+  logic [2:0] good_q, rung_q;
+  logic [15:0] tail_q, tail_asked_q, head_q, head_asked_q;
+  logic [31:0] log_head_q, log_asked_q;
+  always_ff @(posedge clk) begin
+    known_q <= started;
+    was_zero_q <= rst || clear;
+    was_open_q <= open;
+    was_good_q <= cfg_ok(cfg, 8'd15, 8'd20);
+    was_live_q <= live;
+    rung_q <= {sq_tail_we, cq_head_we, log_head_we};
+    good_q <= {tail_good, cq_good, log_good};
+    {tail_q, tail_asked_q} <= {tail, sq_tail[15:0]};
+    {head_q, head_asked_q} <= {dut.cq_head_q, cq_head[15:0]};
+    {log_head_q, log_asked_q} <= {dut.log_head_q, log_head};
+  end
+
+  always_comb begin
+    if (started && known_q) begin
+      if (was_zero_q || was_open_q) begin
+        assert (tail == '0 && dut.cq_head_q == '0 && dut.log_head_q == '0 && !doorbell_fault);
+        assert (live == (!was_zero_q && was_good_q));
+        assert (cfg_fault == (!was_zero_q && !was_good_q));
+      end else begin
+        assert (live == was_live_q && !cfg_fault);
+        assert (tail == (was_live_q && rung_q[2] && good_q[2] ? tail_asked_q : tail_q));
+        assert (dut.cq_head_q == (was_live_q && rung_q[1] && good_q[1] ? head_asked_q : head_q));
+        assert (dut.log_head_q == (was_live_q && rung_q[0] && good_q[0] ? log_asked_q : log_head_q));
+        assert (doorbell_fault == (was_live_q && (rung_q & ~good_q) != '0));
+      end
+      if (live && !rst) begin
+        assert (cfg_ok(cfg_q, 8'd15, 8'd20));
+        assert (unfinished <= size && unread <= size && log_unread <= log_size);
+        assert (cq_full == (unread == size) && log_full == (log_unread == log_size));
+      end
+
+      // ---- not vacuous: full rings, each doorbell taken and each refused
+      cover (live && unfinished == size && size == 17'd32768);
+      cover (live && tail == 16'd2 && dut.cq_head_q == 16'd1 && dut.log_head_q == 32'd2);
+      cover (was_live_q && rung_q == 3'b100 && doorbell_fault);
+      cover (was_live_q && rung_q == 3'b010 && doorbell_fault && head_q == 16'd1);
+      cover (was_live_q && rung_q == 3'b001 && doorbell_fault);
+      cover (cfg_fault);
+    end
+  end
+endmodule

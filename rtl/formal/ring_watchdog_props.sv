@@ -1,0 +1,57 @@
+// What is proved, without bound: the watchdog expires in exactly those clocks that end 2^Log2 clocks of something pending without
+// progress: never before, never after, for one clock, and over again as long as nothing moves.
+//
+// Nothing is assumed. Proved for 2^4 clocks; covered is that it does expire, twice.
+module ring_watchdog_props #(
+    parameter int unsigned Log2 = 4
+) (
+    input logic clk,
+    input logic reset,
+    input logic pending,
+    input logic progress
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic expired;
+  ring_watchdog #(
+      .Log2(Log2)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .pending_i(pending),
+      .progress_i(progress),
+      .expired_o(expired)
+  );
+
+  // A one for each clock of waiting, the youngest lowest; it is emptied by whatever moves, and when it is full.
+  logic [2**Log2-2:0] waited_q;
+  logic waiting, twice_q;
+  assign waiting = pending && !progress;
+  always_ff @(posedge clk) begin
+    if (rst || !waiting || (&waited_q)) waited_q <= '0;
+    else waited_q <= {waited_q[2**Log2-3:0], 1'b1};
+    twice_q <= !rst && (twice_q || expired);
+  end
+
+  // Ones stand together at the bottom: a thermometer, which the counter counts.
+  logic [Log2-1:0] ones;
+  always_comb begin
+    ones = '0;
+    for (int unsigned i = 0; i < 2 ** Log2 - 1; i++) ones += Log2'(waited_q[i]);
+  end
+
+  always_comb begin
+    if (!rst && started) begin
+      assert (expired == (waiting && (&waited_q)));
+      // What the induction needs.
+      assert ((waited_q & (waited_q + 1'b1)) == '0);
+      assert (dut.count_q == ones);
+      cover (expired);
+      cover (!waiting && (&waited_q));
+    end
+  end
+  always_ff @(posedge clk) if (!rst) cover (twice_q && waited_q == 15'd1);
+endmodule

@@ -1,0 +1,116 @@
+// What is proved, without bound: an entry that is judged takes one step for each row from 0 to the longer bank's last, in order, none
+// twice and none left out; any other takes a single one that is not judged. No step comes in a clock that is held or flushed, no
+// last step before there is room for the answer, no step of the next entry between. Each entry is handed over once, in the clock after its
+// first step, and none that did not start. Nothing that may be stepped waits: with room and no hold, each clock is a step.
+//
+// Assumed, as the module asks: an entry stands, unchanged, until it is taken or flushed, and the next one does not stand in the clock after;
+// row counts are constant and at least 1 (life refuses an image without rows).
+module sweep_props (
+    input logic clk,
+    input logic reset,
+    input logic flush,
+    input logic valid,
+    input logic judge,
+    input logic hold,
+    input logic last_ready
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic [15:0] policy_rows, entropy_rows, rows;
+  always_ff @(posedge clk) {policy_rows, entropy_rows} <= {policy_rows, entropy_rows};
+  always_comb assume (policy_rows != '0 && entropy_rows != '0);
+  assign rows = policy_rows > entropy_rows ? policy_rows : entropy_rows;
+
+  logic ready, step, first, last, judged, busy;
+  logic [15:0] row;
+  sweep dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .flush_i(flush),
+      .valid_i(valid),
+      .ready_o(ready),
+      .judge_i(judge),
+      .policy_rows_i(policy_rows),
+      .entropy_rows_i(entropy_rows),
+      .hold_i(hold),
+      .last_ready_i(last_ready),
+      .step_o(step),
+      .first_o(first),
+      .last_o(last),
+      .judge_o(judged),
+      .row_o(row),
+      .busy_o(busy)
+  );
+
+  logic stands_q, stood_judge_q, taken_q;
+  always_ff @(posedge clk) begin
+    stands_q <= !rst && !flush && valid && !ready;
+    taken_q <= ready;
+    stood_judge_q <= judge;
+  end
+  always_comb begin
+    if (stands_q) assume (valid && judge == stood_judge_q);
+    if (taken_q) assume (!valid);
+  end
+
+  // The sweep as it should be: under way or not, of what, and at which row; whether the entry at the input has begun.
+  logic going_q, going_judge_q, begun_q, hand_q;
+  logic [15:0] at_q, end_row;
+  logic may_step, ends, begins;
+  assign end_row = going_judge_q ? rows - 16'd1 : 16'd0;
+  assign ends = going_q && at_q == end_row;
+  assign may_step = going_q && !hold && !flush && !(ends && !last_ready);
+  assign begins = valid && !begun_q && (!going_q || (may_step && ends));
+  always_ff @(posedge clk) begin
+    if (rst || flush) {going_q, begun_q, hand_q} <= '0;
+    else begin
+      hand_q <= may_step && at_q == '0;
+      if (begins) begin
+        going_q <= 1'b1;
+        going_judge_q <= judge;
+        begun_q <= 1'b1;
+        at_q <= '0;
+      end else if (may_step) begin
+        if (ends) going_q <= 1'b0;
+        at_q <= at_q + 16'd1;
+      end
+      if (hand_q) begun_q <= 1'b0;
+    end
+  end
+
+  logic twice_q;
+  always_ff @(posedge clk) twice_q <= !rst && !flush && (twice_q || (step && last && judged));
+  always_comb begin
+    if (started && !rst) begin
+      assert (step == may_step);
+      assert (ready == hand_q);
+      assert (busy == (going_q || hand_q || begun_q));
+      if (step) begin
+        assert (row == at_q && judged == going_judge_q);
+        assert (first == (at_q == '0) && last == ends);
+        assert (row < rows);
+      end
+
+      // ---- what the induction needs
+      if (going_q) begin
+        assert (dut.active_q && dut.row_q == at_q && dut.last_row_q == end_row && dut.judge_q == going_judge_q);
+        assert (at_q <= end_row);
+      end else assert (!dut.active_q);
+      assert (dut.started_q == begun_q && dut.handover_q == hand_q);
+      if (begun_q) assert (valid || flush);
+      if (hand_q) assert (begun_q);
+      assert ((begun_q && !hand_q) == (going_q && at_q == '0));
+
+      // ---- not vacuous: a sweep of three rows, the next directly behind it, one held up at its last row, a flush midway
+      cover (step && last && judged && rows == 16'd3 && policy_rows == 16'd2);
+      cover (begins && step && last && judged && at_q == 16'd1);
+      cover (twice_q && step && last && judged && rows == 16'd4);
+      cover (ends && !last_ready && judged && at_q != '0);
+      cover (step && last && !judged);
+      cover (flush && going_q && at_q == 16'd2);
+    end
+  end
+endmodule
