@@ -17,6 +17,7 @@ mod mutate;
 mod setup;
 mod tally;
 mod test;
+mod timing;
 mod tool;
 
 use anyhow::Result;
@@ -66,6 +67,11 @@ enum Task {
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area,
+    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow.
+    Timing {
+        /// Only this module; the page is then left alone.
+        module: Option<String>,
+    },
     /// Check docs/claims.toml against the code and the tests.
     Claims,
     /// Measure a policy on labelled data, with the program itself on the simulated card.
@@ -93,6 +99,7 @@ fn main() -> Result<()> {
         Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
+        Task::Timing { module } => return timing::run(module.as_deref()),
         Task::Claims => claims::run(&mut tally)?,
         Task::Measure(what) => return measure::run(&what),
         Task::Look => look::run(&mut tally)?,
