@@ -4,7 +4,8 @@
 // Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything; the block
 // shows no function-level reset to us, so the driver resets the card by its command register and the slot by a hot reset.
 // `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash core does not reach 250 MHz.
-// `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; a U250 leaves it open.
+// `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; builds for a U250 define
+// PORTCULLIS_NO_HBM.
 // `xdma_card` is made by the build from bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
 // After reset: as shell_card.
 `include "portcullis_key.vh"
@@ -19,11 +20,15 @@ module alveo_xdma #(
     input  logic        pcie_rst_n_i,
     input  logic [15:0] pcie_rxp_i,
     input  logic [15:0] pcie_rxn_i,
+`ifndef PORTCULLIS_NO_HBM
+    output logic        hbm_cattrip_o,
+`endif
     output logic [15:0] pcie_txp_o,
-    output logic [15:0] pcie_txn_o,
-    output logic        hbm_cattrip_o
+    output logic [15:0] pcie_txn_o
 );
+`ifndef PORTCULLIS_NO_HBM
   assign hbm_cattrip_o = 1'b0;
+`endif
 
   logic refclk, refclk_gt, pcie_rst_n, clk, rst_n, card_clk;
   IBUFDS_GTE4 #(

@@ -70,7 +70,8 @@ module axil_guard #(
   assign take_write = state_q == StIdle && write_waits && !(write_q && s_arvalid_i);
   assign take_read = state_q == StIdle && s_arvalid_i && !take_write;
   assign mapped = (take_write ? s_awaddr_i[31:20] : s_araddr_i[31:20]) == '0;
-  assign answered = write_q ? m_bvalid_i : m_rvalid_i;
+  // An answer counts once the request was accepted.
+  assign answered = write_q ? m_bvalid_i && m_bready_o : m_rvalid_i && m_rready_o;
   assign over = card_rst_i || (&patience_q);
 
   assign s_awready_o = take_write;
@@ -79,8 +80,8 @@ module axil_guard #(
   assign s_bvalid_o = state_q == StAnswer && write_q;
   assign s_rvalid_o = state_q == StAnswer && !write_q;
   // A late answer is taken and forgotten.
-  assign m_bready_o = 1'b1;
-  assign m_rready_o = 1'b1;
+  assign m_bready_o = !m_awvalid_o && !m_wvalid_o;
+  assign m_rready_o = !m_arvalid_o;
   assign dead_o = dead_q;
 
   always_ff @(posedge clk_i) begin

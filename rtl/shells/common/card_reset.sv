@@ -30,6 +30,10 @@ module card_reset #(
   state_e state_q;
   logic [PatienceLog2-1:0] patience_q;
   logic [7:0] hold_q;
+  // Registers, because they go far. The card is in reset from the end of configuration on.
+  logic close_q = 1'b1;
+  logic card_rst_q = 1'b1;
+  logic done_q = 1'b0;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -42,7 +46,7 @@ module card_reset #(
       unique case (state_q)
         StRun: if (flr_i) state_q <= StClose;
         // Quiet counts only behind a closed fence: before, the card might begin something in this very clock.
-        StClose: if ((quiet_i && close_o) || (&patience_q)) state_q <= StHold;
+        StClose: if ((quiet_i && close_q) || (&patience_q)) state_q <= StHold;
         StHold: if (hold_q == 8'(HoldClocks - 1)) state_q <= flr_i ? StDone : StRun;
         StDone: if (!flr_i) state_q <= StRun;
         default: state_q <= StHold;
@@ -50,16 +54,18 @@ module card_reset #(
     end
   end
 
-  // Registers, because they go far.
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      close_o <= 1'b1;
-      card_rst_o <= 1'b1;
-      done_o <= 1'b0;
+      close_q <= 1'b1;
+      card_rst_q <= 1'b1;
+      done_q <= 1'b0;
     end else begin
-      close_o <= state_q != StRun;
-      card_rst_o <= state_q == StHold || state_q == StDone;
-      done_o <= state_q == StDone && flr_i;
+      close_q <= state_q != StRun;
+      card_rst_q <= state_q == StHold || state_q == StDone;
+      done_q <= state_q == StDone && flr_i;
     end
   end
+  assign close_o = close_q;
+  assign card_rst_o = card_rst_q;
+  assign done_o = done_q;
 endmodule
