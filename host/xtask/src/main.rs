@@ -15,6 +15,7 @@ mod look;
 mod measure;
 mod mutate;
 mod setup;
+mod shells;
 mod tally;
 mod test;
 mod timing;
@@ -44,6 +45,11 @@ enum Task {
     },
     /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
     Lint,
+    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too.
+    Shells {
+        /// Only the shells whose name contains this.
+        filter: Option<String>,
+    },
     /// Every test of the workspace.
     Test {
         /// Also the long random runs.
@@ -94,6 +100,10 @@ fn main() -> Result<()> {
         Task::Setup => return setup::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
+        Task::Shells { filter } => {
+            setup::tools()?;
+            shells::run(&mut tally, filter.as_deref());
+        }
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
         Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,

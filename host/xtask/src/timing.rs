@@ -221,7 +221,7 @@ fn short(cell: &str) -> &str {
 
 /// A decimal of nextpnr's, in tenths.
 fn tenths(value: &Value) -> Result<u64> {
-    Ok(scaled(value, 1).context("a frequency of nextpnr's is no number")?)
+    scaled(value, 1).context("a frequency of nextpnr's is no number")
 }
 
 fn hundredths(value: &Value) -> u64 {
@@ -250,7 +250,9 @@ mod tests {
             "q_o": { "direction": "output", "bits": [6, 7, 8] },
         });
         let text = wrap("part", &ports).unwrap();
-        for needed in ["reg [2:0] in;", "wire [2:0] out;", ".clk_i(clk)", ".a_i(in[1:0])", ".b_i(in[2:2])", ".q_o(out[2:0])"] {
+        for needed in
+            ["reg [2:0] in;", "wire [2:0] out;", ".clk_i(clk)", ".a_i(in[1:0])", ".b_i(in[2:2])", ".q_o(out[2:0])"]
+        {
             assert!(text.contains(needed), "{needed} is missing in\n{text}");
         }
         assert!(wrap("part", &json!({ "x": { "direction": "inout", "bits": [1] } })).is_err());

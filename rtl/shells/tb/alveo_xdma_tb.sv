@@ -22,7 +22,12 @@ module alveo_xdma_tb;
 
   initial begin
     clk = 1'b0;
-    forever #1 clk = !clk;
+    dut.u_xdma.axi_aclk = 1'b0;
+    // Both at once, so that no side sees the other's registers a clock early.
+    forever begin
+      #1 clk = !clk;
+      dut.u_xdma.axi_aclk = clk;
+    end
   end
 
   // ---- the block's outputs
@@ -34,7 +39,6 @@ module alveo_xdma_tb;
   logic [511:0] wdata;
   logic [63:0] wstrb;
   always_comb begin
-    dut.u_xdma.axi_aclk = clk;
     dut.u_xdma.axi_aresetn = rst_n;
     dut.u_xdma.usr_irq_ack = irq_ack;
     dut.u_xdma.m_axib_awid = 4'd3;

@@ -1,0 +1,111 @@
+//! The shells' benches: a whole card behind the pins of a shell, with stand-ins for what is the vendor's.
+
+use crate::tally::Tally;
+use crate::tool::{self, capture, say};
+use anyhow::{Result, bail, ensure};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A shell: its top, the lists of its sources, its bench.
+pub(crate) struct Shell {
+    pub(crate) name: &'static str,
+    pub(crate) top: &'static str,
+    pub(crate) lists: &'static [&'static str],
+}
+
+pub(crate) const SHELLS: [Shell; 2] = [
+    Shell {
+        name: "aws_f2",
+        top: "portcullis_cl",
+        lists: &["rtl/portcullis.f", "rtl/shells/shells.f", "rtl/shells/aws_f2/aws_f2.f"],
+    },
+    Shell {
+        name: "alveo_xdma",
+        top: "alveo_xdma",
+        lists: &["rtl/portcullis.f", "rtl/shells/shells.f", "rtl/shells/alveo_xdma/alveo_xdma.f"],
+    },
+];
+const BENCH: &str = "rtl/shells/tb";
+/// A bench runs for under a second; one that hangs is a failure.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) {
+    for shell in SHELLS.iter().filter(|s| filter.is_none_or(|f| s.name.contains(f))) {
+        say(&format!("bench of the shell {}", shell.name));
+        tally.check(&format!("shell {}", shell.name), bench(shell));
+    }
+}
+
+/// Builds the bench where its sources changed, and runs it.
+fn bench(shell: &Shell) -> Result<()> {
+    let top = format!("{}_tb", shell.name);
+    let sources = [format!("{BENCH}/host_memory.sv"), format!("{BENCH}/{top}.sv")];
+    let folder = format!("target/xtask/shells/{}", shell.name);
+    let program = format!("{folder}/V{top}");
+    let stamp = format!("{folder}/sources");
+    let digest = digest(shell, &sources)?;
+    if !Path::new(&program).exists() || fs::read_to_string(&stamp).ok().as_ref() != Some(&digest) {
+        fs::create_dir_all(&folder)?;
+        let mut build = tool::verilator()?;
+        build.args(["--binary", "--timing", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "fast"]);
+        // The wheel's makefile leaves the option empty that names its precompiled header.
+        build.args(["-CFLAGS", "-fcoroutines", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1", "-j", "1"]);
+        build.args(["--top-module", &top, "-Mdir", &folder, "-Wno-fatal", &format!("+incdir+{BENCH}"), "rtl/lint.vlt"]);
+        for list in shell.lists {
+            build.args(["-f", list]);
+        }
+        capture(build.args(&sources))?;
+        fs::write(&stamp, &digest)?;
+    }
+    let said = run_bounded(&program)?;
+    for line in said.lines().filter(|l| l.starts_with(shell.name)) {
+        eprintln!("    {line}");
+    }
+    ensure!(said.contains(&format!("{}: all checks passed", shell.name)), "the bench did not reach its end:\n{said}");
+    Ok(())
+}
+
+/// Names every file that the bench is built from.
+fn digest(shell: &Shell, bench: &[String]) -> Result<String> {
+    let mut files: Vec<String> = bench.to_vec();
+    files.extend(
+        ["rtl/shells/tb/session.svh", "rtl/shells/common/portcullis_key.vh", "rtl/lint.vlt"].map(str::to_owned),
+    );
+    files.extend(["rtl/shells/aws_f2/portcullis_ids.vh", "rtl/shells/aws_f2/standin/cl_ports.vh"].map(str::to_owned));
+    for list in shell.lists {
+        let text = fs::read_to_string(list)?;
+        files.extend(text.lines().map(str::trim).filter(|l| l.starts_with("rtl/")).map(str::to_owned));
+    }
+    let mut all = Sha256::new();
+    for file in files {
+        all.update(Sha256::digest(fs::read(&file)?));
+    }
+    Ok(format!("{:x?}", all.finalize().as_slice()))
+}
+
+/// Runs a program that must end well within `PATIENCE`; gives its standard output.
+fn run_bounded(program: &str) -> Result<String> {
+    let path = tool::root()?.join(program);
+    let log = format!("{program}.log");
+    let out = fs::File::create(&log)?;
+    let mut child = Command::new(path).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).spawn()?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            bail!("the bench did not end within {} s", PATIENCE.as_secs());
+        }
+        sleep(Duration::from_millis(20));
+    };
+    let said = fs::read_to_string(&log)?;
+    ensure!(status.success(), "the bench ended with {status}:\n{said}");
+    Ok(said)
+}
