@@ -8,6 +8,7 @@ macro_rules! outln {
 }
 
 mod anchors;
+mod bitstream;
 mod bundle;
 mod card;
 mod engine;
@@ -74,6 +75,9 @@ enum Command {
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
+    /// Compare bitstreams with their manifests.
+    #[command(subcommand)]
+    Bitstream(bitstream::Command),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Command::Ticket(command) => registrar::ticket(&command),
         Command::Witness(command) => registrar::witness(&command),
         Command::Card(command) => card::run(&command),
+        Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),
     };
     match result {

@@ -12,6 +12,7 @@ mod generate;
 mod layout;
 mod lint;
 mod look;
+mod manifest;
 mod measure;
 mod mutate;
 mod setup;
