@@ -214,7 +214,7 @@ module card_csr
     hwif_in.rejects.v.next = status_i.counters.rejects;
     hwif_in.decomposes.v.next = status_i.counters.decomposes;
     hwif_in.refused.v.next = status_i.counters.refused;
-    hwif_in.open_streams.v.next = status_i.open_streams;
+    hwif_in.open_streams.v.next = status_i.counters.open_streams;
     hwif_in.busy_clocks_lo.v.next = status_i.counters.busy_clocks[31:0];
     hwif_in.busy_clocks_hi.v.next = status_i.counters.busy_clocks[63:32];
     hwif_in.lane[0].log_tail.v.next = status_i.log_tail;

@@ -35,7 +35,6 @@ package csr_pkg;
     logic [63:0] tick;
     counters_t counters;
     logic [31:0] records;
-    logic [31:0] open_streams;
     logic [15:0] sq_head;
     logic [15:0] cq_tail;
     logic [31:0] log_tail;

@@ -59,7 +59,7 @@ module life
     input  logic         record_ready_i,
     output record_type_e record_type_o,
     output fault_e       record_cause_o,
-    input  logic         record_sent_i,
+    input  logic         record_committed_i,  // It is in the log's tree, and will have its place in the ring.
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
@@ -95,7 +95,7 @@ module life
 
   state_e state_q;
   logic command_q;          // `command_i` is to be acted on.
-  logic log_open_q;         // The OPEN record was handed to the ring, and no CLOSE record was.
+  logic log_open_q;         // The OPEN record is in the log, and no CLOSE record.
   logic alarm_q, close_q;   // Records that FAULT still has to write.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
   logic sign_q;             // FAULT still has to have a checkpoint made.
@@ -178,6 +178,10 @@ module life
   end
 
   // ---- state
+  logic opens, closes;  // The OPEN record, a CLOSE record, is in the log.
+  assign opens = record_committed_i && state_q == StOpenWait;
+  assign closes = record_committed_i && (state_q == StCloseWait || (state_q == StFault && last_record_q));
+
   state_e state_d;
   fault_e refusal;  // Why OPEN goes back to LOAD.
   logic settled;    // What this state waits for has held for 8 clocks.
@@ -251,9 +255,9 @@ module life
       command_q <= command_write_i;
       wait_q <= (settled && state_d == state_q) ? (wait_q == '1 ? wait_q : wait_q + 3'd1) : 3'd0;
 
-      // The log is open from the OPEN record's handover to the CLOSE record's.
-      if (record_sent_i && state_q == StOpenWait) log_open_q <= 1'b1;
-      if (record_sent_i && (state_q == StCloseWait || (state_q == StFault && last_record_q))) log_open_q <= 1'b0;
+      // What is in the tree is in the log, however long the ring has no place for it: nothing may follow CLOSE.
+      if (opens) log_open_q <= 1'b1;
+      if (closes) log_open_q <= 1'b0;
 
       if (state_q == StLoad && is_open) load_fault_q <= FaultNone;
       if (refusal != FaultNone) load_fault_q <= refusal;
@@ -263,9 +267,7 @@ module life
 
       if (faulting) begin
         fault_q <= cause;
-        // The clock of the handover counts as after it.
-        alarm_q <= (log_open_q && !(record_sent_i && state_q == StCloseWait))
-            || (record_sent_i && state_q == StOpenWait);
+        alarm_q <= (log_open_q || opens) && !closes;
         {close_q, sign_q} <= '0;
       end else if (state_q == StStreams && state_d == StFault) begin
         fault_q <= ring_fault_i;

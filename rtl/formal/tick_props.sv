@@ -1,5 +1,5 @@
-// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; and no sequence number of a
-// stream can be loaded. A slot changes only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence
+// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; an entry carries the tick of the clock
+// in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence
 // 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The slot's next
 // sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush changes nothing. One slot,
 // any one, is watched; entries, declarations and credit are arbitrary.
@@ -46,6 +46,7 @@ module tick_props
   stream_t stream, next;
   descriptor_t entry;
   fault_e fault;
+  logic [63:0] entry_tick;
   entry_check #(
       .MaxStreams(MaxStreams)
   ) u_check (
@@ -53,6 +54,7 @@ module tick_props
       .rst_i(rst),
       .flush_i(flush),
       .declared_i(declared),
+      .tick_i(tick),
       .spent_i(spent),
       .sub_valid_i(sub_valid),
       .sub_ready_o(sub_ready),
@@ -67,6 +69,7 @@ module tick_props
       .entry_ready_i(entry_ready && entry_valid),
       .entry_o(entry),
       .entry_index_o(),
+      .entry_tick_o(entry_tick),
       .entry_fault_o(fault),
       .entry_judge_o(judge),
       .busy_o(busy)
@@ -82,8 +85,7 @@ module tick_props
       .slot_i(slot),
       .stream_o(stream),
       .update_i(update),
-      .update_stream_i(next),
-      .open_streams_o()
+      .update_stream_i(next)
   );
 
   // The caller clears while no entry is under way, and submits none until that is over.
@@ -117,6 +119,11 @@ module tick_props
   logic checking, deciding;
   assign checking = u_check.state_q[1];
   assign deciding = checking && u_check.step_q == 4'd8;
+  logic [63:0] decided_q;  // Tick of the last decision, and what it found of credit.
+  logic spent_q;
+  always_ff @(posedge clk) begin
+    if (deciding) {decided_q, spent_q} <= {tick, spent};
+  end
   logic begun_q;  // A BEGIN was accepted on the watched slot.
   always_ff @(posedge clk) begin
     if (rst || clearing) begun_q <= 1'b0;
@@ -138,6 +145,11 @@ module tick_props
           // A stream ends before its counter would wrap.
           assert (!now.open || now.next != '0);
         end
+      end
+      if (entry_valid) begin
+        assert (entry_tick == decided_q);
+        if (fault == FaultNone) assert (!spent_q);
+        if (fault == FaultCredit) assert (spent_q);
       end
       // What is accepted, and nothing else, changes its slot.
       if (known_q && was_update_q && by_q.slot == 16'(watch))

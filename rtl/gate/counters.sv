@@ -1,4 +1,5 @@
-// Counts a lane's records by kind since OPEN, modulo 2^32.
+// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them: what a fault takes back before it is in
+// the log has neither begun nor ended one.
 //
 // Latency: a record counts one clock after `record_i`. After reset and `clear_i`: zero.
 module counters
@@ -23,6 +24,8 @@ module counters
       if (sweep_i) c_q.busy_clocks <= c_q.busy_clocks + 64'd1;
       if (record_i) begin
         if (record_type_i == RecordTypeRefused) c_q.refused <= c_q.refused + 32'd1;
+        if (record_type_i == RecordTypeBegin) c_q.open_streams <= c_q.open_streams + 32'd1;
+        if (record_type_i == RecordTypeEnd) c_q.open_streams <= c_q.open_streams - 32'd1;
         if (record_type_i == RecordTypeVerdict) begin
           c_q.verdicts <= c_q.verdicts + 32'd1;
           case (determination_i)

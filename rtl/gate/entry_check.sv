@@ -2,6 +2,7 @@
 //
 // An entry that fails a check carries the first fault in the order of the codes and moves nothing; one that passes
 // moves its stream in the clock in which its check ends. The entry is held, and checked once, until the sweep takes it.
+// `entry_tick_o` is the tick of that clock: the one that its heartbeat credit was judged by.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
 // After reset and after `flush_i`: empty. An entry flushed before its check ended has moved nothing.
@@ -17,6 +18,7 @@ module entry_check
     input  logic        rst_i,
     input  logic        flush_i,
     input  declared_t   declared_i,
+    input  logic [63:0] tick_i,
     input  logic        spent_i,         // The heartbeat credit is spent: refuse whatever is right otherwise.
     // From the ring.
     input  logic        sub_valid_i,
@@ -34,6 +36,7 @@ module entry_check
     input  logic        entry_ready_i,
     output descriptor_t entry_o,
     output logic [15:0] entry_index_o,
+    output logic [63:0] entry_tick_o,
     output fault_e      entry_fault_o,
     output logic        entry_judge_o,    // GATE without a fault: the banks decide.
     output logic        busy_o
@@ -49,6 +52,7 @@ module entry_check
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [31:0] crc_q;
+  logic [63:0] tick_q;
   entry_faults_t faults_q;
   fault_e fault_q;
   logic judge_q;
@@ -79,6 +83,7 @@ module entry_check
   assign entry_valid_o = state_q == StHeld;
   assign entry_o = entry_q;
   assign entry_index_o = index_q;
+  assign entry_tick_o = tick_q;
   assign entry_fault_o = fault_q;
   assign entry_judge_o = judge_q;
   assign busy_o = state_q != StEmpty;
@@ -98,6 +103,7 @@ module entry_check
       if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, entry_q[128*step_q[2:0]+:128]);
       else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, entry_q[128*7+:96]);
       if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared_i);
+      if (decide) tick_q <= tick_i;
     end
   end
 

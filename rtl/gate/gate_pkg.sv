@@ -308,7 +308,7 @@ package gate_pkg;
   // ---- counters since OPEN ----------------------------------------------------------------------------------------
 
   typedef struct packed {
-    logic [31:0] verdicts, admits, rejects, decomposes, refused;
+    logic [31:0] verdicts, admits, rejects, decomposes, refused, open_streams;
     logic [63:0] busy_clocks;
   } counters_t;
 

@@ -5,7 +5,7 @@
 // max(policy rows, entropy rows) clocks in steady state, and never more than 16 above that as long as the ring keeps up.
 // While `run_i` is low, entries that the ring still delivers are taken and dropped, and none leaves: the clock in which it falls
 // already puts nothing into the log. What is in the log by then still goes out. Records of the session (OPEN, HEARTBEAT, CLOSE,
-// ALARM) are assembled here too. The log takes max(6 blocks, sweep) a verdict in steady state.
+// ALARM) are assembled here too. An entry's record has the tick at which its check ended, a session's that at which it is assembled. The log takes max(6 blocks, sweep) a verdict in steady state.
 //
 // Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record, then the log.
 // After reset: empty, banks empty, not running.
@@ -69,7 +69,7 @@ module lane
     output logic           session_ready_o,
     input  record_type_e   session_type_i,
     input  fault_e         session_cause_i,
-    output logic           sent_o,           // A record was handed to the ring.
+    output logic           committed_o,      // A record is in the log's tree and waits for its place in the ring, which it will get.
     output logic           written_o,        // Every record handed to the ring was answered.
     output logic           idle_o,           // Nothing between the ring's two ends.
     // Checkpoints.
@@ -105,7 +105,6 @@ module lane
     // Counters since OPEN.
     output counters_t      counters_o,
     output logic [31:0]    records_o,
-    output logic [31:0]    open_streams_o,
     // AXI4 master.
     output logic [4:0]     m_axi_awid,
     output logic [63:0]    m_axi_awaddr,
@@ -143,10 +142,11 @@ module lane
   logic [15:0] sub_index, checked_index;
   logic checked_valid, checked_ready, checked_judge;
   fault_e checked_fault;
+  logic [63:0] checked_tick;
   logic stream_read, stream_update;
   logic [15:0] stream_slot;
   stream_t stream, stream_next;
-  logic spent, beat_sent;
+  logic spent, sent, beat_sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
   logic held;  // Nothing is accepted while a session record is on its way into the log: what follows a heartbeat is on its credit.
@@ -159,6 +159,7 @@ module lane
       .rst_i,
       .flush_i(!run_i),
       .declared_i(declared_of(header_i)),
+      .tick_i,
       .spent_i(spent),
       .sub_valid_i(sub_valid && run_i && !held),
       .sub_ready_o(check_ready),
@@ -173,6 +174,7 @@ module lane
       .entry_ready_i(checked_ready),
       .entry_o(checked),
       .entry_index_o(checked_index),
+      .entry_tick_o(checked_tick),
       .entry_fault_o(checked_fault),
       .entry_judge_o(checked_judge),
       .busy_o(check_busy)
@@ -186,7 +188,7 @@ module lane
       .ticks_limit_i(heartbeat_ticks_i),
       .tick_i,
       .accept_i(stream_update),
-      .beat_i(beat_sent),
+      .start_i(session_take && (session_type_i == RecordTypeOpen || session_type_i == RecordTypeHeartbeat)),
       .spent_o(spent),
       .records_limit_o(records_limit),
       .ticks_limit_o(ticks_limit),
@@ -204,8 +206,7 @@ module lane
       .slot_i(stream_slot),
       .stream_o(stream),
       .update_i(stream_update),
-      .update_stream_i(stream_next),
-      .open_streams_o
+      .update_stream_i(stream_next)
   );
 
   // ---- sweep
@@ -243,12 +244,14 @@ module lane
   // The entry that the comparators see; it stands from the second clock after its first step to that after its last.
   descriptor_t swept_q;
   logic [15:0] swept_index_q;
+  logic [63:0] swept_tick_q;
   fault_e swept_fault_q;
   logic swept_judge_q;
   always_ff @(posedge clk_i) begin
     if (checked_ready) begin
       swept_q <= checked;
       swept_index_q <= checked_index;
+      swept_tick_q <= checked_tick;
       swept_fault_q <= checked_fault;
       swept_judge_q <= checked_judge;
     end
@@ -316,6 +319,7 @@ module lane
   descriptor_t rec_desc_q;
   answer_t rec_answer_q;
   logic [15:0] rec_index_q;
+  logic [63:0] rec_tick_q;
   fault_e rec_fault_q;
   logic rec_judge_q, rec_session_q;
   logic resolved;
@@ -339,15 +343,16 @@ module lane
       .entropy_row_o(entropy_row)
   );
 
-  logic rec_valid, rec_ready, session_take;
+  logic rec_valid, rec_ready;
   logic committed;  // The record is in the tree, and stays until the ring has it.
   assign idle_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q;
   assign session_ready_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q && !drop_i;
   assign session_take = session_valid_i && session_ready_o;
   assign held = hold_i || (rec_valid_q && rec_session_q);
   assign rec_valid = rec_valid_q && (committed || (!drop_i && (rec_session_q || run_i)));
-  assign sent_o = rec_valid && rec_ready;
-  assign beat_sent = sent_o && rec_answer_q.record_type == RecordTypeHeartbeat;
+  assign committed_o = committed;
+  assign sent = rec_valid && rec_ready;
+  assign beat_sent = sent && rec_answer_q.record_type == RecordTypeHeartbeat;
 
   function automatic record_type_e type_of(logic [7:0] opcode, fault_e fault);
     if (fault != FaultNone) return RecordTypeRefused;
@@ -371,7 +376,7 @@ module lane
         rec_judge_q <= swept_judge_q;
         rec_fault_q <= swept_fault_q;
       end
-      if (sent_o) rec_valid_q <= 1'b0;
+      if (sent) rec_valid_q <= 1'b0;
       if (resolved && taken_q) begin
         taken_q <= 1'b0;
         rec_valid_q <= 1'b1;
@@ -406,6 +411,7 @@ module lane
     if (last_q[1]) begin
       rec_desc_q <= swept_q;
       rec_index_q <= swept_index_q;
+      rec_tick_q <= swept_tick_q;
     end
     if (session_take) begin
       automatic session_t session = '0;
@@ -415,7 +421,7 @@ module lane
       session.heartbeat_nonce = session_type_i == RecordTypeHeartbeat ? presented_q : nonce_q;
       session.heartbeat_records = records_limit;
       session.heartbeat_ticks = ticks_limit;
-      session.open_streams = open_streams_o;
+      session.open_streams = counters_o.open_streams;
       session.cause = session_cause_i;
       rec_desc_q <= session;
     end
@@ -425,7 +431,8 @@ module lane
       answer.lane = LaneIndex;
       answer.key_flags = KeyFlags;
       answer.epoch = epoch_i;
-      answer.tick = tick_i;
+      // What an entry's credit was judged by; for a session's record, what credit is counted from.
+      answer.tick = session_take ? tick_i : rec_tick_q;
       if (session_take) begin
         answer.record_type = session_type_i;
         answer.determination = DeterminationNone;
@@ -487,7 +494,7 @@ module lane
       .clk_i,
       .rst_i,
       .clear_i(open_i),
-      .record_i(sent_o),
+      .record_i(sent),
       .record_type_i(rec_answer_q.record_type),
       .determination_i(rec_answer_q.determination),
       .sweep_i(step && judge),

@@ -19,8 +19,7 @@ module stream_table
     input  logic [15:0] slot_i,           // Of the read and of the update.
     output stream_t     stream_o,
     input  logic        update_i,
-    input  stream_t     update_stream_i,
-    output logic [31:0] open_streams_o
+    input  stream_t     update_stream_i
 );
   if (MaxStreams < 1 || MaxStreams > 65536) begin : g_max_streams
     $fatal(1, "stream_table: MaxStreams must be 1 to 65536");
@@ -29,7 +28,7 @@ module stream_table
 
   (* ram_style = "block" *) stream_t mem[MaxStreams];
   stream_t ram_q;
-  logic clearing_q, read_q, was_open_q;
+  logic clearing_q, read_q;
   logic [SlotBits-1:0] clear_slot_q;
 
   logic [SlotBits-1:0] slot;
@@ -46,23 +45,16 @@ module stream_table
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {clearing_q, read_q, was_open_q} <= '0;
+      {clearing_q, read_q} <= '0;
       clear_slot_q <= '0;
-      open_streams_o <= '0;
     end else begin
       read_q <= read_i;
-      if (read_q) was_open_q <= ram_q.open;
       if (clear_i) begin
         clearing_q <= 1'b1;
         clear_slot_q <= '0;
-        open_streams_o <= '0;
       end else if (clearing_q) begin
         clear_slot_q <= clear_slot_q + 1'b1;
         if (clear_slot_q == SlotBits'(MaxStreams - 1)) clearing_q <= 1'b0;
-      end else if (update_i) begin
-        // The update belongs to the slot read last.
-        if (update_stream_i.open && !was_open_q) open_streams_o <= open_streams_o + 32'd1;
-        if (!update_stream_i.open && was_open_q) open_streams_o <= open_streams_o - 32'd1;
       end
     end
   end

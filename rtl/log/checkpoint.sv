@@ -2,6 +2,8 @@
 //
 // A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after `interval_i` records, and on `flush_i`.
 // It begins when the ring has room and `grant_i` gives the hash core; the only thing that records wait for is the snapshot, one clock a level.
+// It says the state, and the fault, in which it began: a fault that comes while the snapshot waits for its turn has its ALARM behind the
+// snapshot, and a checkpoint of its own.
 // What is written: 3 beats of checkpoint, 267 of signature, from the start of the ring's entry. `tail_o` counts a checkpoint once
 // every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
 // its protected header.
@@ -82,6 +84,8 @@ module checkpoint
   logic [31:0] tail_q;
   logic [63:0] signed_q;    // Size at the last checkpoint.
   logic due_q, for_life_q;  // A flush waits; this one is life's.
+  life_e life_q;            // As of the checkpoint's beginning.
+  fault_e fault_q;
   logic full, due;
   logic [31:0] interval;
   assign interval = interval_i == '0 ? DefaultInterval : interval_i;
@@ -175,6 +179,8 @@ module checkpoint
           if (due && !full && ring_log2_i != '0) begin
             state_q <= StSnapshot;
             for_life_q <= life_valid_i;
+            life_q <= life_i;
+            fault_q <= fault_i;
             due_q <= flush_i && run_i;
           end
         end
@@ -236,14 +242,14 @@ module checkpoint
     end
   end
 
-  // What is said is what stood in the clock in which the head was taken; the root follows.
+  // State and fault are those of the beginning, all else is what stood in the clock in which the head was taken; the root follows.
   always_ff @(posedge clk_i) begin
     if (state_q == StSnapshot && snapshot_last_i) begin
       automatic checkpoint_t ckpt = '0;
       ckpt.magic = 32'(CheckpointMagic);
       ckpt.version = 8'(LayoutVersion);
       ckpt.key_flags = KeyFlags;
-      ckpt.state = (for_life_q || life_i == LifeFault) ? life_i : LifeRun;
+      ckpt.state = life_q;
       ckpt.lanes = Lanes;
       ckpt.serial = 64'(tail_q);
       ckpt.size = size_i;
@@ -254,7 +260,7 @@ module checkpoint
       ckpt.boot_nonce = boot_nonce_i;
       ckpt.heartbeat_nonce = heartbeat_nonce_i;
       ckpt.epoch = epoch_i;
-      ckpt.fault = fault_i;
+      ckpt.fault = fault_q;
       ckpt_q <= ckpt;
     end
     if (state_q == StHead && waits_q && hash_i.done) ckpt_q.root <= digest_bytes(hash_i.digest);
@@ -263,6 +269,8 @@ module checkpoint
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       assert ($onehot(state_q)) else $error("checkpoint: state not one-hot");
+      assert (!(state_q == StIdle && due && !life_valid_i && life_i != LifeRun))
+      else $error("checkpoint: due out of RUN, and not for life");
       assert (!(state_q == StFold && size_q == '0)) else $error("checkpoint: of an empty log");
       assert (!(state_q == StWrite && word_valid_i && made_q == AllBeats))
       else $error("checkpoint: a signature that is too long");

@@ -186,11 +186,11 @@ module portcullis_top
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
   logic bus_dead, ring_idle, run, drop, streams_clear, streams_clearing;
-  logic session_valid, session_ready, sent, written, lane_idle;
+  logic session_valid, session_ready, committed, written, lane_idle;
   record_type_e session_type;
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
-  logic [255:0] found_digest;
+  logic [255:0] found_digest, policy_digest_q;
   life_e sign_life;
 
   life u_life (
@@ -226,7 +226,7 @@ module portcullis_top
       .record_ready_i(session_ready),
       .record_type_o(session_type),
       .record_cause_o(session_cause),
-      .record_sent_i(sent),
+      .record_committed_i(committed),
       .written_i(written),
       .lane_idle_i(lane_idle),
       .beat_i(doorbells.beat_we),
@@ -242,7 +242,6 @@ module portcullis_top
   assign status.tick = tick;
 
   // ---- attestation
-  logic [255:0] policy_digest_q;
   logic read, read_entropy, read_ready;
   logic [15:0] read_row;
   row_t row;
@@ -362,7 +361,7 @@ module portcullis_top
       .session_ready_o(session_ready),
       .session_type_i(session_type),
       .session_cause_i(session_cause),
-      .sent_o(sent),
+      .committed_o(committed),
       .written_o(written),
       .idle_o(lane_idle),
       .size_o(size),
@@ -395,7 +394,6 @@ module portcullis_top
       .log_tail_o(status.log_tail),
       .counters_o(status.counters),
       .records_o(status.records),
-      .open_streams_o(status.open_streams),
       .m_axi_awid,
       .m_axi_awaddr,
       .m_axi_awlen,

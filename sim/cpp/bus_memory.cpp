@@ -105,7 +105,7 @@ void BusMemory::show_beat(Read& read) {
   } else if (!read.spurious) {
     // A beat too many repeats the last one.
     const unsigned beat = std::min(read.next, unsigned{read.request.length});
-    const uint64_t* words = memory_.find(read.request.address + beat * kBeatBytes, kBeatBytes);
+    const uint64_t* words = memory_.find(read.request.address + beat * kBeatBytes, kBeatBytes, kRead);
     if (words == nullptr) {
       out_.r_response = kSlaveError;
     } else {
@@ -121,7 +121,7 @@ void BusMemory::show_beat(Read& read) {
 void BusMemory::accept_read(uint64_t now, const Request& request, BusRules& rules) {
   ++counters_.read_bursts;
   Read read{request, now + std::max(read_latency_, uint32_t{1}), 0, request.beats(), kNoFlip};
-  if (memory_.find(request.address, request.beats() * kBeatBytes) == nullptr) {
+  if (memory_.find(request.address, request.beats() * kBeatBytes, kRead) == nullptr) {
     ++counters_.out_of_range;
     read.error = true;
   }
@@ -152,7 +152,7 @@ void BusMemory::accept_read(uint64_t now, const Request& request, BusRules& rule
 void BusMemory::accept_write(const Request& request) {
   ++counters_.write_bursts;
   Write write{request};
-  if (memory_.find(request.address, request.beats() * kBeatBytes) == nullptr) {
+  if (memory_.find(request.address, request.beats() * kBeatBytes, kWrite) == nullptr) {
     ++counters_.out_of_range;
     write.error = true;
   }
@@ -175,8 +175,10 @@ void BusMemory::store_data(uint64_t now) {
     Write& write = requests_.front();
     const WriteData& beat = data_.front();
     if (!write.error) {
-      uint64_t* words = memory_.find(write.request.address + write.next * kBeatBytes, kBeatBytes);
-      if (words != nullptr) {
+      uint64_t* words = memory_.find(write.request.address + write.next * kBeatBytes, kBeatBytes, kWrite);
+      if (words == nullptr) {
+        write.error = true;  // unmapped since it was accepted
+      } else {
         for (size_t i = 0; i < kBeatWords; ++i) {
           const uint8_t bytes = static_cast<uint8_t>(beat.strobe >> (i * 8));
           if (bytes == 0xff) {

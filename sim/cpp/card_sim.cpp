@@ -159,12 +159,16 @@ void CardSim::tick() {
 
 bool CardSim::trace_ok() const { return parts_->trace_ok; }
 
-void CardSim::map(uint64_t address, uint8_t* memory, size_t size) { parts_->bus.memory().map(address, memory, size); }
+void CardSim::map(uint64_t address, uint8_t* memory, size_t size, uint8_t rights) {
+  parts_->bus.memory().map(address, memory, size, rights);
+}
 
 bool CardSim::unmap(uint64_t address) { return parts_->bus.memory().unmap(address); }
 
+void CardSim::set_master(bool on) { parts_->bus.memory().set_master(on); }
+
 bool CardSim::is_mapped(uint64_t address) const {
-  return parts_->bus.memory().find(address, sizeof(uint64_t)) != nullptr;
+  return parts_->bus.memory().find(address, sizeof(uint64_t), kNone) != nullptr;
 }
 
 RegisterResult CardSim::read32(uint32_t address, uint64_t bound) {
@@ -224,7 +228,7 @@ void CardSim::run(uint64_t clocks) {
 bool CardSim::run_until(uint64_t address, uint64_t mask, uint64_t value, bool equal, uint64_t bound) {
   Parts& p = *parts_;
   const Entry entry(p);
-  const uint64_t* word = p.bus.memory().find(address, sizeof(uint64_t));
+  const uint64_t* word = p.bus.memory().find(address, sizeof(uint64_t), kNone);
   if (word == nullptr) return false;
   const auto fits = [&] { return ((load_word(word) & mask) == value) == equal; };
   bool done = fits();

@@ -19,8 +19,9 @@ class CardSim {
 
   bool trace_ok() const;
 
-  void map(uint64_t address, uint8_t* memory, size_t size);
+  void map(uint64_t address, uint8_t* memory, size_t size, uint8_t rights);
   bool unmap(uint64_t address);
+  void set_master(bool on);
   bool is_mapped(uint64_t address) const;
 
   RegisterResult read32(uint32_t address, uint64_t bound);

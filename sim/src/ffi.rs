@@ -44,14 +44,17 @@ pub(crate) mod bridge {
         /// True when the trace file could be opened (or none was asked for).
         fn trace_ok(self: &CardSim) -> bool;
 
-        /// Lets the card reach `size` bytes at `memory` by device address `address`.
+        /// Lets the card reach `size` bytes at `memory` by device address `address`, where nothing is mapped. `rights`: 1 to read, 2 to
+        /// write, 3 both.
         ///
         /// # Safety
         /// `memory` is 8-byte aligned and valid for atomic access until `unmap` of the same address or the end of the
         /// simulation.
-        unsafe fn map(self: Pin<&mut CardSim>, address: u64, memory: *mut u8, size: usize);
+        unsafe fn map(self: Pin<&mut CardSim>, address: u64, memory: *mut u8, size: usize, rights: u8);
         /// Ends a mapping; false when there is none at this address.
         fn unmap(self: Pin<&mut CardSim>, address: u64) -> bool;
+        /// Whether the card may use its bus; what it asks for while it may not is answered with SLVERR.
+        fn set_master(self: Pin<&mut CardSim>, on: bool);
         /// True when the word at this device address is mapped.
         fn is_mapped(self: &CardSim, address: u64) -> bool;
 

@@ -22,6 +22,8 @@ mod error;
 mod ffi;
 mod inject;
 mod memory;
+pub mod pci;
+pub mod serve;
 mod sim;
 mod stats;
 mod watch;

@@ -1,13 +1,53 @@
 //! Host memory that the card reaches.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use memmap2::{MmapMut, MmapRaw};
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
+use portcullis_vfio_user::Errno;
+use portcullis_vfio_user::words::{self, WORD};
+use rustix::fs::SealFlags;
 
 use crate::SimError;
 
-const WORD: usize = size_of::<u64>();
+/// A file of somebody else's memory, mapped whole.
+#[derive(Debug, Clone)]
+pub(crate) struct FileMemory(Arc<MmapRaw>);
+
+impl FileMemory {
+    /// Maps the file. It must be sealed against shrinking: else whoever holds it could take pages away under the card's feet.
+    pub(crate) fn open(file: &OwnedFd) -> Result<Self, Errno> {
+        if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
+            return Err(Errno::PERM);
+        }
+        let size = usize::try_from(rustix::fs::fstat(file)?.st_size).map_err(|_| Errno::OVERFLOW)?;
+        let map = MmapOptions::new().len(size).map_raw(file);
+        map.map(|map| Self(Arc::new(map))).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOMEM))
+    }
+
+    /// The `size` bytes from `offset` on, if the file has them.
+    pub(crate) fn part(&self, offset: u64, size: u64) -> Option<FilePart> {
+        let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
+        let fits = offset.checked_add(size).is_some_and(|end| end <= self.0.len());
+        fits.then(|| FilePart { file: self.clone(), offset, size })
+    }
+}
+
+/// Bytes of a file that stand at a device address.
+#[derive(Debug, Clone)]
+pub(crate) struct FilePart {
+    file: FileMemory,
+    offset: usize,
+    pub(crate) size: usize,
+}
+
+impl FilePart {
+    /// First byte; valid while the part lives.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.file.0.as_mut_ptr().wrapping_add(self.offset)
+    }
+}
 
 /// Anonymous pages, shared by the handles of Rust and by the bus model.
 #[derive(Debug)]
@@ -18,7 +58,7 @@ struct Pages {
 
 /// A page-aligned, zeroed buffer that stands at one device address. Clones are handles to the same memory.
 ///
-/// All access is through relaxed atomic words, here and in the bus model, so that handles may be used from any thread.
+/// All access is through atomic words, here and in the bus model, so that handles may be used from any thread.
 /// The memory lives until the last handle is gone and the [`crate::Sim`] that mapped it has dropped or unmapped it.
 #[derive(Debug, Clone)]
 pub struct DmaRegion {
@@ -67,19 +107,7 @@ impl DmaRegion {
     /// [`SimError::OutsideRegion`].
     pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), SimError> {
         self.check(offset, into.len())?;
-        let mut at = offset;
-        let mut rest = into;
-        while !rest.is_empty() {
-            let skip = at % WORD;
-            let bytes = self.word(at)?.load(Ordering::Acquire).to_le_bytes();
-            let part = bytes.get(skip..).unwrap_or_default();
-            let n = part.len().min(rest.len());
-            let (now, later) = rest.split_at_mut(n);
-            now.copy_from_slice(part.get(..n).unwrap_or_default());
-            rest = later;
-            at += n;
-        }
-        Ok(())
+        if words::read(self.words(), offset, into) { Ok(()) } else { Err(self.outside(offset, into.len())) }
     }
 
     /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word.
@@ -88,30 +116,7 @@ impl DmaRegion {
     /// [`SimError::OutsideRegion`]; nothing is written then.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
         self.check(offset, from.len())?;
-        let mut at = offset;
-        let mut rest = from;
-        while !rest.is_empty() {
-            let skip = at % WORD;
-            let n = (WORD - skip).min(rest.len());
-            let (now, later) = rest.split_at(n);
-            let merge = |old: u64| {
-                let mut bytes = old.to_le_bytes();
-                for (to, from) in bytes.iter_mut().skip(skip).zip(now) {
-                    *to = *from;
-                }
-                Some(u64::from_le_bytes(bytes))
-            };
-            let word = self.word(at)?;
-            if n == WORD {
-                word.store(merge(0).unwrap_or_default(), Ordering::Release);
-            } else {
-                // Always `Some`, hence always `Ok`.
-                let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, merge);
-            }
-            rest = later;
-            at += n;
-        }
-        Ok(())
+        if words::write(self.words(), offset, from) { Ok(()) } else { Err(self.outside(offset, from.len())) }
     }
 
     /// Sets `len` bytes from `offset` on to zero.
@@ -163,17 +168,19 @@ impl DmaRegion {
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<(), SimError> {
         match offset.checked_add(len) {
             Some(end) if end <= self.pages.len => Ok(()),
-            _ => Err(SimError::OutsideRegion { offset, len, size: self.pages.len }),
+            _ => Err(self.outside(offset, len)),
         }
     }
 
-    /// The aligned word that holds byte `at`.
-    fn word(&self, at: usize) -> Result<&AtomicU64, SimError> {
+    fn outside(&self, offset: usize, len: usize) -> SimError {
+        SimError::OutsideRegion { offset, len, size: self.pages.len }
+    }
+
+    fn words(&self) -> &[AtomicU64] {
         let (start, size) = self.raw();
         // SAFETY: the mapping is page aligned, `size` bytes long (whole pages), zero-initialised, and lives as long as
         // `self`. Nobody makes plain references to it: this module and the bus model use atomic accesses only.
-        let words = unsafe { std::slice::from_raw_parts(start.cast::<AtomicU64>(), size / WORD) };
-        words.get(at / WORD).ok_or(SimError::OutsideRegion { offset: at, len: 1, size: self.pages.len })
+        unsafe { std::slice::from_raw_parts(start.cast::<AtomicU64>(), size / WORD) }
     }
 }
 

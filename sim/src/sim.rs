@@ -1,10 +1,12 @@
 //! The simulated card.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 
 use cxx::UniquePtr;
 
 use crate::ffi::bridge::{self, CardSim};
+use crate::memory::FilePart;
 use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
 
 /// Clocks within which a register access must be answered.
@@ -15,6 +17,10 @@ const REGISTER_WINDOW: u32 = 1 << 20;
 const FIRST_ADDRESS: u64 = 0x27_0000_0000;
 /// Unmapped bytes after each region, so that the card cannot run from one into the next unnoticed.
 const GUARD: u64 = 0x1_0000;
+
+/// Right of the card to read a region, and to write it, as the C++ side counts them.
+pub(crate) const READ: u8 = 1;
+pub(crate) const WRITE: u8 = 2;
 
 /// Runs the canary: a model built as the card is, whose assertion must stop it. What it said, or `None` when it survived:
 /// then assertions are not compiled in, and no simulation of this build proves anything.
@@ -29,6 +35,7 @@ pub struct Sim {
     // Declared, hence dropped, before the regions that it points into.
     card: UniquePtr<CardSim>,
     regions: Vec<DmaRegion>,
+    files: BTreeMap<u64, FilePart>,
     next_address: u64,
 }
 
@@ -76,7 +83,7 @@ impl Sim {
         };
         let (stall, seed) = stall_code(config.stall);
         let card = bridge::new_card_sim(config.read_latency, config.write_latency, stall, seed, WATCHDOG_CLOCKS, trace);
-        let sim = Self { card, regions: Vec::new(), next_address: FIRST_ADDRESS };
+        let sim = Self { card, regions: Vec::new(), files: BTreeMap::new(), next_address: FIRST_ADDRESS };
         if !sim.card.trace_ok() {
             return Err(SimError::Trace(config.trace.unwrap_or_default()));
         }
@@ -108,7 +115,7 @@ impl Sim {
         self.next_address += size as u64 + GUARD;
         // SAFETY: `memory` is a page-aligned mapping of `size` bytes; `self.regions` keeps it alive until `unmap`, and
         // `self.card` is dropped before `self.regions`.
-        unsafe { self.pin().map(region.address(), memory, size) };
+        unsafe { self.pin().map(region.address(), memory, size, READ | WRITE) };
         self.regions.push(region.clone());
         Ok(region)
     }
@@ -126,6 +133,32 @@ impl Sim {
         }
         self.regions.retain(|kept| kept.address() != address);
         Ok(())
+    }
+
+    /// Lets the card reach a part of a file at `address`. The caller keeps parts from overlapping, each other and regions.
+    pub(crate) fn map_file(&mut self, address: u64, part: FilePart, rights: u8) {
+        // SAFETY: the part is 8-byte aligned and mapped; `self.files` keeps it alive until `unmap_file`, and `self.card` is dropped before.
+        unsafe { self.pin().map(address, part.start(), part.size, rights) };
+        self.files.insert(address, part);
+    }
+
+    /// Takes a part of a file away; nothing of it is reached any more when this returns.
+    pub(crate) fn unmap_file(&mut self, address: u64) {
+        self.pin().unmap(address);
+        self.files.remove(&address);
+    }
+
+    /// Whether a file stands at this address, in the card's eyes.
+    #[cfg(test)]
+    pub(crate) fn map_is(&self, address: u64) -> bool {
+        let mapped = self.card.is_mapped(address);
+        assert_eq!(mapped, self.files.contains_key(&address));
+        mapped
+    }
+
+    /// Whether the card may use its bus. What it asks for while it may not is answered with SLVERR and counted.
+    pub fn set_bus_master(&mut self, on: bool) {
+        self.pin().set_master(on);
     }
 
     /// Reads the register at byte address `address`; takes a few clocks.

@@ -7,11 +7,16 @@ mod card_support;
 use card_support::{Keeper, Rng, TestCard, Trail, World, gate, small};
 use portcullis_card::session::{CheckpointConfig, Tables, load_only};
 use portcullis_card::sim::SimCard;
-use portcullis_card::{Card, CardInfo, Session, SessionConfig, await_public_key, public_key, registers};
+use portcullis_card::{
+    Card, CardError, CardInfo, CardKind, DmaBuffer, Session, SessionConfig, SessionError, Watch, await_public_key,
+    public_key, registers,
+};
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType};
+use portcullis_core::wire::{
+    self, Answer, CHECKPOINT_MAGIC, Checkpoint, Command, Descriptor, Fault, Life, Opcode, Record, RecordType,
+};
 use portcullis_evidence::{checkpoint, tree};
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Every root is that of the records before it, every signature that of the key; the checkpoints' states.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
@@ -218,6 +223,174 @@ fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
         }
         let fault = registers::with(&mut card, |r| r.load_fault().try_read()).unwrap().code();
         assert_eq!(Fault::try_from(fault).unwrap(), Fault::ImageDigest, "delay {delay}");
+    }
+    card.assert_clean();
+}
+
+/// When a host misuses a doorbell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slip {
+    /// In the clock before CLOSE: the driver has seen a card in RUN.
+    Before,
+    /// So many clocks after it.
+    After(u64),
+}
+
+/// A card whose host misuses a doorbell once, over CLOSE: the same to the card as any fault then, a table that changed included. What
+/// it wrote can be changed before the driver sees it.
+struct Meddled<'c> {
+    card: &'c mut SimCard,
+    slip: Option<Slip>,
+    change: fn(&mut [u8]),
+}
+
+impl Meddled<'_> {
+    fn misuse(&mut self) {
+        registers::with(self.card, |r| r.lane()[0].sq_tail().try_write(|w| w.set_v(0x4000))).unwrap();
+    }
+}
+
+impl Card for Meddled<'_> {
+    fn kind(&self) -> CardKind {
+        self.card.kind()
+    }
+    fn describe(&self) -> String {
+        self.card.describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        self.card.read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        let command = registers::with(self.card, |r| r.command().as_ptr().addr());
+        let slip = if address as usize == command && value == u32::from(Command::Close as u8) {
+            self.slip.take()
+        } else {
+            None
+        };
+        if slip == Some(Slip::Before) {
+            self.misuse();
+        }
+        self.card.write32(address, value)?;
+        if let Some(Slip::After(clocks)) = slip {
+            self.card.pass(clocks);
+            self.misuse();
+        }
+        Ok(())
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        self.card.allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.card.release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.card.dma_read(buffer, offset, into)?;
+        (self.change)(into);
+        Ok(())
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        self.card.dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.card.wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        self.card.quantum()
+    }
+    fn patience(&self) -> u32 {
+        self.card.patience()
+    }
+}
+
+/// A fault over CLOSE, in whatever state: ALARM and CLOSE with their checkpoints are there where the log was still open, and the session
+/// says which fault it was.
+#[test]
+fn a_fault_over_close_is_signed() {
+    use RecordType::{Alarm, Begin, Close, Open};
+    let mut rng = Rng::new(10);
+    let world = World::random(&mut rng, 3, 2);
+    let whole = [Open, Begin, Alarm, Close];
+    let mut alarmed = 0;
+    for slip in [Slip::Before, Slip::After(0), Slip::After(30), Slip::After(120), Slip::After(20_000)] {
+        let mut card = SimCard::fresh();
+        let (config, keeper) = attested(1, 1000);
+        let slipping = Meddled { card: &mut card, slip: Some(slip), change: |_| {} };
+        let mut session = Session::open_tables(slipping, &world.tables(), config).unwrap();
+        session.begin([9; 32]).unwrap();
+        let closed = session.close().unwrap();
+        assert_eq!(closed.cause, Fault::Doorbell, "{slip:?}");
+        assert!(closed.record.is_some(), "{slip:?}");
+        let key = public_key(&mut card).unwrap();
+        let trail = keeper.0.lock().unwrap();
+        let kinds: Vec<_> = trail.records.iter().map(|r| RecordType::try_from(r.answer.record_type).unwrap()).collect();
+        let states = verify(&trail, &key);
+        if closed.alarm.is_some() {
+            alarmed += 1;
+            assert_eq!(kinds, whole, "{slip:?}");
+            assert_eq!(states, [Life::Opening, Life::Fault, Life::Closing], "{slip:?}");
+        } else {
+            // Past the CLOSE record there is no log to put an ALARM into.
+            assert_eq!(kinds, [Open, Begin, Close], "{slip:?}");
+            assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
+        }
+        drop(trail);
+        // The card serves again.
+        Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
+        card.assert_clean();
+    }
+    assert_eq!(alarmed, 4, "all but the last were before the CLOSE record");
+}
+
+/// Changes the checkpoint of this serial, when `bytes` are one.
+fn checkpoint_of(serial: u8, bytes: &mut [u8], change: impl FnOnce(&mut Checkpoint)) {
+    if let Ok(checkpoint) = Checkpoint::mut_from_bytes(bytes)
+        && checkpoint.magic.get() == CHECKPOINT_MAGIC
+        && checkpoint.serial.get() == u64::from(serial)
+    {
+        change(checkpoint);
+    }
+}
+
+/// Changes a record of this type, when `bytes` are one of a session.
+fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::Session, &mut Answer)) {
+    if bytes.len() == Record::BYTES && !bytes.starts_with(&CHECKPOINT_MAGIC.to_le_bytes()) {
+        let (session, answer) = bytes.split_at_mut(wire::Session::BYTES);
+        let answer = Answer::mut_from_bytes(answer).unwrap();
+        if answer.record_type == u8::from(kind) {
+            change(wire::Session::mut_from_bytes(session).unwrap(), answer);
+        }
+    }
+}
+
+/// What no card says: the driver gives the session up, without a look at signatures and trees.
+#[test]
+fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
+    type Change = fn(&mut [u8]);
+    let changes: [(&str, Change); 9] = [
+        ("state and fault contradict", |b| checkpoint_of(0, b, |c| c.fault.set(Fault::TableChanged.into()))),
+        ("state and fault contradict", |b| checkpoint_of(1, b, |c| c.fault.set(Fault::TableChanged.into()))),
+        ("state and fault contradict", |b| checkpoint_of(1, b, |c| c.state = Life::Fault.into())),
+        ("state and fault contradict", |b| checkpoint_of(1, b, |c| c.state = Life::Load.into())),
+        ("time has gone back", |b| checkpoint_of(1, b, |c| c.tick.set(1))),
+        ("boot nonce of another start", |b| checkpoint_of(1, b, |c| c.boot_nonce[3] ^= 1)),
+        ("a cause that does not fit", |b| record_of(RecordType::Open, b, |s, _| s.cause.set(Fault::Doorbell.into()))),
+        ("a cause that does not fit", |b| record_of(RecordType::Heartbeat, b, |s, _| s.cause.set(Fault::Crc.into()))),
+        ("a fault that is not its cause", |b| record_of(RecordType::Open, b, |_, a| a.fault.set(Fault::Crc.into()))),
+    ];
+    let world = World::random(&mut Rng::new(11), 1, 1);
+    let mut card = SimCard::fresh();
+    let mut run = |change: Change| -> Result<(), SessionError> {
+        let meddled = Meddled { card: &mut card, slip: None, change };
+        let mut session = Session::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
+        session.heartbeat(7)?;
+        session.flush()?;
+        session.close().map(drop)
+    };
+    run(|_| {}).unwrap();
+    for (expected, change) in changes {
+        let error = run(change).unwrap_err();
+        assert!(matches!(error, SessionError::Lost(_)), "{expected}: {error}");
+        assert!(error.to_string().contains(expected), "{expected}: {error}");
     }
     card.assert_clean();
 }

@@ -3,14 +3,14 @@
 
 mod card_support;
 
-use card_support::{TestCard, World, on_both, placed, small};
+use card_support::{TestCard, World, on_all, placed, small};
 use portcullis_card::{Completed, Outcome, Session};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType, StageOutcome};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
-on_both!(
+on_all!(
     every_field_of_a_gate_is_checked,
     the_first_fault_in_order_is_reported,
     digest_entries_carry_nothing_else,

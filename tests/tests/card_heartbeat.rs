@@ -8,7 +8,8 @@ use card_support::{Rng, TestCard, World, gate, keeping, on_both, small};
 use portcullis_card::session::HeartbeatLimits;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{self, Descriptor, Fault, Opcode, RecordType};
+use portcullis_core::wire::{self, Descriptor, Fault, LOG_STRIDE, Opcode, Record, RecordType};
+use portcullis_evidence::record::Rules;
 use zerocopy::{FromBytes, IntoBytes};
 
 on_both!(
@@ -17,9 +18,10 @@ on_both!(
     without_limits_nothing_is_spent,
     a_heartbeat_waits_for_what_is_in_flight,
     limits_cannot_change_while_the_card_runs,
+    the_records_alone_tell_what_had_credit,
 );
 
-fn session_half(record: &wire::Record) -> wire::Session {
+fn session_half(record: &Record) -> wire::Session {
     wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap()
 }
 
@@ -81,10 +83,7 @@ fn a_late_heartbeat_is_a_spent_credit<C: TestCard>() {
         session.gate_descriptor(&stream, gate(rng, &world.header)).unwrap().outcome
     };
     assert!(matches!(judged(&mut session, &mut rng), Outcome::Judged(_)));
-    // The model's tick counts steps, so that many of them pass here too.
-    for _ in 0..66_000 {
-        session.card_mut().read32(0).unwrap();
-    }
+    session.card_mut().pass(66_000);
     assert_eq!(judged(&mut session, &mut rng), Outcome::Fault(Fault::Credit));
     session.heartbeat(1).unwrap();
     assert!(matches!(judged(&mut session, &mut rng), Outcome::Judged(_)));
@@ -149,5 +148,140 @@ fn limits_cannot_change_while_the_card_runs<C: TestCard>() {
     let record = session.close().unwrap().record.unwrap();
     assert_eq!(session_half(&record).heartbeat_records.get(), 2);
     assert_eq!(session_half(&record).heartbeat_ticks.get(), 7);
+    card.assert_clean();
+}
+
+/// Takes what the card has written since, past the driver; the ring moves on with `consume` only.
+fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, consume: bool) {
+    let tail = registers::with(session.card_mut(), |r| r.lane()[0].log_tail().try_read()).unwrap().v();
+    for at in seen.len()..tail as usize {
+        let mut bytes = [0; Record::BYTES];
+        session.card().dma_read(session.log_ring().unwrap(), at % 16 * LOG_STRIDE, &mut bytes).unwrap();
+        seen.push(Record::read_from_bytes(&bytes).unwrap());
+    }
+    if consume {
+        registers::with(session.card_mut(), |r| r.lane()[0].log_head().try_write(|w| w.set_v(tail))).unwrap();
+    }
+}
+
+/// However long the log ring is full, and whatever waits for it: an entry had credit or not by the ticks that the records carry, to the
+/// clock, and the verifier finds the same.
+fn the_records_alone_tell_what_had_credit<C: TestCard>() {
+    let (limit, clocks) = (7, 1 << 16);
+    let (mut heartbeats, mut streams, mut spent) = (0, 0, [0; 2]);
+    for seed in 0..6 {
+        let mut card = C::fresh();
+        let mut rng = Rng::new(400 + seed);
+        let world = World::random(&mut rng, 2, 1);
+        let config = SessionConfig { ring_log2: 10, ..limited(limit, 1) };
+        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut seen = Vec::new();
+        // Each on a slot of its own, so that none depends on whether another was accepted.
+        let mut begins =
+            (0..900).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed());
+        for beat in 0..150 {
+            match rng.below(6) {
+                0 | 4 => session.card_mut().pass(rng.next() % 70_000),
+                1 => session.card_mut().pass(rng.next() % 2_000),
+                2 => registers::with(session.card_mut(), |r| {
+                    r.heartbeat_nonce_lo().try_write(|w| w.set_v(beat))?;
+                    r.heartbeat_nonce_hi().try_write(|w| w.set_v(0))
+                })
+                .unwrap(),
+                3 => {
+                    let batch: Vec<_> = begins.by_ref().take(1 + rng.below(6)).collect();
+                    session.submit(&batch).unwrap();
+                }
+                _ => look(&mut session, &mut seen, true),
+            }
+        }
+        for _ in 0..100 {
+            look(&mut session, &mut seen, true);
+            session.card_mut().pass(2_000);
+        }
+        let mut rules = Rules::new((2, 1));
+        let (mut since, mut accepted) = (0, 0);
+        for record in &seen {
+            rules.next(record).unwrap_or_else(|v| panic!("seed {seed}, record {}: {v}", record.answer.log_index));
+            let tick = record.answer.tick.get();
+            match RecordType::try_from(record.answer.record_type).unwrap() {
+                RecordType::Open | RecordType::Heartbeat => (since, accepted) = (tick, 0),
+                RecordType::Begin => {
+                    assert!(accepted < limit && tick - since < clocks, "seed {seed}: {:?}", record.answer);
+                    accepted += 1;
+                }
+                other => {
+                    assert_eq!((other, record.answer.fault.get()), (RecordType::Refused, Fault::Credit.into()));
+                    assert!(accepted >= limit || tick - since >= clocks, "seed {seed}: {:?}", record.answer);
+                    spent[usize::from(accepted < limit)] += 1;
+                }
+            }
+        }
+        assert_eq!(rules.overdrawn(), None, "seed {seed}");
+        heartbeats += rules.counts().heartbeats;
+        streams += rules.counts().streams;
+        drop(session);
+        card.assert_clean();
+    }
+    assert!(heartbeats > 30 && streams > 60, "{heartbeats} heartbeats, {streams} streams");
+    assert!(spent[0] > 10 && spent[1] > 10, "refused for entries, for time: {spent:?}");
+}
+
+/// A witness that answers each checkpoint with a nonce, and keeps the records.
+#[cfg(feature = "sim")]
+#[derive(Clone, Default)]
+struct Witness(std::sync::Arc<std::sync::Mutex<Seen>>);
+
+/// What a witness keeps: records, checkpoints seen, the nonce that it has ready.
+#[cfg(feature = "sim")]
+type Seen = (Vec<Record>, u64, Option<u64>);
+
+#[cfg(feature = "sim")]
+impl portcullis_card::session::RecordSink for Witness {
+    fn record(&mut self, record: &Record) -> Result<(), portcullis_card::session::SinkError> {
+        self.0.lock().unwrap().0.push(*record);
+        Ok(())
+    }
+    fn checkpoint(&mut self, _: &portcullis_card::session::Signed) -> Result<(), portcullis_card::session::SinkError> {
+        let mut kept = self.0.lock().unwrap();
+        kept.1 += 1;
+        kept.2 = Some(kept.1);
+        Ok(())
+    }
+    fn nonce(&mut self) -> Result<Option<u64>, portcullis_card::session::SinkError> {
+        Ok(self.0.lock().unwrap().2.take())
+    }
+}
+
+/// With a limit of time and none of entries, and far too few records for a checkpoint: the driver asks for one by time.
+#[cfg(feature = "sim")]
+#[test]
+fn a_slow_host_finds_credit_by_time() {
+    let mut card = portcullis_card::sim::SimCard::fresh();
+    let world = World::random(&mut Rng::new(36), 1, 1);
+    let witness = Witness::default();
+    let checkpoints = Some(portcullis_card::session::CheckpointConfig { ring_log2: 2, interval: 10_000 });
+    let ticks = 40;
+    let config = SessionConfig { checkpoints, sink: Box::new(witness.clone()), ..limited(0, ticks) };
+    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let (stream, _) = session.begin([1; 32]).unwrap();
+    // A little slow, nearly too slow, slower than the limit; in units of 2^16 clocks.
+    for pause in [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 28, 28, 28, 100, 39, 41, 5] {
+        session.card_mut().pass(pause << 16);
+        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
+    }
+    // Nobody asks for heartbeats that nobody needs.
+    for _ in 0..200 {
+        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
+    }
+    session.close().unwrap();
+    let mut rules = Rules::new((1, 1));
+    let kept = witness.0.lock().unwrap();
+    for record in &kept.0 {
+        rules.next(record).unwrap();
+    }
+    assert_eq!(rules.overdrawn(), None);
+    let heartbeats = rules.counts().heartbeats;
+    assert!((7..=12).contains(&heartbeats), "{heartbeats} heartbeats");
     card.assert_clean();
 }

@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, on_both, placed, small};
+use card_support::{Rng, TestCard, World, gate, on_all, placed, small};
 use portcullis_card::model::ModelCard;
 use portcullis_card::session::Lost;
 use portcullis_card::{
@@ -15,7 +15,7 @@ use portcullis_core::wire::{Completion, Descriptor, Determination, Opcode, Recor
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
-on_both!(
+on_all!(
     a_stale_completion_of_another_epoch_loses_the_card,
     planted_completions_lose_the_card,
     a_device_that_is_gone_is_said_to_be_gone,

@@ -3,13 +3,13 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, keeping, on_both, small};
+use card_support::{Rng, TestCard, World, gate, keeping, on_all, small};
 use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError, bench, selftest};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
 use portcullis_policy::image::Image;
 use zerocopy::{FromBytes, IntoBytes};
 
-on_both!(
+on_all!(
     a_session_from_open_to_close,
     one_card_serves_many_sessions,
     the_self_test_passes,

@@ -4,14 +4,14 @@
 
 mod card_support;
 
-use card_support::{Kept, Rng, TestCard, World, gate, keeping, on_both, placed, small};
+use card_support::{Kept, Rng, TestCard, World, gate, keeping, on_all, placed, small};
 use portcullis_card::session::{Tables, load_only, reset};
 use portcullis_card::{CardInfo, Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType, Row};
 use zerocopy::little_endian::U16;
 
-on_both!(
+on_all!(
     more_entries_than_the_ring_holds_are_refused_by_the_driver,
     a_doorbell_out_of_range_is_a_sticky_fault,
     a_command_that_the_state_does_not_allow_is_a_sticky_fault,

@@ -223,6 +223,15 @@ pub enum CardError {
     /// No memory for a buffer.
     #[error("cannot allocate {0} bytes that the card reaches")]
     Allocate(usize),
+    /// The kernel's VFIO refuses.
+    #[error(transparent)]
+    Vfio(#[from] crate::vfio::VfioError),
+    /// The device behind a socket, or the way to it, failed.
+    #[error(transparent)]
+    VfioUser(#[from] portcullis_vfio_user::ClientError),
+    /// A device that does not do as it is told.
+    #[error("the device does not work: {0}")]
+    Device(&'static str),
     /// The simulated card failed.
     #[cfg(feature = "sim")]
     #[error(transparent)]

@@ -143,6 +143,18 @@ impl Status {
     }
 }
 
+/// Clocks since reset.
+pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
+    registers::with(card, |r| {
+        let before = r.tick_hi().try_read()?.v();
+        let low = r.tick_lo().try_read()?.v();
+        let high = r.tick_hi().try_read()?.v();
+        // The low half may have wrapped between the two.
+        let low = if high == before { low } else { r.tick_lo().try_read()?.v() };
+        Ok(u64::from(high) << 32 | u64::from(low))
+    })
+}
+
 /// The sticky fault.
 pub(crate) fn sticky_fault<C: Card + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
     let code = registers::with(card, |r| r.fault().try_read())?.code();

@@ -86,12 +86,14 @@ impl Card for SimCard {
     }
 
     fn quantum(&self) -> &'static str {
-        "4096 clocks"
+        "64 to 4096 clocks"
     }
 
     fn patience(&self) -> u32 {
-        // Twice the card's own watchdog, so that the card can say first what is wrong.
-        u32::try_from(2 * WATCHDOG_CLOCKS / SHORT).unwrap_or(u32::MAX)
+        // Twice the card's own watchdog, so that the card can say first what is wrong; more where it hashes slowly, so that its tables
+        // are read back in that time.
+        let slower = (16 / portcullis_sim::ROUNDS).max(1);
+        u32::try_from(2 * WATCHDOG_CLOCKS * slower / SHORT).unwrap_or(u32::MAX)
     }
 
     fn clocks(&self) -> Option<u64> {

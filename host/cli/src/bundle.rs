@@ -6,7 +6,8 @@ use anyhow::{Context, anyhow, bail};
 use portcullis_card::session::{CheckpointConfig, HeartbeatLimits, RecordSink, Signed, SinkError};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::wire::{Record, key_flags};
-use portcullis_evidence::bundle::{self, Writer};
+use portcullis_evidence::approval::Approval;
+use portcullis_evidence::bundle::{self, LineFile, Writer};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::note::WitnessKey;
@@ -20,7 +21,6 @@ use portcullis_registrar::ca::{self, Device};
 use portcullis_registrar::tickets::{self, Request};
 use portcullis_registrar::witness::Post;
 use portcullis_registrar::witness::client::{Client, Noted};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -45,6 +45,9 @@ pub(crate) struct BundleArgs {
     /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     ticket: Option<PathBuf>,
+    /// Approval of the policy, from `portcullis policy approve`.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    approval: Option<PathBuf>,
     /// The card's certificate, PEM. Without it a simulated card is certified by the public root of simulations.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     device_cert: Option<PathBuf>,
@@ -67,9 +70,9 @@ pub(crate) struct Recorder {
     writer: Arc<Writer>,
     records: Arc<Mutex<BufWriter<File>>>,
     serial: u64,
-    streams: BufWriter<File>,
-    spans: BufWriter<File>,
-    inputs: BufWriter<File>,
+    streams: LineFile,
+    spans: LineFile,
+    inputs: LineFile,
     contexts: BTreeMap<[u8; 32], Vec<u8>>,
     open: BTreeMap<u64, Open>,
     /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
@@ -165,6 +168,11 @@ impl Watched {
 }
 
 impl BundleArgs {
+    /// Whether a bundle is to be written.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.bundle.is_some()
+    }
+
     /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.
     pub(crate) fn start(
         &self,
@@ -188,6 +196,7 @@ impl BundleArgs {
         if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && self.witness.is_none() {
             bail_out("the ticket asks for heartbeats, which a witness gives: use `--witness`")?;
         }
+        let approval = self.approval(image.digest())?;
         let watched = self.watched(&ticket, key)?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
 
@@ -197,15 +206,18 @@ impl BundleArgs {
             writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
             writer.put(bundle::CHAIN, chain.as_bytes())?;
             writer.put(bundle::IMAGE, image.as_bytes())?;
+            if let Some(approval) = &approval {
+                writer.put(bundle::APPROVAL, approval)?;
+            }
             for (path, content) in policy.package.listed() {
                 writer.put(&bundle::package(path), content)?;
             }
             Ok(Recorder {
                 records: Arc::new(Mutex::new(writer.file(bundle::RECORDS)?)),
                 serial: terms.serial,
-                streams: writer.file(bundle::STREAMS)?,
-                spans: writer.file(bundle::SPANS)?,
-                inputs: writer.file(bundle::INPUTS)?,
+                streams: writer.lines(bundle::STREAMS)?,
+                spans: writer.lines(bundle::SPANS)?,
+                inputs: writer.lines(bundle::INPUTS)?,
                 contexts: BTreeMap::new(),
                 open: BTreeMap::new(),
                 given: BTreeMap::new(),
@@ -229,6 +241,16 @@ impl BundleArgs {
             ..SessionConfig::default()
         };
         Ok((Some(recorder), config))
+    }
+
+    fn approval(&self, policy: [u8; 32]) -> anyhow::Result<Option<Vec<u8>>> {
+        let Some(path) = &self.approval else { return Ok(None) };
+        let cose = std::fs::read(path).with_context(|| format!("cannot read the approval `{}`", path.display()))?;
+        let approval = Approval::parse(&cose).ok_or_else(|| anyhow!("`{}` is no approval", path.display()))?;
+        if approval.policy != policy {
+            bail!("the approval is of another policy; the approver signs this one with `portcullis policy approve`");
+        }
+        Ok(Some(cose))
     }
 
     fn watched(&self, ticket: &[u8], public_key: [u8; 32]) -> anyhow::Result<Option<Watched>> {
@@ -282,19 +304,13 @@ fn bail_out(why: &str) -> anyhow::Result<()> {
     Err(anyhow!("{why}"))
 }
 
-/// One JSON object on a line.
-fn line(file: &mut BufWriter<File>, value: &impl Serialize) -> anyhow::Result<()> {
-    serde_json::to_writer(&mut *file, value)?;
-    Ok(file.write_all(b"\n")?)
-}
-
 impl Recorder {
     /// Takes an event, before anybody else does: what is released has its record in the bundle.
     pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
         match &event.what {
             What::Begun { id, context, text, log_index } => {
                 let Some(index) = *log_index else { bail!("a stream began without a record") };
-                line(&mut self.streams, &bundle::Stream { index, stream: event.stream, id: id.clone() })?;
+                self.streams.push(&bundle::Stream { index, stream: event.stream, id: id.clone() })?;
                 self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
                 self.given.insert(index, None);
                 self.open.insert(event.stream, Open { begin: index, text: text.clone(), ..Open::default() });
@@ -341,22 +357,24 @@ impl Recorder {
 
     fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> anyhow::Result<Hex<16>> {
         let salt = Hex(hex::decode(salt).ok_or_else(|| anyhow!("record {index} has no salt"))?);
-        line(&mut self.spans, &bundle::Span { index, salt, held: held.to_owned(), text: text.to_owned() })?;
+        self.spans.push(&bundle::Span { index, salt, held: held.to_owned(), text: text.to_owned() })?;
         Ok(salt)
     }
 
-    /// Inputs stand in the order in which their streams began.
+    /// Inputs stand in the order in which their streams began. One that cannot be written is left out: it is withheld then.
     fn write_inputs(&mut self) -> anyhow::Result<()> {
+        let mut written = Ok(());
         while let Some(entry) = self.given.first_entry()
             && entry.get().is_some()
         {
             let index = *entry.key();
             if let Some(input) = entry.remove() {
                 let input = serde_json::value::to_raw_value(&input)?;
-                line(&mut self.inputs, &bundle::Input { index, input })?;
+                let line = self.inputs.push(&bundle::Input { index, input });
+                written = written.and(line.map_err(anyhow::Error::from));
             }
         }
-        Ok(())
+        written
     }
 
     /// What stands in the log so far survives this process.
@@ -365,7 +383,7 @@ impl Recorder {
         Ok(self.spans.flush()?)
     }
 
-    /// The session is closed: writes what is left, and the manifest.
+    /// The session is over: writes what is left, and the manifest.
     pub(crate) fn finish(mut self, anchors: &Anchors) -> anyhow::Result<PathBuf> {
         self.flush()?;
         // Streams that never ended: what they were given is all that can be told.
@@ -373,13 +391,13 @@ impl Recorder {
             let input = stream.text.map_or(Input::Proposals(stream.answers), Input::Text);
             self.given.insert(stream.begin, Some(input));
         }
-        self.write_inputs()?;
+        let given = self.write_inputs();
         let Self { writer, serial, mut streams, mut inputs, contexts, released, records, .. } = self;
         streams.flush()?;
         inputs.flush()?;
-        let mut receipts = writer.file(bundle::RECEIPTS)?;
+        let mut receipts = writer.lines(bundle::RECEIPTS)?;
         for (index, salt) in released {
-            line(&mut receipts, &bundle::Receipt { serial, lane: 0, index, salt })?;
+            receipts.push(&bundle::Receipt { serial, lane: 0, index, salt })?;
         }
         receipts.flush()?;
         for (digest, document) in contexts {
@@ -394,6 +412,6 @@ impl Recorder {
         let writer = Arc::into_inner(writer).ok_or_else(|| anyhow!("the session still writes"))?;
         let folder = writer.folder().to_owned();
         writer.finish()?;
-        Ok(folder)
+        given.map(|()| folder)
     }
 }

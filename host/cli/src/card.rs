@@ -1,16 +1,43 @@
 //! `portcullis card …`.
 
 use crate::failure::{FAULT, Failure, SUCCESS};
+use crate::machine;
 use crate::open::{self, CardArgs};
 use portcullis_card::bench::BenchConfig;
-use portcullis_card::{CardInfo, CardKind, await_public_key, bench, selftest};
+use portcullis_card::pci::Bdf;
+use portcullis_card::{CardInfo, await_public_key, bench, selftest};
 use portcullis_policy::image::hex;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// The kinds of card that this program drives.
-    List,
+    /// The kinds of card that this program drives, and the PCI functions of this machine that may be one.
+    List {
+        /// Every PCI function.
+        #[arg(long)]
+        all: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what this machine lacks before a card can be driven, and what mends it. Exit code 1 when something is missing.
+    Doctor {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a PCI card to the kernel's vfio-pci (root).
+    Bind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
+    /// Take a PCI card from vfio-pci (root).
+    Unbind {
+        /// The card, as `lspci -D` prints it.
+        bdf: Bdf,
+    },
     /// What a card says about itself.
     Info {
         #[command(flatten)]
@@ -26,6 +53,16 @@ pub(crate) enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Serve the simulated card as a PCI device on a UNIX socket (vfio-user), for `--card vfio-user:PATH` and for virtual machines. Drivers
+    /// of the same user may connect, one at a time; each finds the card as after power-up. Ends with SIGINT or SIGTERM.
+    #[cfg(feature = "sim")]
+    Serve {
+        /// The socket. One that nobody listens on is replaced.
+        #[arg(long, value_name = "PATH")]
+        socket: PathBuf,
+        #[command(flatten)]
+        sim: open::SimArgs,
     },
     /// Saturate a card and say how fast it judges.
     Bench {
@@ -51,14 +88,14 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::List => {
-            for kind in CardKind::ALL {
-                outln!("{kind}");
-            }
-            Ok(SUCCESS)
-        }
+        Command::List { all, json } => machine::list(*all, *json),
+        Command::Doctor { bdf, json } => machine::doctor(*bdf, *json),
+        Command::Bind { bdf } => machine::bind(*bdf),
+        Command::Unbind { bdf } => machine::unbind(*bdf),
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
+        #[cfg(feature = "sim")]
+        Command::Serve { socket, sim } => serve(socket, sim),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -95,6 +132,24 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
     }
+}
+
+#[cfg(feature = "sim")]
+fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
+    use anyhow::Context;
+    use portcullis_sim::{pci::PciCard, serve::Socket};
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use std::os::fd::AsFd;
+
+    let (stop, signalled) = std::os::unix::net::UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
+    }
+    let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
+    outln!("listening on {}", path.display());
+    socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;
+    Ok(SUCCESS)
 }
 
 fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {

@@ -74,7 +74,8 @@ impl From<std::io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self::Other(error.into())
+        // It hides the pipe that was closed.
+        if error.is_io() { std::io::Error::from(error).into() } else { Self::Other(error.into()) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use anyhow::Context;
-use portcullis_card::{Card, CardKind};
+use portcullis_card::{Card, CardChoice, CardKind};
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_mapping::Mapper;
@@ -12,25 +12,47 @@ use std::path::Path;
 /// Which card.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Card: `sim` (the Verilated RTL, in process) or `model` (the card in Rust).
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind the socket of
+    /// `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one without).
     #[arg(long, default_value_t = default_card())]
-    card: CardKind,
+    card: CardChoice,
+    /// Drive a card that no IOMMU holds: it reaches all memory of this machine, and so does whoever made its image.
+    #[arg(long)]
+    allow_noiommu: bool,
+    #[command(flatten)]
+    #[cfg(feature = "sim")]
+    sim: SimArgs,
+}
+
+/// How the simulated card behaves.
+#[derive(clap::Args, Clone)]
+#[cfg(feature = "sim")]
+pub(crate) struct SimArgs {
     /// Simulated card: clocks from a read request to its data, 0 to 1000.
     #[arg(long, value_name = "CLOCKS", default_value_t = 100)]
-    #[cfg(feature = "sim")]
     latency: u32,
     /// Simulated card: stalls of the bus, `none`, `every-fourth` or `random:SEED`.
     #[arg(long, value_name = "PATTERN", default_value = "none", value_parser = stall)]
-    #[cfg(feature = "sim")]
     stall: portcullis_sim::Stall,
     /// Simulated card: write an FST trace of every clock (builds with the feature `trace`).
     #[arg(long, value_name = "FILE")]
-    #[cfg(feature = "sim")]
     trace: Option<std::path::PathBuf>,
 }
 
-fn default_card() -> CardKind {
-    if cfg!(feature = "sim") { CardKind::Sim } else { CardKind::Model }
+#[cfg(feature = "sim")]
+impl SimArgs {
+    pub(crate) fn config(&self) -> portcullis_sim::SimConfig {
+        portcullis_sim::SimConfig {
+            read_latency: self.latency,
+            stall: self.stall,
+            trace: self.trace.clone(),
+            ..portcullis_sim::SimConfig::default()
+        }
+    }
+}
+
+fn default_card() -> CardChoice {
+    if cfg!(feature = "sim") { CardChoice::Sim } else { CardChoice::Model }
 }
 
 #[cfg(feature = "sim")]
@@ -50,21 +72,19 @@ fn stall(text: &str) -> Result<portcullis_sim::Stall, String> {
 impl CardArgs {
     /// The name of the kind.
     pub(crate) fn name(&self) -> &'static str {
-        self.card.name()
+        self.card.kind().name()
     }
 
     /// A new card.
     pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
         #[cfg(feature = "sim")]
-        if self.card == CardKind::Sim {
-            let config = portcullis_sim::SimConfig {
-                read_latency: self.latency,
-                stall: self.stall,
-                trace: self.trace.clone(),
-                ..portcullis_sim::SimConfig::default()
-            };
-            let card = portcullis_card::sim::SimCard::new(config).context("the simulated card")?;
+        if self.card.kind() == CardKind::Sim {
+            let card = portcullis_card::sim::SimCard::new(self.sim.config()).context("the simulated card")?;
             return Ok(Box::new(card));
+        }
+        if self.card.kind() == CardKind::VfioNoIommu && !self.allow_noiommu {
+            let why = "without an IOMMU the card reaches all memory of this machine; say `--allow-noiommu` if that is what you want";
+            return Err(anyhow::anyhow!("card `{}`: {why}", self.card).into());
         }
         Ok(self.card.open().map_err(anyhow::Error::from)?)
     }

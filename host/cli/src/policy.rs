@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use portcullis_card::{Card, Session, SessionConfig};
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Determination};
+use portcullis_evidence::approval::Approval;
 use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
 use portcullis_policy::commands::{self, Judged};
 use portcullis_policy::context::Contexts;
@@ -69,9 +70,9 @@ pub(crate) enum Command {
         /// Folder of the package.
         #[arg(long, value_name = "DIR")]
         policy: PathBuf,
-        /// Ask a card (`sim`, `model`) in place of the software evaluator.
+        /// Ask a card (`sim`, `model`, `vfio-user:PATH`) in place of the software evaluator.
         #[arg(long)]
-        card: Option<portcullis_card::CardKind>,
+        card: Option<portcullis_card::CardChoice>,
     },
     /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
     Explain {
@@ -89,6 +90,24 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Approve a package as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
+    /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their issuers.
+    Approve {
+        /// Folder of the package.
+        dir: PathBuf,
+        /// The approver's private key; made, with mode 600, when it is not there.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Name of the approver, as reports show it.
+        #[arg(long)]
+        name: String,
+        /// New file for the approval.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// New file for the approver's public key, for the folder `issuers` of a trust folder.
+        #[arg(long, value_name = "FILE")]
+        public: Option<PathBuf>,
+    },
     /// Print the digests of the package and of its image.
     Digest {
         /// Folder of the package.
@@ -96,6 +115,8 @@ pub(crate) enum Command {
     },
 }
 
+/// Characters of an approver's name at most.
+const NAME_CHARS: usize = 200;
 /// Name of the schema in a package.
 const SCHEMA_FILE: &str = "policy.cedarschema";
 
@@ -124,7 +145,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         }
         Command::Fmt { dir, check } => format(dir, *check),
         Command::Test { dir, card } => test(dir, card),
-        Command::Eval { policy, card } => eval(&Package::load(policy)?, *card),
+        Command::Eval { policy, card } => eval(&Package::load(policy)?, card.as_ref()),
         Command::Explain { policy } => {
             let package = Package::load(policy)?;
             let compiled = package.compile()?;
@@ -136,12 +157,34 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Diff { a, b, json } => diff(a, b, *json),
+        Command::Approve { dir, key, name, output, public } => approve(dir, key, name, output, public.as_deref()),
         Command::Digest { dir } => {
             let package = Package::load(dir)?;
             outln!("package {}\nimage   {}", digest(&package.digest()), digest(&package.compile()?.image.digest()));
             Ok(SUCCESS)
         }
     }
+}
+
+fn approve(dir: &Path, key: &Path, name: &str, output: &Path, public: Option<&Path>) -> Result<u8, Failure> {
+    if name.is_empty() || name.chars().count() > NAME_CHARS || name.contains(char::is_control) {
+        return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
+    }
+    let package = Package::load(dir)?;
+    let image = package.compile()?.image.digest();
+    let key = crate::registrar::key(key)?;
+    let create = |path: &Path, bytes: &[u8]| -> anyhow::Result<()> {
+        let mut file = std::fs::File::create_new(path)
+            .with_context(|| format!("an approval needs new files, not `{}`", path.display()))?;
+        Ok(file.write_all(bytes)?)
+    };
+    create(output, &Approval::sign(image, name, &key))?;
+    if let Some(public) = public {
+        let pem = portcullis_registrar::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
+        create(public, pem.as_bytes())?;
+    }
+    outln!("{name} approves\npackage {}\nimage   {}", digest(&package.digest()), digest(&image));
+    Ok(SUCCESS)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -233,14 +276,14 @@ fn judge_text<C: Card>(
     }))
 }
 
-fn eval(package: &Package, card: Option<portcullis_card::CardKind>) -> Result<u8, Failure> {
+fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
     let compiled = package.compile()?;
     let contexts = Contexts::new(package.vocabulary());
     let evaluator = Evaluator::new(&compiled.image);
     let mut session = match card {
         None => None,
-        Some(kind) => {
-            let card = kind.open().map_err(anyhow::Error::from)?;
+        Some(choice) => {
+            let card = choice.open().map_err(anyhow::Error::from)?;
             let mut session = Session::open(card, &compiled.image, SessionConfig::default())?;
             let (stream, _) = session.begin([0; 32])?;
             Some((session, stream))

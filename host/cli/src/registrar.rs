@@ -213,7 +213,7 @@ fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[u8; N]> {
     hex::decode(text).ok_or_else(|| anyhow!("the {what} is {} hexadecimal digits, not `{text}`", 2 * N))
 }
 
-fn key(path: &Path) -> anyhow::Result<ed25519_dalek::SigningKey> {
+pub(crate) fn key(path: &Path) -> anyhow::Result<ed25519_dalek::SigningKey> {
     Ok(if path.exists() { keys::load(path)? } else { keys::generate(path)? })
 }
 

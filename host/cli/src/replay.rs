@@ -1,11 +1,13 @@
 //! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them byte by byte.
 
 use crate::failure::{Failure, SUCCESS};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_core::wire::{Fault, Opcode, Record, RecordType};
+use portcullis_core::manifest::MAPPING_VERSION;
+use portcullis_core::wire::{Fault, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{self, Bundle, Directory};
 use portcullis_evidence::record;
+use portcullis_evidence::verify::mapping_version;
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
 use portcullis_mapping::Mapper;
@@ -14,6 +16,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use zerocopy::FromBytes;
 
 /// A record differs from the replay, or the package is not the image's.
 const CONTRADICTED: u8 = 3;
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if sources.is_empty() {
         return Err(anyhow!("the bundle holds no policy package: nothing can be replayed").into());
     }
+    same_version(&bundle)?;
     let package = Package::from_listed(sources)?;
     let compiled = package.compile()?;
     let mapper = Mapper::new(package.manifest(), package.files()).context("the policy package")?;
@@ -83,13 +87,29 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         eprintln!("the policy package does not compile to the table image that was in force");
         return Ok(CONTRADICTED);
     }
-    let store = |(name, _): (&str, &str)| Store::open(&args.bundle.join(name));
+    let store = |(name, _): (&str, &str)| Store::open_json_lines(&args.bundle.join(name));
     let stores = bundle.below("anchors/").map(store).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
     let mut replayer = Replayer::new(&package, &compiled, &mapper, stores)?;
 
     let chosen = args.sample.map(|count| sample(&bundle, count, &args.seed)).transpose()?;
     let outcome = walk(&bundle, &mut replayer, chosen.as_ref())?;
     report(&outcome, args.json)
+}
+
+/// What another version made, this one cannot make again: that says nothing about the bundle.
+fn same_version(bundle: &Bundle<'_>) -> anyhow::Result<()> {
+    let image = bundle.read(bundle::IMAGE)?;
+    let Ok((header, _)) = ImageHeader::read_from_prefix(&image) else { return Ok(()) };
+    if header.version != LAYOUT_VERSION || header.map_digest != MAP_DIGEST {
+        bail!("the tables are of another version's layout; replay with the release that wrote the bundle");
+    }
+    match mapping_version(bundle, &header.package_digest)? {
+        Some(version) if version != MAPPING_VERSION => bail!(
+            "the policy was compiled by another version (mapping {version}, this program maps by version {MAPPING_VERSION}); replay with the \
+             release that wrote the bundle"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
@@ -185,7 +205,7 @@ fn finish(replayer: &mut Replayer<'_>, bundle: &Bundle<'_>, stream: Open, outcom
         Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
             outcome.differences.push(Difference { stream: begin, why: error.to_string() });
         }
-        Err(error @ ReplayError::Card(_)) => return Err(error.into()),
+        Err(error @ (ReplayError::Card(_) | ReplayError::Version { .. })) => return Err(error.into()),
     }
     Ok(())
 }

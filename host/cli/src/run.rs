@@ -1,18 +1,21 @@
 //! `portcullis run`.
 
 use crate::bundle::{BundleArgs, Recorder};
+use crate::choices::{Format, FsyncArg, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
+use crate::intake::Stop;
 use crate::open::{self, CardArgs};
 use crate::output::{Output, Shape, digest};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_card::Session;
-use portcullis_core::wire::Granularity;
-use portcullis_gate::ledger::{Fsync, Header, Ledger};
+use portcullis_card::{Session, SessionError};
+use portcullis_core::wire::Fault;
+use portcullis_gate::anchor::Anchors;
+use portcullis_gate::ledger::{Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
+use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, What};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -26,6 +29,9 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 ///
 /// Exit codes: 0 every input got its determinations; 1 an error; 2 usage; 3 a single text was refused anywhere, or any with
 /// --fail-on-refuse; 4 a fault of the card.
+///
+/// With --bundle, SIGINT and SIGTERM end the intake: what was taken is governed to its end and the session is closed (exit code 1). The
+/// second signal ends the process at once.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the policy package.
@@ -88,93 +94,23 @@ pub(crate) struct Args {
     salt_key: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// JSON Lines.
-    Jsonl,
-    /// One text.
-    Text,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum OnRefuseArg {
-    /// Leave the span out.
-    Skip,
-    /// End the stream.
-    Stop,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum GranularityArg {
-    /// Words.
-    Token,
-    /// Clauses and sentences.
-    Span,
-    /// The whole text.
-    Step,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ReleaseArg {
-    /// Each span as soon as its admit is recorded.
-    Span,
-    /// After so many admitted candidates as the policy's `limits.checkpoint` says.
-    Checkpoint,
-    /// When the stream ends.
-    End,
-}
-
-impl From<ReleaseArg> for Release {
-    fn from(arg: ReleaseArg) -> Self {
-        match arg {
-            ReleaseArg::Span => Self::Span,
-            ReleaseArg::Checkpoint => Self::Checkpoint,
-            ReleaseArg::End => Self::End,
-        }
-    }
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum FsyncArg {
-    /// Never: entries survive the process, not the machine.
-    Never,
-    /// Before bytes are released.
-    Released,
-    /// After each entry.
-    Always,
-}
-
-impl From<FsyncArg> for Fsync {
-    fn from(arg: FsyncArg) -> Self {
-        match arg {
-            FsyncArg::Never => Self::Never,
-            FsyncArg::Released => Self::Released,
-            FsyncArg::Always => Self::Always,
-        }
-    }
-}
-
-impl From<GranularityArg> for Granularity {
-    fn from(arg: GranularityArg) -> Self {
-        match arg {
-            GranularityArg::Token => Self::Token,
-            GranularityArg::Span => Self::Span,
-            GranularityArg::Step => Self::Step,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
     let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
     let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));
     let lines = args.format.map_or(by_name, |f| f == Format::Jsonl);
-    let reader: Box<dyn BufRead> = match path {
+    let reader: Box<dyn BufRead + Send> = match path {
         Some(path) => Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open `{name}`"))?)),
         None => Box::new(BufReader::new(std::io::stdin())),
     };
     let problems = Rc::new(RefCell::new(Vec::new()));
     let items = items(lines, &name, reader);
+    // A session that leaves evidence is closed, whoever asks it to stop.
+    let stop = args.bundle.is_asked().then(Stop::on_signals).transpose()?;
+    let items: Box<dyn Iterator<Item = _>> = match &stop {
+        Some(stop) => Box::new(stop.end(items)),
+        None => items,
+    };
     let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
     let shape = if lines { Shape::JsonLines } else { Shape::Plain };
     let maker = args.engine.maker()?;
@@ -184,17 +120,25 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(policy)) => local(args, policy, kept, maker.as_ref(), shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
-    taken.output.finish()?;
+    let shown = taken.output.finish();
     if let Some(failure) = taken.failure.take() {
         return Err(failure);
     }
+    shown?;
     let problems = problems.take();
     for problem in &problems {
         eprintln!("error: {problem}");
     }
+    let stopped = stop.is_some_and(|stop| stop.is_asked());
+    if stopped {
+        eprintln!(
+            "error: a signal ended the intake after {} texts; the rest of the input was not governed",
+            taken.count
+        );
+    }
     Ok(if taken.faults {
         FAULT
-    } else if !problems.is_empty() {
+    } else if stopped || !problems.is_empty() {
         ERROR
     } else if taken.refused && (args.fail_on_refuse || !lines) {
         REFUSED
@@ -271,10 +215,7 @@ fn local(
     };
     let settings = Settings {
         granularity: args.granularity.map(Into::into),
-        on_refuse: args.on_refuse.map(|o| match o {
-            OnRefuseArg::Skip => OnRefuse::Skip,
-            OnRefuseArg::Stop => OnRefuse::Stop,
-        }),
+        on_refuse: args.on_refuse.map(Into::into),
         release: args.release.into(),
         max_proposals: args.max_proposals,
         profile: open::profile(args.profile.as_deref())?,
@@ -291,16 +232,29 @@ fn local(
     let mut card = args.card.open()?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
     taken.recorder = recorder;
-    let mut session = Session::open(card, &policy.compiled.image, config)?;
-    let governed = governor.govern(&mut session, items, |event| taken.event(event));
-    if governed.is_ok() {
-        session.close()?;
-        if let Some(recorder) = taken.recorder.take() {
-            let folder = recorder.finish(&anchors)?;
-            eprintln!("bundle written to {}", folder.display());
+    // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
+    let governed = match Session::open(card, &policy.compiled.image, config) {
+        Ok(mut session) => {
+            let governed = governor.govern(&mut session, items, |event| taken.event(event));
+            let closed = close(session);
+            governed.and(closed)
         }
+        Err(error) => Err(error.into()),
+    };
+    let written = taken.recorder.take().map_or(Ok(()), |recorder| finish(recorder, &anchors));
+    Ok(taken.end(governed.and(written)))
+}
+
+fn close(session: Session) -> Result<(), Failure> {
+    match session.close()?.cause {
+        Fault::None => Ok(()),
+        fault => Err(SessionError::Faulted(fault).into()),
     }
-    Ok(taken.end(governed))
+}
+
+fn finish(recorder: Recorder, anchors: &Anchors) -> Result<(), Failure> {
+    eprintln!("bundle written to {}", recorder.finish(anchors)?.display());
+    Ok(())
 }
 
 fn remote(
@@ -367,7 +321,9 @@ impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for Kept<I> {
     }
 }
 
-fn items(lines: bool, name: &str, reader: Box<dyn BufRead>) -> Box<dyn Iterator<Item = Result<Item, InputError>>> {
+type Items = Box<dyn Iterator<Item = Result<Item, InputError>> + Send>;
+
+fn items(lines: bool, name: &str, reader: Box<dyn BufRead + Send>) -> Items {
     if lines {
         Box::new(input::json_lines(name, reader))
     } else {

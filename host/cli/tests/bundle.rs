@@ -7,7 +7,11 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
-use std::io::{BufRead, BufReader};
+use portcullis_core::manifest::MAPPING_VERSION;
+use portcullis_evidence::bundle::Directory;
+use portcullis_evidence::verify::{Options, Trust, verify};
+use sha2::{Digest, Sha256};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -42,6 +46,17 @@ impl Scene {
         });
         let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
         command.current_dir(root()).stdin(Stdio::null()).args(words).output().unwrap()
+    }
+
+    /// Starts a command line, with pipes to it.
+    fn start(&self, line: &str) -> Child {
+        let words = line.split(' ').map(|word| match word.strip_prefix('@') {
+            Some(name) => self.path(name).into_os_string(),
+            None => word.into(),
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+        command.current_dir(root()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).args(words);
+        command.spawn().unwrap()
     }
 
     fn code(&self, line: &str) -> i32 {
@@ -182,28 +197,49 @@ fn a_reader_checks_the_receipt_of_one_span() {
 }
 
 #[test]
-fn stock_tools_check_an_extracted_bundle() {
+fn stock_tools_check_the_demos_bundle() {
     let scene = Scene::new();
-    scene.input();
-    assert!(scene.bundle("b", "").status.success());
+    scene.said("run --policy policies/pii --card sim --input tests/demo/sentences.jsonl --bundle @b");
     scene.said("extract @b --output @out");
     let script = root().join("tests/stock-tools.sh");
-    let run = || {
+    let run = |folder: &str| {
         let root = scene.path("trust/sim-roots/simulation.pem");
-        let out = Command::new("sh").arg(&script).arg(scene.path("out")).arg(root).output().unwrap();
+        let out = Command::new("sh").arg(&script).arg(scene.path(folder)).arg(root).output().unwrap();
         (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    let (code, said) = run();
-    // 4: nothing failed, but this openssl does not know SLH-DSA.
-    assert!(code == 0 || code == 4, "{said}");
-    if code == 4 {
-        println!("SKIPPED: {}", said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default());
+    for folder in ["b", "out"] {
+        let (code, said) = run(folder);
+        println!("{said}");
+        // 4: nothing failed, but nothing here knows SLH-DSA.
+        assert!(code == 0 || code == 4, "{said}");
+        if code == 4 {
+            let line = said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default();
+            // Past the capture of the test's output.
+            writeln!(std::io::stderr(), "{line}").unwrap();
+        }
     }
-    let records = scene.path("out/records.bin");
-    let mut bytes = std::fs::read(&records).unwrap();
-    bytes[700] ^= 1;
-    std::fs::write(&records, bytes).unwrap();
-    assert_eq!(run().0, 1);
+    let flip = |place: usize| {
+        move |mut bytes: Vec<u8>| {
+            bytes[place] ^= 1;
+            bytes
+        }
+    };
+    // Record, table, ticket, what a checkpoint says, and its signature; the last is seen by those who know SLH-DSA only.
+    for (number, (file, place)) in [
+        ("records/lane-0.bin", 700),
+        ("policy/image.bin", 300),
+        ("ticket.cose", 40),
+        ("checkpoints/00000001.cose", 13 + 32),
+        ("checkpoints/00000000.cose", 9000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("changed-{number}");
+        scene.changed("b", &name, file, flip(place));
+        let (code, said) = run(&name);
+        assert!(code == 1 || (code == 4 && place == 9000), "{file}: {said}");
+    }
 }
 
 #[test]
@@ -305,10 +341,207 @@ fn tickets_heartbeats_and_a_witness() {
     let again = scene.bundle("again", &format!(" --ticket @2.ticket{watched}"));
     // The session is lost with its witness.
     assert_eq!(again.status.code(), Some(4), "{}", String::from_utf8_lossy(&again.stdout));
+    // What there is of it verifies as what it is: opened, and never closed.
+    let report = scene.verified("again");
+    assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
+    assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
     // Heartbeats are asked for, and nobody is to give them.
     assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
     // A ticket is for one policy.
     let other =
         scene.run("run --policy policies/residency --input @in.jsonl --json --bundle @other --ticket @2.ticket");
     assert!(String::from_utf8_lossy(&other.stderr).contains("another policy"));
+}
+
+/// Nothing of the bundle is contradicted, it is one session from OPEN to CLOSE, and it replays as far as texts were told.
+#[track_caller]
+fn whole(scene: &Scene, bundle: &str, replayable: &str) {
+    let report = scene.verified(bundle);
+    assert_eq!(report["exit_code"], SIMULATED, "{report}");
+    for (property, status) in [("policy", "affirmed"), ("complete", "affirmed"), ("replayable", replayable)] {
+        assert_eq!(report["properties"][property]["status"], status, "{property}: {report}");
+    }
+    let replays = if replayable == "affirmed" { 0 } else { 5 };
+    assert_eq!(scene.code(&format!("replay @{bundle}")), replays);
+}
+
+/// Many texts, so that there are some left when a run ends early.
+fn many(scene: &Scene) {
+    let line = |n: u32| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this. Write to p@example.org."}}"#);
+    std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
+}
+
+/// Whoever reads the results goes away, or the disk is full: the session is closed, and its bundle says so. What was on its way then has
+/// records and no texts.
+#[test]
+fn a_run_that_fails_leaves_a_whole_bundle() {
+    let scene = Scene::new();
+    many(&scene);
+    let mut child = scene.start("run --policy policies/pii --input @in.jsonl --json --bundle @pipe");
+    let mut first = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    // A closed pipe is no failure.
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    whole(&scene, "pipe", "warned");
+    let records = std::fs::metadata(scene.path("pipe/records/lane-0.bin")).unwrap().len() / 192;
+    assert!(records < 400 * 5, "the run went on to its end: {records} records");
+
+    let full = scene.bundle("full", " --output /dev/full");
+    assert_eq!(full.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&full.stderr).contains("No space left"));
+    whole(&scene, "full", "warned");
+}
+
+/// A signal ends the intake while the next text is awaited; what was taken is judged, and the session closed.
+#[test]
+fn a_signal_closes_the_session() {
+    let scene = Scene::new();
+    for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
+        let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
+        let mut stdin = child.stdin.take().unwrap();
+        // Past what the output buffers, so that the first result is seen to be there.
+        for n in 0..100 {
+            writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
+        }
+        let mut first = [0; 100];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let out = child.wait_with_output().unwrap();
+        assert_eq!(out.status.code(), Some(1), "{}", String::from_utf8_lossy(&out.stderr));
+        assert!(String::from_utf8_lossy(&out.stderr).contains("a signal ended the intake"));
+        drop(stdin);
+        whole(&scene, name, "affirmed");
+    }
+}
+
+/// Older mappings, other layouts and databases in the place of anchor stores: said as what they are, and exit code 1.
+#[test]
+fn another_version_is_no_contradiction() {
+    let scene = Scene::new();
+    scene.input();
+    assert!(scene.bundle("b", "").status.success());
+    let said = |name: &str| {
+        let out = scene.run(&format!("replay @{name}"));
+        (out.status.code().unwrap(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    // The image of a package that an older mapping was part of: the digest in its header is over the older listing.
+    let package = |mapping: u32| {
+        let mut listing = format!("portcullis package 1, mapping {mapping}\n");
+        let mut files = Vec::new();
+        list(&scene.path("b/policy/package"), "", &mut files);
+        files.sort();
+        for file in files {
+            let bytes = std::fs::read(scene.path("b/policy/package").join(&file)).unwrap();
+            let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+            listing.push_str(&format!("{digest}  {}  {file}\n", bytes.len()));
+        }
+        Sha256::digest(listing)
+    };
+    let image = std::fs::read(scene.path("b/policy/image.bin")).unwrap();
+    let now = package(MAPPING_VERSION);
+    let at = image.windows(32).position(|w| w == now.as_slice()).unwrap();
+    for mapping in [MAPPING_VERSION - 1, MAPPING_VERSION + 1] {
+        let name = format!("mapping-{mapping}");
+        scene.changed("b", &name, "policy/image.bin", |mut image| {
+            image[at..at + 32].copy_from_slice(&package(mapping));
+            image
+        });
+        let (code, why) = said(&name);
+        assert!(code == 1 && why.contains(&format!("another version (mapping {mapping},")), "{code}: {why}");
+    }
+    scene.changed("b", "layout", "policy/image.bin", |mut image| {
+        let digest = portcullis_core::wire::MAP_DIGEST;
+        let at = image.windows(digest.len()).position(|w| w == digest).unwrap();
+        image[at] ^= 1;
+        image
+    });
+    let (code, why) = said("layout");
+    assert!(code == 1 && why.contains("another version's layout"), "{code}: {why}");
+
+    copy(&scene.path("b"), &scene.path("database"));
+    std::fs::create_dir_all(scene.path("database/anchors")).unwrap();
+    let store = scene.path("database/anchors").join("ab".repeat(32));
+    std::fs::write(&store, b"SQLite format 3\0 and whatever else").unwrap();
+    let (code, why) = said("database");
+    assert!(code == 1 && why.contains("is a SQLite database"), "{code}: {why}");
+}
+
+fn list(folder: &Path, prefix: &str, into: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        if entry.path().is_dir() {
+            list(&entry.path(), &format!("{name}/"), into);
+        } else {
+            into.push(name);
+        }
+    }
+}
+
+/// A span of more than a mebibyte goes into a bundle and out again; one that no reader would take is not released.
+#[test]
+fn long_spans() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("in"), "word ".repeat(300_000)).unwrap();
+    // Too long to be admitted; its text is evidence all the same.
+    assert_eq!(scene.code("run --policy policies/pii --input @in --format text --granularity step --bundle @long"), 3);
+    assert!(std::fs::metadata(scene.path("long/spans.jsonl")).unwrap().len() > 1 << 20);
+    whole(&scene, "long", "affirmed");
+    // The control character is six characters of JSON.
+    std::fs::write(scene.path("in"), "\u{1}a".repeat(10 << 20)).unwrap();
+    let out = scene.run("run --policy policies/pii --input @in --format text --granularity step --bundle @longer");
+    assert_eq!(out.status.code(), Some(1));
+    let why = String::from_utf8_lossy(&out.stderr);
+    assert!(why.contains("spans.jsonl") && why.contains("govern smaller texts"), "{why}");
+    assert!(out.stdout.is_empty());
+    let report = scene.verified("longer");
+    assert_eq!(report["properties"]["complete"]["status"], "affirmed", "{report}");
+    assert_eq!(report["properties"]["replayable"]["status"], "warned", "{report}");
+}
+
+/// Who approved the policy stands in the bundle and in the reports, when the verifier knows the key; so do the rules by their ids.
+#[test]
+fn approvals_and_rules_are_reported() {
+    let scene = Scene::new();
+    scene.input();
+    std::fs::create_dir(scene.path("trust/issuers")).unwrap();
+    let approve = |policy: &str, output: &str| {
+        scene.run(&format!(
+            "policy approve policies/{policy} --key @board.key --name Board --output @{output} --public @{output}.pub"
+        ))
+    };
+    let out = approve("pii", "pii.cose");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let digests = scene.said("policy digest policies/pii");
+    assert_eq!(String::from_utf8_lossy(&out.stdout), format!("Board approves\n{digests}"));
+    // A file is written once.
+    assert_eq!(approve("pii", "pii.cose").status.code(), Some(1));
+    assert!(approve("residency", "residency.cose").status.success());
+    let other = scene.bundle("other", " --approval @residency.cose");
+    assert!(String::from_utf8_lossy(&other.stderr).contains("approval is of another policy"));
+    assert!(!scene.path("other").exists());
+
+    assert!(scene.bundle("b", " --approval @pii.cose").status.success());
+    // Nobody that the verifier knows.
+    let report = scene.verified("b");
+    assert_eq!(report["properties"]["policy"]["status"], "contradicted");
+    assert_eq!(report["session"]["approved_by"], serde_json::Value::Null);
+    std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/issuers/board.pub")).unwrap();
+    let report = scene.verified("b");
+    assert_eq!((&report["exit_code"], &report["session"]["approved_by"]), (&SIMULATED.into(), &"Board".into()));
+    scene.changed("b", "forged", "policy/approval.cose", |mut cose| {
+        *cose.last_mut().unwrap() ^= 1;
+        cose
+    });
+    assert_eq!(scene.verified("forged")["exit_code"], CONTRADICTED);
+
+    let email = report["session"]["refusals"].as_array().unwrap().iter().find(|r| r["id"] == "PII-EMAIL");
+    assert_eq!(email.unwrap()["reason"], "an e-mail address");
+    let trust = Trust::load(&scene.path("trust"), true).unwrap();
+    let options = Options { allow_sim: true, at: None };
+    let found = verify(&Directory::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
+    let shown = portcullis_evidence::report::html(&found, "b");
+    for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "<td>Board</td>"] {
+        assert!(shown.contains(text), "{text}");
+    }
 }

@@ -88,7 +88,7 @@ fn embedded_co_resident_and_card_give_the_same_determinations() {
     let embedded = json(&["--policy", "policies/pii", "--card", "model", "--salt-key", KEY], &corpus);
     assert!(embedded.len() > 10_000);
     let cards = program().args(["card", "list"]).output().unwrap();
-    for card in String::from_utf8(cards.stdout).unwrap().lines() {
+    for card in String::from_utf8(cards.stdout).unwrap().lines().filter(|card| !card.contains(":")) {
         let direct = json(&["--policy", "policies/pii", "--card", card, "--salt-key", KEY], &corpus);
         let gate = Gate::start(&["--card", card]);
         assert_eq!(json(&["--gate", &gate.address()], &corpus), embedded, "co-resident, {card}");
@@ -170,7 +170,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     let (client, server) = UnixStream::pair().unwrap();
     let policy = portcullis_policy::Package::load(&root().join("policies/pii")).unwrap();
     let compiled = policy.compile().unwrap();
-    let card = portcullis_card::CardKind::Model.open().unwrap();
+    let card = portcullis_card::CardChoice::Model.open().unwrap();
     let session = portcullis_card::Session::open(card, &compiled.image, Default::default()).unwrap();
     let welcome = ToClient::Welcome {
         version: VERSION,

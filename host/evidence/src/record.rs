@@ -62,7 +62,7 @@ pub enum Violation {
         /// As the log shows.
         next: u32,
     },
-    /// Determination, stage, fault and rows do not fit together or the record.
+    /// Determination, stage, fault and rows do not fit together or the record, or credit was refused that was there.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
 }
@@ -382,16 +382,23 @@ impl Rules {
         in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && if admit { admitted } else { refused }
     }
 
-    /// The heartbeat credit of an accepted entry. A unit of ticks more than the limit is allowed for: the card counts in units.
+    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one limit were
+    /// accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or more behind that record's.
+    fn is_spent(&self, tick: u64) -> bool {
+        self.open().is_some_and(|open| {
+            let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
+            let many = records != 0 && self.spent >= u64::from(records);
+            let late = ticks != 0 && tick.saturating_sub(self.heartbeat_tick) >= u64::from(ticks) * HEARTBEAT_CLOCKS;
+            many || late
+        })
+    }
+
+    /// An entry was accepted.
     fn spend(&mut self, answer: &Answer) {
-        self.spent += 1;
-        let Some(open) = self.open() else { return };
-        let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
-        let clocks = (u64::from(ticks) + 1) * HEARTBEAT_CLOCKS;
-        let late = ticks != 0 && answer.tick.get() - self.heartbeat_tick > clocks;
-        if records != 0 && self.spent > u64::from(records) || late {
+        if self.is_spent(answer.tick.get()) {
             self.overdrawn.get_or_insert(answer.log_index.get());
         }
+        self.spent += 1;
     }
 
     fn refused(&mut self, record: &Record) -> Result<Seen, Violation> {
@@ -400,7 +407,8 @@ impl Rules {
         // Entry and credit faults only: any other ends the session.
         let of_an_entry = matches!(u16::from(fault) >> 8, 1 | 2);
         let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
-        if !of_an_entry || !crc || !is_bare(answer) {
+        let credit = fault != Fault::Credit || self.is_spent(answer.tick.get());
+        if !of_an_entry || !crc || !credit || !is_bare(answer) {
             return Err(Violation::Answer);
         }
         *self.counts.refused.entry(Refused { fault: fault.name() }).or_default() += 1;

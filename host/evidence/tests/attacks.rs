@@ -559,17 +559,27 @@ fn heartbeats() {
     }
     parts.log.close();
     assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap"]));
-    let mut parts = honest.clone();
-    parts.open();
-    parts.log.wait(3 * 65_536 - 400);
-    parts.begin(0, "a");
-    assert!(!codes(&world.check(&parts.files())).contains("no_gaps/heartbeat-gap"));
-    let mut parts = honest.clone();
-    parts.open();
-    parts.begin(0, "a");
-    parts.log.wait(3 * 65_536);
-    parts.begin(1, "b");
-    assert_contradicted(&world.check(&parts.files()), "no_gaps/heartbeat-gap");
+    // The limit of time is exact: a clock before it an entry has credit, at it none. A record takes 400 clocks here.
+    let at = |behind: u64, refused: bool| {
+        let mut parts = honest.clone();
+        parts.open();
+        parts.begin(0, "a");
+        parts.log.wait(3 * 65_536);
+        parts.log.heartbeat(nonce(0));
+        parts.log.wait(behind - 400);
+        if refused {
+            parts.log.refuse(1, 0, Fault::Credit)
+        } else {
+            parts.begin(1, "b")
+        }
+        parts.log.close();
+        codes(&world.check(&parts.files()))
+    };
+    assert_eq!(at(2 * 65_536 - 1, false), set(&[]));
+    assert_eq!(at(2 * 65_536, false), set(&["no_gaps/heartbeat-gap"]));
+    // Nor does a card refuse credit that is there.
+    assert_eq!(at(2 * 65_536, true), set(&[]));
+    assert!(at(2 * 65_536 - 1, true).contains("complete/record-answer"));
     // Other limits than the ticket's were latched.
     let mut parts = honest.clone();
     let strict = parts.ticket.clone();

@@ -7,8 +7,10 @@ mod world;
 use portcullis_core::wire::Record;
 use portcullis_evidence::bundle::{self, BundleError, Directory, Files, Memory, Writer};
 use portcullis_evidence::verify::{Options, verify};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use world::{World, codes, remanifest};
 use zerocopy::IntoBytes;
 
@@ -193,6 +195,9 @@ fn on_disk() {
         writer.put(name, content).unwrap();
     }
     assert!(matches!(writer.put("stray.txt", b""), Err(BundleError::Name(_))));
+    // What a verifier would refuse is not written in the first place.
+    let large = vec![b' '; (1 << 20) + 1];
+    assert!(matches!(writer.put(&bundle::context(&[1; 32]), &large), Err(BundleError::Size { .. })));
     assert!(matches!(writer.put(bundle::TICKET, b""), Err(BundleError::Io { .. })), "a file is written once");
     writer.finish().unwrap();
     assert!(Writer::create(&path).is_err(), "a bundle is written once");
@@ -220,4 +225,37 @@ fn on_disk() {
             .unwrap_err()
             .is_operational()
     );
+}
+
+/// Files that count how often each is opened.
+struct Counting(Memory, RefCell<BTreeMap<String, usize>>);
+
+impl Files for Counting {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        self.0.names()
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        *self.1.borrow_mut().entry(name.to_owned()).or_default() += 1;
+        self.0.open(name)
+    }
+}
+
+/// A record costs its writer 192 bytes, a context document a megabyte: it is not read again for each stream.
+#[test]
+fn no_file_is_read_for_every_record() {
+    let world = World::new();
+    let mut parts = world.honest();
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    parts.open();
+    for slot in 0..40 {
+        parts.begin(slot, "a");
+        parts.end(slot, 1, "");
+    }
+    parts.log.close();
+    let files = Counting(parts.files(), RefCell::default());
+    let report = verify(&files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
+    assert_eq!((report.exit_code, report.session.driven), (0, 40), "{:#?}", report.properties);
+    let most = files.1.borrow().iter().map(|(name, times)| (*times, name.clone())).max().unwrap();
+    assert!(most.0 <= 3, "{most:?}");
 }

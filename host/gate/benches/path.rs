@@ -9,7 +9,7 @@
 )]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use portcullis_card::{CardKind, Session, SessionConfig, SessionError};
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
@@ -47,7 +47,7 @@ fn path(c: &mut Criterion) {
         group.throughput(Throughput::Elements(spans as u64));
         group.bench_function(spans.to_string(), |b| {
             let setup = || {
-                let card = CardKind::Model.open().unwrap();
+                let card = CardChoice::Model.open().unwrap();
                 let session = Session::open(card, &compiled.image, SessionConfig::default()).unwrap();
                 let file = folder.path().join("ledger");
                 let _ = std::fs::remove_file(&file);

@@ -75,6 +75,7 @@ pub struct Governor<'g> {
     settings: Settings,
     engines: Option<Engines<'g>>,
     anchors: Anchors,
+    notes: BTreeMap<u32, [u8; 32]>,
 }
 
 impl<'g> Governor<'g> {
@@ -99,6 +100,7 @@ impl<'g> Governor<'g> {
             settings,
             engines: None,
             anchors: Anchors::none(mapper),
+            notes: BTreeMap::new(),
         })
     }
 
@@ -113,6 +115,14 @@ impl<'g> Governor<'g> {
     #[must_use]
     pub fn with_anchors(mut self, anchors: Anchors) -> Self {
         self.anchors = anchors;
+        self
+    }
+
+    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE changes nothing
+    /// but the sequences behind it.
+    #[must_use]
+    pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
+        self.notes = notes;
         self
     }
 
@@ -200,6 +210,10 @@ impl<'g> Governor<'g> {
 
     pub(crate) const fn anchors(&self) -> &Anchors {
         &self.anchors
+    }
+
+    pub(crate) fn note_at(&self, sequence: u32) -> Option<[u8; 32]> {
+        self.notes.get(&sequence).copied()
     }
 
     pub(crate) fn engine(&self, stream: u64) -> Result<Box<dyn Engine>, EngineError> {

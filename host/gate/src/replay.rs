@@ -19,6 +19,7 @@ use portcullis_mapping::Mapper;
 use portcullis_policy::image::hex;
 use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
@@ -47,6 +48,14 @@ pub enum ReplayError {
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
+    /// The stream was governed by a program of another version: this one can say nothing of it.
+    #[error(
+        "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
+    )]
+    Version {
+        /// Version of the document.
+        found: u32,
+    },
     /// An anchor store that is not at hand.
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
@@ -56,6 +65,12 @@ pub enum ReplayError {
     /// The model card failed: a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
+}
+
+/// What every version of a context document begins with.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// What was compared.
@@ -133,6 +148,10 @@ impl<'r> Replayer<'r> {
         let Some(begin) = recorded.first() else { return Ok(Replayed { records: 0, fault: None }) };
         let document = self.document(context, begin, &input)?;
         let anchors = self.anchors(&document.anchor_digests)?;
+        // The digest of a NOTE is of something beside the text: nothing here could make it again.
+        let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
+        let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
+        let notes = notes.collect();
         let slot = begin.descriptor.slot.get();
         let ContextDocument { id, task, .. } = document.clone();
         let (item, answers) = match input {
@@ -149,6 +168,7 @@ impl<'r> Replayer<'r> {
         };
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
+            .with_notes(notes)
             .with_engines(Box::new(move |_| Ok(Box::new(Again(answers.clone().into_iter())))));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
@@ -159,16 +179,17 @@ impl<'r> Replayer<'r> {
 
     fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
         let wrong = |what: &str| ReplayError::Context(what.to_owned());
+        if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
+            return Err(wrong("not the one that BEGIN bound"));
+        }
+        let named: Versioned = serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
+        if named.version != CONTEXT_VERSION {
+            return Err(ReplayError::Version { found: named.version });
+        }
         let document: ContextDocument =
             serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
-        if document.version != CONTEXT_VERSION {
-            return Err(wrong("unknown version"));
-        }
         if document.bytes() != bytes {
             return Err(wrong("not as it is written: keys in order, no white space"));
-        }
-        if document.digest() != begin.descriptor.commitment {
-            return Err(wrong("not the one that BEGIN bound"));
         }
         if document.package_digest != hex(&self.package.digest()) {
             return Err(wrong("of another policy package"));

@@ -125,7 +125,7 @@ fn a_full_disk_ends_the_run_and_nothing_is_released_after_it() {
         let Ok(mut ledger) = Ledger::start(Path::new("full"), Box::new(Full(room)), &header(), Fsync::Always) else {
             continue;
         };
-        let card = portcullis_card::CardKind::Model.open().unwrap();
+        let card = portcullis_card::CardChoice::Model.open().unwrap();
         let config = portcullis_card::SessionConfig::default();
         let mut session = portcullis_card::Session::open(card, &policy.compiled.image, config).unwrap();
         let mut kept: Vec<Event> = Vec::new();

@@ -31,6 +31,7 @@ use zerocopy::IntoBytes;
 
 use crate::shown::{self, ShownError};
 use crate::store::{self, StoreError};
+pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{MAX_BODY, Post};
 

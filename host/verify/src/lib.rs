@@ -11,6 +11,7 @@ mod series;
 mod verify;
 
 use clap::{Args, Subcommand};
+use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Options, Trust};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -98,7 +99,8 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
         // Whoever closed the pipe has seen enough.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Names and keys of a hostile bundle stand in it.
+            eprintln!("error: {}", plain(&format!("{error:#}")));
             ExitCode::from(output::code_of(&error))
         }
     }

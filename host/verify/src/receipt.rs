@@ -6,6 +6,7 @@ use anyhow::Context;
 use portcullis_evidence::bundle::{Directory, Receipt};
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError};
+use portcullis_evidence::report::plain;
 use portcullis_evidence::ticket::IssuedBy;
 use std::fs::File;
 use std::io::Read;
@@ -55,7 +56,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
     let card = &checked.device;
     print(&format_args!("admitted: record {} of session {}", receipt.index, receipt.serial))?;
-    print(&format_args!("card      {} (design {})", card.subject, encode(&card.design_id)))?;
+    print(&format_args!("card      {} (design {})", plain(&card.subject), encode(&card.design_id)))?;
     let mut code = 0;
     match &checked.issued_by {
         IssuedBy::Issuer { name, .. } => print(&format_args!("ticket    by {name}"))?,

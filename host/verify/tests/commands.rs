@@ -186,6 +186,24 @@ fn receipts() {
 }
 
 #[test]
+fn hostile_names_do_not_control_the_terminal() {
+    let scene = Scene::new();
+    let honest = scene.world.honest().files();
+    let mut named = honest.clone();
+    named.0.insert("\u{1b}[2Jaffirmed \u{202e}x".to_owned(), Vec::new());
+    let mut keyed = honest;
+    keyed.0.insert(bundle::STREAMS.to_owned(), b"{\"\\u001b[2J\\u202e\":1}\n".to_vec());
+    remanifest(&mut keyed);
+    for (name, files) in [("named", named), ("keyed", keyed)] {
+        let output = scene.run("verify", &[text(&scene.bundle(name, &files))]);
+        assert_eq!(output.status.code(), Some(3), "{name}");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(said.contains("[2J"), "{said:?}");
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
+    }
+}
+
+#[test]
 fn inspect_checks_nothing() {
     let scene = Scene::new();
     let honest = scene.bundle("honest", &scene.world.honest().files());

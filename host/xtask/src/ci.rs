@@ -5,6 +5,7 @@ use crate::tool::say;
 use crate::{claims, demo, formal, lint, look, mutate, setup, test};
 use anyhow::{Result, ensure};
 use std::fs;
+use std::process::Command;
 use std::time::Instant;
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
@@ -22,7 +23,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     });
     part(tally, "demo", &mut |t| {
         t.check("the README shows what the demo prints", readme());
-        Ok(())
+        stock_tools(t)
     });
     part(tally, "lint", &mut lint::run);
     part(tally, "formal", &mut |t| formal::run(t, None));
@@ -31,6 +32,20 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     part(tally, "claims", &mut claims::run);
     part(tally, "mutate", &mut |t| mutate::run(t, false, None));
     say(&format!("[{} s] done", start.elapsed().as_secs()));
+    Ok(())
+}
+
+/// The demo's bundle, by a script that knows nothing of ours.
+fn stock_tools(tally: &mut Tally) -> Result<()> {
+    const NAME: &str = "stock tools verify the demo's bundle";
+    let output = Command::new("sh").arg("tests/stock-tools.sh").arg(demo::bundle()?).arg(demo::root()?).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    match output.status.code() {
+        Some(0) => tally.pass(1),
+        Some(4) => tally.skip(NAME, said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default()),
+        code => tally.fail(NAME, 1, &format!("exit code {code:?}")),
+    }
     Ok(())
 }
 

@@ -1,8 +1,9 @@
-//! The demo of the README: a few sentences, judged on the simulated card.
+//! The demo of the README: a few sentences, judged on the simulated card, and the bundle that it leaves.
 
 use crate::setup;
-use crate::tool::{self, cargo, say};
-use anyhow::{Result, ensure};
+use crate::tool::{self, capture, cargo, say};
+use anyhow::{Context, Result, ensure};
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -26,13 +27,32 @@ pub(crate) fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(target_dir()).join("debug/portcullis"))
 }
 
-/// Builds the binary and returns what the demo prints.
+/// Builds the binary, has it leave a new bundle and a folder of what to trust, and returns what it prints.
 pub(crate) fn output() -> Result<String> {
     build()?;
-    say(&format!("portcullis {}", RUN.join(" ")));
-    let output = Command::new(binary()?).args(RUN).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    let (bundle, root) = (bundle()?, root()?);
+    let folder = bundle.parent().context("the bundle stands in a folder")?;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(root.parent().context("the root stands in a folder")?)?;
+    fs::write(&root, capture(Command::new(binary()?).args(["ca", "simulation"]))?)?;
+    say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));
+    let mut run = Command::new(binary()?);
+    run.args(RUN).arg("--bundle").arg(&bundle).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = run.output()?;
     ensure!(output.status.success(), "the demo ended with {}", output.status);
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The bundle that [`output`] leaves.
+pub(crate) fn bundle() -> Result<PathBuf> {
+    Ok(tool::root()?.join(target_dir()).join("demo/bundle"))
+}
+
+/// The root of simulated cards, in the trust folder beside the bundle.
+pub(crate) fn root() -> Result<PathBuf> {
+    Ok(tool::root()?.join(target_dir()).join("demo/trust/sim-roots/simulation.pem"))
 }
 
 /// Where cargo puts what it builds.

@@ -1,8 +1,8 @@
-//! Style: format, clippy, Verilator lint, the build without the simulated card, licences.
+//! Style: format, clippy, Verilator lint and the card's parameter guards, the build without the simulated card, licences.
 
 use crate::tally::Tally;
 use crate::tool::{self, capture, cargo, say};
-use crate::{generate, setup, shells};
+use crate::{generate, guards, setup, shells};
 use anyhow::{Context, Result, ensure};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
@@ -28,6 +28,8 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
+    say("guards of the card's parameters");
+    tally.check("parameter guards", guards::run());
     shells::run(tally, None);
     say("licences of dependencies");
     tally.check("licences", licences());

@@ -8,7 +8,9 @@ mod ci;
 mod claims;
 mod demo;
 mod formal;
+mod fuzz;
 mod generate;
+mod guards;
 mod layout;
 mod lint;
 mod look;
@@ -21,6 +23,7 @@ mod tally;
 mod test;
 mod timing;
 mod tool;
+mod vm;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -70,6 +73,17 @@ enum Task {
         /// Only the faults whose name contains this.
         filter: Option<String>,
     },
+    /// Fuzz every parser of hostile bytes, guided by coverage.
+    Fuzz {
+        /// Only the targets whose name contains this.
+        target: Option<String>,
+        /// Time for each target.
+        #[arg(long, default_value_t = 600)]
+        seconds: u32,
+        /// Replace the kept corpus by what was found, minimised.
+        #[arg(long)]
+        keep: bool,
+    },
     /// Measure, and print medians and ratios.
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
@@ -86,6 +100,8 @@ enum Task {
     Measure(measure::Measure),
     /// Take screenshots of a report in a real browser, where there is one.
     Look,
+    /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
+    Vm,
     /// Judge a few real sentences on the simulated card.
     Demo,
     /// What CI runs.
@@ -108,12 +124,14 @@ fn main() -> Result<()> {
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
         Task::Mutate { long, filter } => mutate::run(&mut tally, long, filter.as_deref())?,
+        Task::Fuzz { target, seconds, keep } => return fuzz::run(target.as_deref(), seconds, keep),
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
         Task::Timing { module } => return timing::run(module.as_deref()),
         Task::Claims => claims::run(&mut tally)?,
         Task::Measure(what) => return measure::run(&what),
         Task::Look => look::run(&mut tally)?,
+        Task::Vm => vm::run(&mut tally)?,
         Task::Demo => return demo::run(),
         Task::Ci => ci::run(&mut tally)?,
     }

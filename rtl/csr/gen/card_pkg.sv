@@ -158,11 +158,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_dc665e53__v__in_t;
+    } card__ro_r_desc_f7f7e3ea__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_dc665e53__v__in_t v;
-    } card__ro_r_desc_dc665e53__in_t;
+        card__ro_r_desc_f7f7e3ea__v__in_t v;
+    } card__ro_r_desc_f7f7e3ea__in_t;
 
     typedef struct {
         logic swwel;
@@ -286,11 +286,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_640b511b__v__in_t;
+    } card__ro_r_desc_7e8c4993__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_640b511b__v__in_t v;
-    } card__ro_r_desc_640b511b__in_t;
+        card__ro_r_desc_7e8c4993__v__in_t v;
+    } card__ro_r_desc_7e8c4993__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -442,7 +442,7 @@ package card_pkg;
         card__ro_r_desc_7d5ec112__in_t tick_lo;
         card__ro_r_desc_b874c647__in_t tick_hi;
         card__cfg_r_desc_92f400d4__in_t expected_digest[8];
-        card__ro_r_desc_dc665e53__in_t policy_digest[8];
+        card__ro_r_desc_f7f7e3ea__in_t policy_digest[8];
         card__cfg_r_desc_04ee4c1b__in_t ticket_digest[8];
         card__cfg_r_desc_ae02335e__in_t heartbeat_records;
         card__cfg_r_desc_fd4a955e__in_t heartbeat_ticks;
@@ -458,7 +458,7 @@ package card_pkg;
         card__ro_r_desc_92141acb__in_t rejects;
         card__ro_r_desc_81349e4c__in_t decomposes;
         card__ro_r_desc_325d3e02__in_t refused;
-        card__ro_r_desc_640b511b__in_t open_streams;
+        card__ro_r_desc_7e8c4993__in_t open_streams;
         card__ro_r_desc_86b42606__in_t busy_clocks_lo;
         card__ro_r_desc_b9689d12__in_t busy_clocks_hi;
         card__ro_r_desc_bd535d95__in_t public_key[8];

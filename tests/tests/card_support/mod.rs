@@ -1,4 +1,4 @@
-//! What the tests of the card share: both transports behind one trait, random tables and entries.
+//! What the tests of the card share: every transport behind one trait, random tables and entries.
 #![allow(
     dead_code,
     unused_macros,
@@ -19,6 +19,8 @@ pub use entries::{break_entry, gate, placed};
 pub use rng::Rng;
 pub use tables::World;
 pub use transports::TestCard;
+#[cfg(feature = "sim")]
+pub use transports::{Served, UserCard};
 
 /// Makes each named function, generic over the card, a test of the model and a test of the simulated card.
 macro_rules! on_both {
@@ -33,6 +35,18 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// [`on_both`], and a test of the card behind a socket.
+macro_rules! on_all {
+    ($($name:ident),* $(,)?) => {
+        $crate::card_support::on_both!($($name),*);
+        #[cfg(feature = "sim")]
+        mod vfio_user {
+            $(#[test] fn $name() { super::$name::<super::card_support::UserCard>(); })*
+        }
+    };
+}
+pub(crate) use on_all;
 
 use portcullis_card::SessionConfig;
 use portcullis_card::session::{RecordSink, Signed, SinkError};

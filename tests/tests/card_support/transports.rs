@@ -1,9 +1,9 @@
-//! Both cards behind one trait, with the ways in which a bus can fail.
+//! Every card behind one trait, with the ways in which a bus can fail.
 
-use portcullis_card::Card;
 use portcullis_card::model::ModelCard;
 #[cfg(feature = "sim")]
 use portcullis_card::sim::SimCard;
+use portcullis_card::{Card, CardError, DmaBuffer, Watch};
 use portcullis_core::wire::Fault;
 
 /// A card that a test can disturb.
@@ -20,7 +20,7 @@ pub trait TestCard: Card + Sized {
     fn hang_writes(&mut self);
     /// Ends hanging.
     fn mend(&mut self);
-    /// Lets a few clocks pass, unwatched.
+    /// Lets clocks pass, unwatched.
     fn pass(&mut self, clocks: u64);
     /// Nothing that the card did broke a rule of its bus.
     fn assert_clean(&mut self);
@@ -43,7 +43,12 @@ impl TestCard for ModelCard {
         self.break_bus(Fault::Watchdog);
     }
     fn mend(&mut self) {}
-    fn pass(&mut self, _clocks: u64) {}
+    /// Its tick counts steps.
+    fn pass(&mut self, clocks: u64) {
+        for _ in 0..clocks {
+            self.read32(0).unwrap();
+        }
+    }
     fn assert_clean(&mut self) {}
 }
 
@@ -74,5 +79,141 @@ impl TestCard for SimCard {
         assert_eq!(self.sim().violations(), None);
         assert_eq!(self.sim().stats().violations, 0);
         assert_eq!(self.sim().stats().out_of_range, 0);
+    }
+}
+
+/// The simulated card behind a socket, served by a thread of this process.
+#[cfg(feature = "sim")]
+pub struct Served {
+    pub path: std::path::PathBuf,
+    pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::Sim>>,
+    /// Why drivers were dropped.
+    pub ends: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    stop: Option<std::os::unix::net::UnixStream>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    _dir: tempfile::TempDir,
+}
+
+#[cfg(feature = "sim")]
+impl Served {
+    pub fn new(config: portcullis_sim::SimConfig) -> Self {
+        use std::os::fd::AsFd;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("card.sock");
+        let mut card = portcullis_sim::pci::PciCard::new(config).unwrap();
+        let sim = card.sim();
+        let socket = portcullis_sim::serve::Socket::bind(&path).unwrap();
+        let (stop, stopped) = std::os::unix::net::UnixStream::pair().unwrap();
+        let ends = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = std::sync::Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            socket.serve(&mut card, stopped.as_fd(), |end| told.lock().unwrap().push(end.to_string())).unwrap();
+        });
+        Self { path, sim, ends, stop: Some(stop), thread: Some(thread), _dir: dir }
+    }
+
+    pub fn connect(&self) -> portcullis_card::vfio_user::VfioUserCard {
+        portcullis_card::vfio_user::VfioUserCard::connect(&self.path).unwrap()
+    }
+
+    /// Ends serving, whatever a driver is doing.
+    pub fn end(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking());
+        }
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A driver's end of [`Served`], and the server with it.
+#[cfg(feature = "sim")]
+pub struct UserCard {
+    // Declared, hence dropped, before the server.
+    pub card: portcullis_card::vfio_user::VfioUserCard,
+    pub served: Served,
+}
+
+#[cfg(feature = "sim")]
+impl UserCard {
+    fn sim(&self) -> std::sync::MutexGuard<'_, portcullis_sim::Sim> {
+        self.served.sim.lock().unwrap()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Card for UserCard {
+    fn kind(&self) -> portcullis_card::CardKind {
+        self.card.kind()
+    }
+    fn describe(&self) -> String {
+        self.card.describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        self.card.read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.card.write32(address, value)
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        self.card.allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.card.release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.card.dma_read(buffer, offset, into)
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        self.card.dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.card.wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        self.card.quantum()
+    }
+    fn patience(&self) -> u32 {
+        self.card.patience()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl TestCard for UserCard {
+    fn fresh() -> Self {
+        let config = portcullis_sim::SimConfig { read_latency: 20, write_latency: 20, ..Default::default() };
+        let served = Served::new(config);
+        Self { card: served.connect(), served }
+    }
+    fn break_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
+    }
+    fn break_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
+    }
+    fn hang_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
+    }
+    fn hang_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
+    }
+    fn mend(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+    }
+    fn pass(&mut self, clocks: u64) {
+        self.sim().run(clocks).unwrap();
+    }
+    fn assert_clean(&mut self) {
+        let sim = self.sim();
+        assert_eq!(sim.violations(), None);
+        assert_eq!(sim.stats().violations, 0);
+        assert_eq!(sim.stats().out_of_range, 0);
     }
 }

@@ -153,16 +153,21 @@ impl<C: Card> Session<C> {
             heartbeat_nonce: 0,
             presented: None,
             since_heartbeat: 0,
+            heartbeat_tick: 0,
+            tick: 0,
             witnessed: false,
+            asked: false,
             checkpoints,
             rings: Some(rings),
             pending: VecDeque::new(),
             ready: VecDeque::new(),
+            abandoned: Vec::new(),
             streams: Streams::new(info.max_streams),
             sink: config.sink,
             health: Health::Good,
             opening: None,
             alarm: None,
+            closing: None,
             info,
         };
         session.run()?;
@@ -202,6 +207,7 @@ impl<C: Card> Session<C> {
         self.await_record("the OPEN record")?;
         let record = self.take_record()?;
         check::session_record(&record, RecordType::Open, self)?;
+        self.heartbeat_tick = record.answer.tick.get();
         self.opening = Some(record);
         self.collect_checkpoints()?;
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.consumed == 0) {

@@ -130,7 +130,17 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == session.heartbeat_nonce, "another heartbeat nonce")?;
-    Ok(Fault::try_from(fields.cause.get())?)
+    // A cause stands where something went wrong, and nowhere else.
+    let cause = Fault::try_from(fields.cause.get())?;
+    let caused = match kind {
+        RecordType::Alarm => cause != Fault::None,
+        RecordType::Close => true,
+        _ => cause == Fault::None,
+    };
+    check(caused, "a cause that does not fit its type")?;
+    let fault = answer.fault.get();
+    check(fault == 0 || fault == u16::from(cause), "a fault that is not its cause")?;
+    Ok(cause)
 }
 
 impl From<Lost> for SessionError {

@@ -1,6 +1,8 @@
 //! Out of the checkpoint ring: what the card signed.
 
-use portcullis_core::wire::{CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, LAYOUT_VERSION, Life, SIGNATURE_BYTES};
+use portcullis_core::wire::{
+    CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES,
+};
 use zerocopy::FromBytes;
 
 use super::{Lost, Session, SessionError};
@@ -49,13 +51,18 @@ pub(super) struct Checkpoints {
     config: CheckpointConfig,
     /// Checkpoints consumed.
     pub(super) consumed: u64,
-    /// Records under the last one.
-    size: u64,
+    /// The last one; all zero before the first.
+    last: Checkpoint,
 }
 
 impl Checkpoints {
     pub(super) fn allocate<C: Card>(card: &mut C, config: CheckpointConfig) -> Result<Self, CardError> {
-        Ok(Self { ring: card.allocate(CHECKPOINT_STRIDE << config.ring_log2)?, config, consumed: 0, size: 0 })
+        Ok(Self {
+            ring: card.allocate(CHECKPOINT_STRIDE << config.ring_log2)?,
+            config,
+            consumed: 0,
+            last: Checkpoint::ZERO,
+        })
     }
 
     pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), CardError> {
@@ -70,8 +77,8 @@ impl Checkpoints {
     }
 
     /// Whether the log is far enough for another one.
-    pub(super) const fn due(&self, logged: u64) -> bool {
-        logged - self.size >= self.config.interval as u64
+    pub(super) fn due(&self, logged: u64) -> bool {
+        logged - self.last.size.get() >= self.config.interval as u64
     }
 
     fn read<C: Card>(&self, card: &C) -> Result<Signed, CardError> {
@@ -121,20 +128,19 @@ impl<C: Card> Session<C> {
     fn take_checkpoint(&mut self) -> Result<(), SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
         let signed = checkpoints.read(&self.card)?;
-        self.check_checkpoint(&signed.checkpoint, checkpoints.consumed, checkpoints.size)?;
+        self.check_checkpoint(&signed.checkpoint, checkpoints.consumed, &checkpoints.last)?;
         let serial = checkpoints.consumed;
-        let size = signed.checkpoint.size.get();
         let kept = self.sink.checkpoint(&signed);
         kept.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.consumed += 1;
-            checkpoints.size = size;
+            checkpoints.last = signed.checkpoint;
         }
         Ok(())
     }
 
     /// What the driver can tell without hashing and verifying; that is the verifier's part.
-    fn check_checkpoint(&self, found: &Checkpoint, serial: u64, size: u64) -> Result<(), SessionError> {
+    fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;
         check(found.version == LAYOUT_VERSION, "unknown version")?;
@@ -146,9 +152,20 @@ impl<C: Card> Session<C> {
         check(found.epoch.get() == self.epoch, "epoch of another session")?;
         check(found.ticket_digest == self.ticket_digest, "another ticket")?;
         check(found.policy_digest == self.policy_digest, "another policy")?;
-        check(found.size.get() > 0 && found.size.get() >= size, "a tree that has shrunk")?;
+        check(found.size.get() > 0 && found.size.get() >= last.size.get(), "a tree that has shrunk")?;
         let state = Life::try_from(found.state)?;
         check((state == Life::Opening) == (serial == 0), "a state that does not fit its serial")?;
+        check(found.tick.get() >= last.tick.get(), "time has gone back")?;
+        check(serial == 0 || found.boot_nonce == last.boot_nonce, "boot nonce of another start")?;
+        let fault = Fault::try_from(found.fault.get())?;
+        let fits = match state {
+            Life::Opening | Life::Run => fault == Fault::None,
+            Life::Fault => fault != Fault::None,
+            // A session ends with or without one.
+            Life::Closing => last.fault.get() == 0 || last.fault == found.fault,
+            Life::Reset | Life::Load => false,
+        };
+        check(fits, "state and fault contradict")?;
         Ok(())
     }
 }

@@ -7,6 +7,9 @@ use super::{Health, Lost, Session, SessionError, WaitError, check};
 use crate::info::{Status, sticky_fault};
 use crate::{Card, Completed, Outcome};
 
+/// What becomes of an entry whose card is lost: no answer came in time, and none will count.
+const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
+
 impl<C: Card> Session<C> {
     /// What was answered since the last call, in order of submission. Does not wait and reads no register.
     ///
@@ -41,13 +44,31 @@ impl<C: Card> Session<C> {
     /// Waits until every entry is answered.
     ///
     /// # Errors
-    /// As [`Session::wait`].
+    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while !self.pending.is_empty() || !self.ready.is_empty() {
-            all.extend(self.wait()?);
+            match self.wait() {
+                Ok(answered) => all.extend(answered),
+                Err(error) => {
+                    // They came before what is in `abandoned` by now.
+                    self.abandoned.splice(0..0, all);
+                    return Err(error);
+                }
+            }
         }
         Ok(all)
+    }
+
+    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is given once, here or
+    /// by an earlier call. While the card is not lost there is none.
+    pub fn abandon(&mut self) -> Vec<Completed> {
+        if !matches!(self.health, Health::Lost(_)) {
+            return Vec::new();
+        }
+        let refused = |ticket, entry| Completed { ticket, entry, outcome: LOST, record: None };
+        let unanswered = self.pending.drain(..).map(|pending| refused(pending.ticket, pending.entry));
+        self.abandoned.drain(..).map(|met| refused(met.ticket, met.entry)).chain(unanswered).collect()
     }
 
     /// Moves every answer that is there to `ready`.
@@ -80,9 +101,10 @@ impl<C: Card> Session<C> {
         }
         if self.ready.len() > before {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+            rings.ring_submitted(&mut self.card, false)?;
             rings.ring_consumed(&mut self.card, false)?;
             let logged = rings.logged;
-            if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
+            if self.asked || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
                 self.collect_checkpoints()?;
             }
             self.present_next()?;
@@ -108,6 +130,7 @@ impl<C: Card> Session<C> {
         let record = rings.next_record(&self.card)?;
         let index = rings.logged;
         rings.logged += 1;
+        self.tick = self.tick.max(record.answer.tick.get());
         self.sink.record(&record).map_err(|why| Lost::Sink { what: "record", index, why: why.to_string() })?;
         Ok(record)
     }
@@ -138,9 +161,13 @@ impl<C: Card> Session<C> {
 
     fn await_progress_inner(&mut self) -> Result<(), SessionError> {
         let bound = self.card.patience();
+        let mut vain = false;
         for _ in 0..bound {
             let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-            rings.ring_consumed(&mut self.card, true)?;
+            // Everything is said only after a quantum in vain: under load nothing here touches a register.
+            rings.ring_submitted(&mut self.card, vain)?;
+            rings.ring_consumed(&mut self.card, vain)?;
+            vain = true;
             self.card.wait(Some(&rings.watch()))?;
             self.collect_all()?;
             if !self.ready.is_empty() {
@@ -174,13 +201,21 @@ impl<C: Card> Session<C> {
         while self.has_record()? {
             let index = self.logged()?;
             let record = self.take_record()?;
-            if record.answer.record_type == u8::from(RecordType::Alarm) {
+            let kind = record.answer.record_type;
+            if kind == u8::from(RecordType::Alarm) {
                 let cause = check::session_record(&record, RecordType::Alarm, self)?;
                 if cause != fault {
                     return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
                 }
                 self.alarm = Some(record);
-            } else if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+            } else if kind == u8::from(RecordType::Close) {
+                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                let cause = check::session_record(&record, RecordType::Close, self)?;
+                let expected = if self.alarm.is_some() { fault } else { Fault::None };
+                if cause != expected || self.closing.replace(record).is_some() {
+                    return Err(Lost::Record { index, what: "a CLOSE record that does not fit the fault" }.into());
+                }
+            } else if kind == u8::from(RecordType::Heartbeat) {
                 self.beaten(&record)?;
             } else {
                 // Recorded but not completed: the record stands in the log, the entry is not answered by it.

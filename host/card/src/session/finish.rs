@@ -4,7 +4,7 @@ use portcullis_core::wire::{Command, Fault, Life, Record, RecordType};
 
 use super::bring_up::{command, reset};
 use super::{Health, Lost, Session, SessionError, check};
-use crate::info::{Status, sticky_fault};
+use crate::info::Status;
 use crate::{Card, Completed};
 
 /// A closed session.
@@ -12,7 +12,9 @@ use crate::{Card, Completed};
 pub struct Closed {
     /// The CLOSE record. `None` when the bus of a faulted card is dead, so that it can write nothing.
     pub record: Option<Record>,
-    /// The sticky fault that it names, or none.
+    /// The ALARM record of a sticky fault, if the card could write one.
+    pub alarm: Option<Record>,
+    /// The sticky fault that ended the session, or none. One that came while CLOSE was under way counts.
     pub cause: Fault,
     /// Answers that nobody had asked for yet.
     pub rest: Vec<Completed>,
@@ -21,7 +23,8 @@ pub struct Closed {
 impl<C: Card> Session<C> {
     /// Waits for what is in flight, closes the session, and takes the memory back. The card is quiet then.
     ///
-    /// A faulted card is closed too, where its log is intact: the record names the cause.
+    /// A faulted card is closed too, where its log is intact: the record names the cause. So is a card that faults over CLOSE, once its
+    /// ALARM is collected.
     ///
     /// # Errors
     /// The session's state, a CLOSE record that does not come or does not fit, and the transport's. The card is reset and
@@ -44,62 +47,74 @@ impl<C: Card> Session<C> {
 
     fn finish(&mut self) -> Result<Closed, SessionError> {
         let mut rest = if let Health::Lost(_) = self.health { Vec::new() } else { self.drain()? };
-        match &self.health {
-            Health::Good => {
-                // A fault that nothing in flight has met yet.
-                if Status::read(&mut self.card)?.life == Life::Fault {
-                    self.fault()?;
-                }
-            }
-            Health::Faulted(_) => {}
-            Health::Lost(lost) => return Err(SessionError::Lost(lost.clone())),
+        if let Health::Lost(lost) = &self.health {
+            return Err(SessionError::Lost(lost.clone()));
+        }
+        // A fault that nothing in flight has met yet.
+        if self.health == Health::Good && Status::read(&mut self.card)?.life == Life::Fault {
+            self.fault()?;
+        }
+        if self.health == Health::Good {
+            self.give_close()?;
+        }
+        // Once more for a card that faulted meanwhile: its log may be open still.
+        if self.closing.is_none() && matches!(self.health, Health::Faulted(_)) {
+            self.give_close()?;
         }
         let cause = match &self.health {
             Health::Faulted(fault) => *fault,
             Health::Good | Health::Lost(_) => Fault::None,
         };
-        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-        rings.ring_consumed(&mut self.card, true)?;
-        command(&mut self.card, Command::Close)?;
-        let end = if cause == Fault::None { Life::Load } else { Life::Fault };
-        let quiet = |s: Status| !s.busy && (s.life == end || s.life == Life::Fault);
-        let status = self.await_signed("the card to be quiet after CLOSE", quiet)?;
-        if status.life != end {
-            return Err(SessionError::Faulted(sticky_fault(&mut self.card)?));
+        let record = self.closing.take();
+        if record.is_none() && cause == Fault::None {
+            let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
+            return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());
         }
-        // A heartbeat may have found its place before CLOSE did.
-        let mut last = None;
-        while self.has_record()? {
-            let record = self.take_record()?;
-            if record.answer.record_type == u8::from(RecordType::Heartbeat) {
-                self.beaten(&record)?;
-            } else {
-                last = Some(record);
-                break;
-            }
-        }
-        let record = match (last, cause) {
-            (None, Fault::None) => {
-                let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
-                return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());
-            }
-            (None, _) => None,
-            (Some(record), _) => {
-                let named = check::session_record(&record, RecordType::Close, self)?;
-                if named != cause {
-                    let index = record.answer.log_index.get();
-                    return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
-                }
-                Some(record)
-            }
-        };
-        self.collect_checkpoints()?;
         // The outside hears of the end, too; there is no heartbeat after it.
         self.presented = None;
         let serial = self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.consumed);
         let told = self.sink.nonce();
         told.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         rest.extend(self.ready.drain(..));
-        Ok(Closed { record, cause, rest })
+        Ok(Closed { record, alarm: self.alarm, cause, rest })
+    }
+
+    /// Gives CLOSE and collects what the card writes. A card that faults meanwhile has its ALARM collected.
+    fn give_close(&mut self) -> Result<(), SessionError> {
+        let faulted = self.health != Health::Good;
+        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
+        rings.ring_consumed(&mut self.card, true)?;
+        command(&mut self.card, Command::Close)?;
+        let end = if faulted { Life::Fault } else { Life::Load };
+        let over = |s: Status| (s.life == end && !s.busy) || (s.life == Life::Fault && !faulted);
+        let status = self.await_signed("the card to be quiet after CLOSE", over)?;
+        if status.life != end {
+            return self.fault();
+        }
+        // A heartbeat may have found its place before CLOSE did.
+        while self.has_record()? {
+            let record = self.take_record()?;
+            if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+                self.beaten(&record)?;
+            } else {
+                let named = check::session_record(&record, RecordType::Close, self)?;
+                self.closed(record, named)?;
+            }
+        }
+        self.collect_checkpoints()?;
+        Ok(())
+    }
+
+    /// Takes the CLOSE record, which names the sticky fault.
+    fn closed(&mut self, record: Record, named: Fault) -> Result<(), SessionError> {
+        let index = record.answer.log_index.get();
+        let cause = if let Health::Faulted(fault) = &self.health { *fault } else { Fault::None };
+        if named != cause {
+            return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
+        }
+        if self.closing.replace(record).is_some() {
+            return Err(Lost::Record { index, what: "a second CLOSE record" }.into());
+        }
+        Ok(())
     }
 }

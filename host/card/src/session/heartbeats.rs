@@ -63,29 +63,72 @@ impl<C: Card> Session<C> {
         self.heartbeat_nonce = nonce;
         check::session_record(record, RecordType::Heartbeat, self)?;
         self.since_heartbeat = self.pending.len() as u64;
+        self.heartbeat_tick = record.answer.tick.get();
+        self.asked = false;
         Ok(())
     }
 
     /// Waits until `entries` more will find credit. Only where a witness answers; else the card says what it thinks of them.
+    ///
+    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is asked for, past
+    /// three quarters the entries wait for its heartbeat, so that they do not meet the limit on their way.
     pub(super) fn await_credit(&mut self, entries: usize) -> Result<(), SessionError> {
-        let limit = u64::from(self.heartbeat.records);
-        let entries = entries as u64;
-        if !self.witnessed || limit == 0 || entries > limit || self.since_heartbeat + entries <= limit {
+        if !self.witnessed {
             return Ok(());
         }
-        self.flush()?;
+        let elapsed = self.elapsed()?;
+        if self.finds_credit(entries as u64, elapsed) {
+            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 { self.ask() } else { Ok(()) };
+        }
+        self.ask()?;
         let bound = self.card.patience().saturating_mul(SIGNING);
         for _ in 0..bound {
             self.collect()?;
             self.collect_checkpoints()?;
             self.take_heartbeats()?;
             self.present_next()?;
-            if self.since_heartbeat + entries <= limit {
+            let elapsed = self.tick - self.heartbeat_tick;
+            if !self.asked && self.finds_credit(entries as u64, elapsed) {
                 return Ok(());
             }
+            self.ask()?;
             self.card.wait(None)?;
         }
         Err(WaitError { awaited: "a heartbeat from the witness", bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// The limit of time, in clocks.
+    fn clocks(&self) -> u64 {
+        u64::from(self.heartbeat.ticks) << 16
+    }
+
+    /// Whether `entries` more, this long after the last heartbeat, are safely within both limits. More than the whole limit never are: the
+    /// card refuses some of them, whatever is waited for.
+    fn finds_credit(&self, entries: u64, elapsed: u64) -> bool {
+        let limit = u64::from(self.heartbeat.records);
+        let few = limit == 0 || entries > limit || self.since_heartbeat + entries <= limit;
+        few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
+    }
+
+    /// Clocks since the last heartbeat. While the card works its records tell the time; an idle one is asked for it.
+    fn elapsed(&mut self) -> Result<u64, SessionError> {
+        if self.heartbeat.ticks != 0 {
+            self.collect()?;
+            if self.pending.is_empty() {
+                self.take_heartbeats()?;
+                self.tick = self.tick.max(crate::info::tick(&mut self.card)?);
+            }
+        }
+        Ok(self.tick.saturating_sub(self.heartbeat_tick))
+    }
+
+    /// Asks for a checkpoint, once for each heartbeat.
+    fn ask(&mut self) -> Result<(), SessionError> {
+        if !self.asked {
+            self.flush()?;
+            self.asked = true;
+        }
+        Ok(())
     }
 
     /// Heartbeats that no completion follows.

@@ -71,8 +71,14 @@ pub struct Session<C: Card = Box<dyn Card>> {
     presented: Option<u64>,
     /// Entries submitted since the last heartbeat's record; what was in flight then counts once more.
     since_heartbeat: u64,
+    /// Tick of the record of OPEN, or of the last heartbeat: what the card counts the limit of time from.
+    heartbeat_tick: u64,
+    /// The last tick that the card has shown, in a record or in its register.
+    tick: u64,
     /// Whether the sink gives nonces, so that it is worth waiting for one.
     witnessed: bool,
+    /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
+    asked: bool,
     checkpoints: Option<Checkpoints>,
     /// `None` once given back.
     rings: Option<Rings>,
@@ -80,11 +86,15 @@ pub struct Session<C: Card = Box<dyn Card>> {
     pending: VecDeque<Pending>,
     /// Answers that a blocking call met while it waited for its own.
     ready: VecDeque<Completed>,
+    /// Answers that were not given out before the card was lost, for [`Session::abandon`].
+    abandoned: Vec<Completed>,
     streams: Streams,
     sink: Box<dyn RecordSink>,
     health: Health,
     opening: Option<Record>,
     alarm: Option<Record>,
+    /// The CLOSE record.
+    closing: Option<Record>,
 }
 
 impl<C: Card> Session<C> {
@@ -133,6 +143,11 @@ impl<C: Card> Session<C> {
         self.rings.as_ref().map(|rings| &rings.completions)
     }
 
+    /// The log ring's place in card memory, for tests that read it past the driver.
+    pub fn log_ring(&self) -> Option<&crate::DmaBuffer> {
+        self.rings.as_ref().map(|rings| &rings.log)
+    }
+
     /// Entries without an answer.
     pub fn in_flight(&self) -> usize {
         self.pending.len()
@@ -155,7 +170,7 @@ impl<C: Card> Session<C> {
 
     /// From now on nothing that the card says counts, and nothing that is waiting is given out.
     fn lose(&mut self, lost: Lost) -> SessionError {
-        self.ready.clear();
+        self.abandoned.extend(self.ready.drain(..));
         self.health = Health::Lost(lost.clone());
         SessionError::Lost(lost)
     }

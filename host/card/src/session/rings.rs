@@ -7,6 +7,9 @@ use super::SessionError;
 use crate::registers;
 use crate::{Card, CardError, DmaBuffer, Watch};
 
+/// Entries that one doorbell tells of while the card is under load.
+const BATCH: u64 = 32;
+
 /// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from them.
 #[derive(Debug)]
 pub(super) struct Rings {
@@ -21,7 +24,8 @@ pub(super) struct Rings {
     pub(super) completed: u64,
     /// Records consumed.
     pub(super) logged: u64,
-    /// What the heads' doorbells say.
+    /// What the doorbells say.
+    rung_submitted: u64,
     rung_completed: u64,
     rung_logged: u64,
 }
@@ -38,6 +42,7 @@ impl Rings {
             submitted: 0,
             completed: 0,
             logged: 0,
+            rung_submitted: 0,
             rung_completed: 0,
             rung_logged: 0,
         })
@@ -100,13 +105,21 @@ impl Rings {
         Ok(())
     }
 
-    /// Tells the card of everything submitted.
-    pub(super) fn ring_submitted<C: Card>(&self, card: &mut C) -> Result<(), CardError> {
+    /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch has come together.
+    /// While it has a batch before it, it does not run dry for not knowing more.
+    pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
+        let unsaid = self.submitted - self.rung_submitted;
+        let at_work = self.rung_submitted - self.completed;
+        if unsaid == 0 || !(now || unsaid >= BATCH || at_work < BATCH) {
+            return Ok(());
+        }
         let tail = (self.submitted & 0xffff) as u32;
         registers::with(card, |r| {
             let [lane] = r.lane();
             lane.sq_tail().try_write(|w| w.set_v(tail))
-        })
+        })?;
+        self.rung_submitted = self.submitted;
+        Ok(())
     }
 
     /// Tells the card what was consumed: at once with `now`, else when a quarter of a ring has come together.

@@ -19,8 +19,9 @@ fn is_gate(entry: &Descriptor) -> bool {
 }
 
 impl<C: Card> Session<C> {
-    /// Submits `entries` with one doorbell and gives the ticket of the first; the others' follow it. Slots, sequences and
-    /// CRCs are the caller's; at most one GATE of a slot is in flight.
+    /// Submits `entries` and gives the ticket of the first; the others' follow it. Slots, sequences and CRCs are the caller's; at most one
+    /// GATE of a slot is in flight. A card that has enough to do hears of them with the next that come, at the latest from
+    /// [`Session::poll`] or [`Session::wait`].
     ///
     /// # Errors
     /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.
@@ -67,9 +68,7 @@ impl<C: Card> Session<C> {
                 self.streams.hold(entry.slot.get());
             }
         }
-        if !entries.is_empty() {
-            rings.ring_submitted(&mut self.card)?;
-        }
+        rings.ring_submitted(&mut self.card, false)?;
         Ok(first)
     }
 }

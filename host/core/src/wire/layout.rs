@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    225, 50, 177, 2, 31, 219, 112, 103, 50, 138, 6, 246, 28, 125, 65, 49, 110, 233, 78, 234, 75, 58, 63, 213, 85, 107,
-    94, 23, 136, 194, 92, 45,
+    192, 214, 65, 235, 196, 94, 5, 111, 124, 67, 148, 1, 19, 92, 74, 58, 199, 231, 72, 51, 182, 75, 34, 98, 245, 50,
+    167, 55, 95, 157, 227, 63,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1174,7 +1174,7 @@ pub struct Answer {
     pub epoch: U32,
     /// Offset 16. Index of this record in its lane's log, from 0 at OPEN.
     pub log_index: U64,
-    /// Offset 24. Clocks since reset.
+    /// Offset 24. Clocks since reset: of an entry when its check ended, of a session record when it was made. Heartbeat credit counts by this.
     pub tick: U64,
     /// Offset 32. Reserved, zero.
     pub reserved_32: [u8; 32],
@@ -1241,7 +1241,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Session {
-    /// Offset 0. SHA-256 of the table image as the card read it back: at OPEN, and again at CLOSE.
+    /// Offset 0. SHA-256 of the table image as the card read it back at OPEN. It reads it back at CLOSE again, and writes the record only where this is the same; else ALARM with table_changed.
     pub policy_digest: [u8; 32],
     /// Offset 32. Digest of the policy package, from the image header.
     pub package_digest: [u8; 32],
@@ -1253,7 +1253,7 @@ pub struct Session {
     pub heartbeat_records: U32,
     /// Offset 108. Limit of 2^16 clocks without a heartbeat, latched at OPEN; 0 is off.
     pub heartbeat_ticks: U32,
-    /// Offset 112. Streams open now.
+    /// Offset 112. Streams that the records before this one began and did not end.
     pub open_streams: U32,
     /// Offset 116. CLOSE and ALARM: the sticky fault, or none. (enumeration `fault`)
     pub cause: U16,
@@ -1330,7 +1330,7 @@ pub struct Checkpoint {
     pub version: u8,
     /// Offset 5. Kind of key. (bits `key_flags`)
     pub key_flags: u8,
-    /// Offset 6. Life: opening after the OPEN record, run, closing after the CLOSE record, fault after an ALARM. (enumeration `life`)
+    /// Offset 6. Life when the checkpoint was begun: opening after the OPEN record, run, closing after the CLOSE record, fault after an ALARM. (enumeration `life`)
     pub state: u8,
     /// Offset 7. Lanes.
     pub lanes: u8,
@@ -1338,11 +1338,11 @@ pub struct Checkpoint {
     pub serial: U64,
     /// Offset 16. Records in the trees of all lanes.
     pub size: U64,
-    /// Offset 24. Clocks since reset, when the heads were taken.
+    /// Offset 24. Clocks since reset, when the heads were taken. No record under them is later.
     pub tick: U64,
     /// Offset 32. Root of the tree over the lane heads.
     pub root: [u8; 32],
-    /// Offset 64. SHA-256 of the table image as the card read it back last.
+    /// Offset 64. SHA-256 of the table image as the card read it back at OPEN.
     pub policy_digest: [u8; 32],
     /// Offset 96. Digest of the session's ticket.
     pub ticket_digest: [u8; 32],

@@ -1,6 +1,7 @@
 //! The JSON lines of a bundle, read one at a time.
 
 use super::BundleError;
+use super::name::line_max;
 use crate::hex::Hex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,10 +10,6 @@ use sha2::{Digest, Sha256};
 use std::io::{BufRead, Read};
 use std::marker::PhantomData;
 
-/// Longest line in bytes, its end included.
-pub(super) const LINE_MAX: u64 = 1 << 20;
-/// The same of a line that holds everything that a stream was given.
-pub(super) const INPUT_MAX: u64 = 64 << 20;
 /// Domain separation of a span commitment.
 const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
 
@@ -117,8 +114,6 @@ pub fn commitment(salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
 /// The lines of a file, in strictly ascending order of their indices, each asked for by its index.
 pub struct Lines<'a, T> {
     name: &'static str,
-    /// Longest line.
-    max: u64,
     from: Option<Box<dyn BufRead + 'a>>,
     next: Option<T>,
     last: Option<u64>,
@@ -128,8 +123,8 @@ pub struct Lines<'a, T> {
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     /// The lines of `from`; of a file that is not there, none.
-    pub(super) fn new(name: &'static str, max: u64, from: Option<Box<dyn BufRead + 'a>>) -> Self {
-        Self { name, max, from, next: None, last: None, started: false, line: PhantomData }
+    pub(super) fn new(name: &'static str, from: Option<Box<dyn BufRead + 'a>>) -> Self {
+        Self { name, from, next: None, last: None, started: false, line: PhantomData }
     }
 
     /// The line about record `index`, when it is the next one.
@@ -168,7 +163,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     fn read(&mut self) -> Result<Option<T>, BundleError> {
         let Some(from) = self.from.as_mut() else { return Ok(None) };
         let mut line = Vec::new();
-        from.take(self.max).read_until(b'\n', &mut line).map_err(BundleError::io(self.name))?;
+        from.take(line_max(self.name)).read_until(b'\n', &mut line).map_err(BundleError::io(self.name))?;
         if line.is_empty() {
             return Ok(None);
         }
@@ -189,7 +184,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Lines<'_, Stream> {
-        Lines::new("streams.jsonl", LINE_MAX, Some(Box::new(text.as_bytes())))
+        Lines::new("streams.jsonl", Some(Box::new(text.as_bytes())))
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use name::{
     anchor, checkpoint, context, package, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};
-pub use write::Writer;
+pub use write::{LineFile, Writer};
 
 use crate::hex::Hex;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,20 @@ pub enum BundleError {
         /// File.
         name: String,
         /// Its cap in bytes.
+        cap: u64,
+    },
+    /// A line that no reader of a bundle would take.
+    #[error(
+        "`{name}`: the line about record {index} would have {bytes} bytes, and at most {cap} are read; govern smaller texts or spans"
+    )]
+    Line {
+        /// File.
+        name: &'static str,
+        /// Log index of the record.
+        index: u64,
+        /// Bytes of the line.
+        bytes: u64,
+        /// The most.
         cap: u64,
     },
     /// Content that is not what the name says.
@@ -94,7 +108,7 @@ impl Manifest {
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
-            let sha256 = Hex(read::digest(&path, &mut *files.open(&path)?)?);
+            let sha256 = Hex(read::digest(&path, &mut *read::buffered(files.open(&path)?, size))?);
             manifest.files.push(ManifestFile { path, size, sha256 });
         }
         Ok(manifest)

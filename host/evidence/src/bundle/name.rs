@@ -38,10 +38,14 @@ pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
 pub(super) const FILES_MAX: usize = 4_000_000;
 
 const TEXT_MAX: u64 = 64 << 20;
+/// Longest line in bytes, its end included.
+const LINE_MAX: u64 = 1 << 20;
+/// The same where a line holds text: a span, or everything that a stream was given.
+const TEXT_LINE_MAX: u64 = 64 << 20;
 const RECORDS_MAX: u64 = (1 << 32) * Record::BYTES as u64;
 // Anchor stores can be databases.
 const ANCHOR_MAX: u64 = 16 << 30;
-// A span's line is at most 1 MiB, and a record has at most one.
+// A line is bounded, and a record has at most one.
 const LINES_MAX: u64 = 1 << 52;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
@@ -96,6 +100,11 @@ pub(super) fn cap(name: &str) -> Option<u64> {
         "policy" => name.strip_prefix(PACKAGE).filter(|path| is_package_path(path)).map(|_| TEXT_MAX),
         _ => None,
     }
+}
+
+/// Most bytes that a line of the file `name` may have, its end included; for the writer and the reader.
+pub(super) fn line_max(name: &str) -> u64 {
+    if matches!(name, SPANS | INPUTS) { TEXT_LINE_MAX } else { LINE_MAX }
 }
 
 /// The serial in the name of a checkpoint or note: exactly eight digits, within the cap.

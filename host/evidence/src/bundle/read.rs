@@ -1,6 +1,6 @@
 //! Where the files of a bundle come from, and the checked bundle over them.
 
-use super::line::{INPUT_MAX, Indexed, Input, LINE_MAX, Lines, Receipt, Span, Stream};
+use super::line::{Indexed, Input, Lines, Receipt, Span, Stream};
 use super::name::{self, cap};
 use super::{BundleError, Manifest, SCHEMA};
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Deepest folder in a bundle.
 const DEPTH_MAX: usize = 12;
-const BUFFER: usize = 1 << 18;
+const BUFFER: u64 = 1 << 18;
 
 /// A set of files.
 pub trait Files {
@@ -157,7 +157,7 @@ impl<'a> Bundle<'a> {
     /// [`BundleError`]: `Missing`, `Io`.
     pub fn stream(&self, name: &str) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
-        Ok(Box::new(BufReader::with_capacity(BUFFER, self.files.open(name)?.take(*size))))
+        Ok(buffered(self.files.open(name)?, *size))
     }
 
     /// The file's whole content. For the small ones.
@@ -184,7 +184,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn streams(&self) -> Result<Lines<'a, Stream>, BundleError> {
-        self.lines(name::STREAMS, LINE_MAX)
+        self.lines(name::STREAMS)
     }
 
     /// The lines of `inputs.jsonl`.
@@ -192,7 +192,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn inputs(&self) -> Result<Lines<'a, Input>, BundleError> {
-        self.lines(name::INPUTS, INPUT_MAX)
+        self.lines(name::INPUTS)
     }
 
     /// The lines of `spans.jsonl`.
@@ -200,7 +200,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn spans(&self) -> Result<Lines<'a, Span>, BundleError> {
-        self.lines(name::SPANS, LINE_MAX)
+        self.lines(name::SPANS)
     }
 
     /// The lines of `receipts.jsonl`.
@@ -208,12 +208,12 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn receipts(&self) -> Result<Lines<'a, Receipt>, BundleError> {
-        self.lines(name::RECEIPTS, LINE_MAX)
+        self.lines(name::RECEIPTS)
     }
 
-    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str, max: u64) -> Result<Lines<'a, T>, BundleError> {
+    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str) -> Result<Lines<'a, T>, BundleError> {
         let from = if self.has(name) { Some(self.stream(name)?) } else { None };
-        Ok(Lines::new(name, max, from))
+        Ok(Lines::new(name, from))
     }
 
     /// Compares every file with the manifest.
@@ -242,14 +242,22 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// At most `size` bytes of a file. Most files of a bundle are far smaller than the buffer of a large one.
+pub(super) fn buffered<'a>(from: Box<dyn Read + 'a>, size: u64) -> Box<dyn BufRead + 'a> {
+    let capacity = usize::try_from(size.clamp(1, BUFFER)).unwrap_or(1);
+    Box::new(BufReader::with_capacity(capacity, from.take(size)))
+}
+
 /// SHA-256 of a file's content.
-pub(super) fn digest(name: &str, from: &mut dyn Read) -> Result<[u8; 32], BundleError> {
+pub(super) fn digest(name: &str, from: &mut dyn BufRead) -> Result<[u8; 32], BundleError> {
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; BUFFER];
     loop {
-        match from.read(&mut buffer).map_err(BundleError::io(name))? {
-            0 => return Ok(hash.finalize().into()),
-            bytes => hash.update(buffer.get(..bytes).unwrap_or_default()),
+        let bytes = from.fill_buf().map_err(BundleError::io(name))?;
+        if bytes.is_empty() {
+            return Ok(hash.finalize().into());
         }
+        hash.update(bytes);
+        let length = bytes.len();
+        from.consume(length);
     }
 }

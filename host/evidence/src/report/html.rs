@@ -1,5 +1,6 @@
 //! A report as one HTML page: no scripts, nothing from elsewhere.
 
+use super::text::is_invisible;
 use crate::hex::Hex;
 use crate::verify::{Assurance, Property, Report, Status, Summary};
 use std::fmt::Write as _;
@@ -39,10 +40,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-                let _ = write!(out, "[U+{:04X}]", u32::from(c));
-            }
-            c if c.is_control() => {
+            c if c.is_control() || is_invisible(c) => {
                 let _ = write!(out, "[U+{:04X}]", u32::from(c));
             }
             c => out.push(c),
@@ -166,14 +164,20 @@ fn counts(page: &mut String, session: &Summary) {
     table(page, &rows);
     if !session.refusals.is_empty() {
         page.push_str(
-            "<h3>Rejected and decomposed, by what decided</h3>\n<p>Rules are numbered in the order of their ids in the policy. No row: \
-             nothing permitted the span, or a check of the host decided.</p>\n<table>\n<tr><th scope=\"col\">Stage</th>\
-             <th scope=\"col\">Rule</th><th scope=\"col\">Row</th><th scope=\"col\">Count</th></tr>\n",
+            "<h3>Rejected and decomposed, by what decided</h3>\n<p>Rules and their reasons are those of the package in the bundle; \
+             without it, their numbers in the order of their ids. No row: nothing permitted the span, or a check of the host decided.</p>\n\
+             <table>\n<tr><th scope=\"col\">Stage</th><th scope=\"col\">Rule</th><th scope=\"col\">Reason</th>\
+             <th scope=\"col\">Row</th><th scope=\"col\">Count</th></tr>\n",
         );
         for refusal in &session.refusals {
             let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
-            let (stage, rule, row) = (refusal.stage.name(), number(refusal.rule), number(refusal.row));
-            let _ = writeln!(page, "<tr><td>{stage}</td><td>{rule}</td><td>{row}</td><td>{}</td></tr>", refusal.count);
+            let (stage, row, count) = (refusal.stage.name(), number(refusal.row), refusal.count);
+            let rule = refusal.id.as_deref().map_or_else(|| number(refusal.rule), escape);
+            let reason = escape(refusal.reason.as_deref().unwrap_or_default());
+            let _ = writeln!(
+                page,
+                "<tr><td>{stage}</td><td>{rule}</td><td>{reason}</td><td>{row}</td><td>{count}</td></tr>"
+            );
         }
         page.push_str("</table>\n");
     }

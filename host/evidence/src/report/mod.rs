@@ -4,3 +4,4 @@ mod html;
 mod text;
 
 pub use html::html;
+pub use text::plain;

@@ -5,9 +5,15 @@ use crate::series::Series;
 use crate::verify::{Property, Report, Status, Summary};
 use std::fmt;
 
-/// Printable in a terminal: control characters of hostile text are shown, not obeyed.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// Printable in a terminal: characters of hostile text that control it, or reorder or hide what it shows, are replaced.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Characters that reorder or hide text.
+pub(super) const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 impl<const N: usize> fmt::Display for Hex<N> {

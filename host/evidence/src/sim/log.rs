@@ -34,13 +34,16 @@ pub struct Log {
     identity: Identity,
     session: Session,
     state: Life,
+    /// Clocks more before the next record.
+    pause: u64,
 }
 
 impl Log {
     /// After OPEN and its checkpoint. `session` holds the digests and the heartbeat limits.
     #[must_use]
     pub fn open(identity: Identity, session: Session) -> Self {
-        let mut log = Self { records: Vec::new(), checkpoints: Vec::new(), identity, session, state: Life::Opening };
+        let mut log =
+            Self { records: Vec::new(), checkpoints: Vec::new(), identity, session, state: Life::Opening, pause: 0 };
         log.session_record(RecordType::Open);
         log.checkpoint();
         log.state = Life::Run;
@@ -135,10 +138,7 @@ impl Log {
 
     /// Lets clocks pass before the next record.
     pub fn wait(&mut self, clocks: u64) {
-        if let Some(record) = self.records.last_mut() {
-            let tick = record.answer.tick.get();
-            record.answer.tick.set(tick + clocks);
-        }
+        self.pause += clocks;
     }
 
     fn tick(&self) -> u64 {
@@ -164,7 +164,7 @@ impl Log {
             key_flags: self.identity.key_flags,
             epoch: self.identity.epoch.into(),
             log_index: (self.records.len() as u64).into(),
-            tick: (self.tick() + CLOCKS).into(),
+            tick: (self.tick() + CLOCKS + std::mem::take(&mut self.pause)).into(),
             ..Answer::ZERO
         };
         self.records.push(Record { descriptor, answer });

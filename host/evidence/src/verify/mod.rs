@@ -9,10 +9,13 @@ mod gaps;
 mod genuine;
 mod policy;
 mod replayable;
+mod rules;
 mod trust;
 mod walk;
 
 pub(crate) use genuine::marks_of_simulation;
+
+pub use policy::mapping_version;
 
 pub use findings::{Findings, Properties, Property, Reason, Status};
 pub use trust::TrustError;
@@ -124,7 +127,7 @@ pub struct Summary {
 }
 
 /// How often one rule, or none, decided against a mutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleCount {
     /// Stage that decided.
     pub stage: Stage,
@@ -132,6 +135,10 @@ pub struct RuleCount {
     pub row: Option<u16>,
     /// Number of the row's rule in the image, in order of the rules' ids.
     pub rule: Option<u16>,
+    /// Id of that rule; absent where the package is not in the bundle.
+    pub id: Option<String>,
+    /// What the rule gives as its reason.
+    pub reason: Option<String>,
     /// Times.
     pub count: u64,
 }
@@ -162,6 +169,15 @@ pub fn verify(
     let facts = walk::Facts { ticket, image, device, notes };
     let simulated = walk::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
     summary.refusals = policy::rules(&summary.counts, facts.image.as_ref());
+    // The package is the image's; else its names are nobody's.
+    if summary.mapping_version.is_some() && !summary.refusals.is_empty() {
+        let names = rules::names(&bundle)?;
+        for refusal in &mut summary.refusals {
+            let name = refusal.rule.and_then(|rule| names.get(usize::from(rule)));
+            refusal.id = name.map(|name| name.id.clone());
+            refusal.reason = name.and_then(|name| name.reason.clone());
+        }
+    }
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
 }
 

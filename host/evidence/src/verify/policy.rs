@@ -8,7 +8,6 @@ use crate::hex::{self, Hex};
 use crate::record::{Counts, Refusal};
 use crate::ticket::Ticket;
 use ed25519_dalek::VerifyingKey;
-use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RecordType, Row, Session, Stage};
 use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
@@ -51,27 +50,38 @@ pub(super) fn image(
     Ok(Some(Image { digest, header, rows }))
 }
 
-/// The package digest: SHA-256 over a line with the mapping version and a line `SHA-256  length  path` for each file.
+/// Mapping versions that a package digest is tried with; some are of the future.
+const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
+
+/// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping version and a line
+/// `SHA-256  length  path` for each file. `None` when it has it under none.
+///
+/// # Errors
+/// [`BundleError::Io`].
+pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
+    let mut listing = String::new();
+    for (name, path) in bundle.below(bundle::PACKAGE) {
+        let size = bundle.names().get(name).copied().unwrap_or_default();
+        listing.push_str(&format!("{}  {size}  {path}\n", hex::encode(&bundle.digest(name)?)));
+    }
+    let digest = |version: u32| -> [u8; 32] {
+        let head = format!("portcullis package 1, mapping {version}\n");
+        Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
+    };
+    Ok(MAPPING_VERSIONS.into_iter().find(|version| digest(*version) == *package_digest))
+}
+
 fn package(
     bundle: &Bundle<'_>,
     header: &ImageHeader,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
-    let mut listing = String::new();
-    for (name, path) in bundle.below(bundle::PACKAGE) {
-        let size = bundle.names().get(name).copied().unwrap_or_default();
-        listing.push_str(&format!("{}  {size}  {path}\n", hex::encode(&bundle.digest(name)?)));
-    }
     // A package that is not there is a matter of replay.
-    if listing.is_empty() {
+    if bundle.below(bundle::PACKAGE).next().is_none() {
         return Ok(());
     }
-    let digest = |version: u32| -> [u8; 32] {
-        let head = format!("portcullis package 1, mapping {version}\n");
-        Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
-    };
-    summary.mapping_version = (1..=MAPPING_VERSION).rev().find(|version| digest(*version) == header.package_digest);
+    summary.mapping_version = mapping_version(bundle, &header.package_digest)?;
     let what = "the files of the policy package are not those that the table image was built from";
     findings.require(summary.mapping_version.is_some(), Policy, "package-digest", what);
     Ok(())
@@ -160,6 +170,8 @@ pub(super) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
         stage: refusal.stage,
         row: refusal.row,
         rule: rule(refusal),
+        id: None,
+        reason: None,
         count: *count,
     };
     counts.refusals.iter().map(line).collect()

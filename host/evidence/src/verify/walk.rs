@@ -3,6 +3,7 @@
 use super::complete::Order;
 use super::gaps::Heartbeats;
 use super::policy::Image;
+use super::replayable::Contexts;
 use super::{Findings, Options, Property, Summary};
 use super::{complete, gaps, genuine, policy, replayable};
 use crate::bundle::{self, Bundle, BundleError, Input, Lines, Receipt, Span, Stream};
@@ -65,6 +66,7 @@ struct Walk<'a, 'b> {
     next: Option<checkpoint::Signed>,
     read: u64,
     heartbeats: Heartbeats,
+    contexts: Contexts,
     streams: Lines<'a, Stream>,
     inputs: Lines<'a, Input>,
     spans: Lines<'a, Span>,
@@ -98,7 +100,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             order: Order::default(),
             next: None,
             read: 0,
-            heartbeats: Heartbeats::default(),
+            heartbeats: Heartbeats::new(&facts.notes),
+            contexts: Contexts::default(),
             streams: bundle.streams()?,
             inputs: bundle.inputs()?,
             spans: bundle.spans()?,
@@ -155,9 +158,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         let commitment = &record.descriptor.commitment;
         match seen {
             Seen::Session(kind, session) => {
-                let (ticket, notes) = (self.facts.ticket.as_ref(), &self.facts.notes);
+                let ticket = self.facts.ticket.as_ref();
                 policy::session(kind, &session, self.facts.image.as_ref(), self.findings);
-                self.heartbeats.session(kind, &session, ticket, notes, self.order.count(), self.findings);
+                self.heartbeats.session(kind, &session, ticket, self.order.count(), self.findings);
                 if kind == RecordType::Open {
                     self.first_tick = Some(record.answer.tick.get());
                 }
@@ -170,7 +173,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                     replayable::input_withheld(index, self.findings);
                 }
                 let (id, open) = (line.as_ref().map(|line| &*line.id), self.rules.open());
-                replayable::context(self.bundle, index, commitment, id, open, self.findings, self.summary)?;
+                self.contexts.begin(self.bundle, index, commitment, id, open, self.findings, self.summary)?;
             }
             Seen::Entry(Opcode::Gate | Opcode::End, _) | Seen::Refused(_) => {
                 let span = self.spans.about(index)?;

@@ -86,6 +86,12 @@ pub enum StoreError {
         /// What is wrong.
         problem: String,
     },
+    /// A database where only JSON Lines are taken.
+    #[error("the anchor store `{}` is a SQLite database; a bundle holds its stores as JSON Lines", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+    },
     /// SQLite refuses the file, or it is no store.
     #[error("the anchor store `{}` is no usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
     Sqlite {
@@ -157,13 +163,28 @@ impl Store {
     /// # Errors
     /// [`StoreError`] says where and what.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let unreadable = |error| StoreError::Unreadable { path: path.to_owned(), error };
-        let bytes = fs::read(path).map_err(unreadable)?;
-        let contents = if bytes.starts_with(b"SQLite format 3\0") {
+        let bytes = read(path)?;
+        let contents = if bytes.starts_with(SQLITE) {
             sqlite::read(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), error })?
         } else {
             jsonl::read(path, &bytes)?
         };
+        Self::of(path, contents)
+    }
+
+    /// Opens a store of JSON Lines from somebody who is not trusted: SQLite reads no file of theirs.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`StoreError::Database`].
+    pub fn open_json_lines(path: &Path) -> Result<Self, StoreError> {
+        let bytes = read(path)?;
+        if bytes.starts_with(SQLITE) {
+            return Err(StoreError::Database { path: path.to_owned() });
+        }
+        Self::of(path, jsonl::read(path, &bytes)?)
+    }
+
+    fn of(path: &Path, contents: Contents) -> Result<Self, StoreError> {
         let contents =
             contents.canonical().map_err(|problem| StoreError::Content { path: path.to_owned(), problem })?;
         let digest = contents.digest();
@@ -193,6 +214,13 @@ impl Store {
         let now = stamp(&self.path);
         now.is_none() || (now != self.stamp && !Self::open(&self.path).is_ok_and(|s| s.digest == self.digest))
     }
+}
+
+/// How a SQLite file begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
+    fs::read(path).map_err(|error| StoreError::Unreadable { path: path.to_owned(), error })
 }
 
 fn stamp(path: &Path) -> Option<(u64, SystemTime)> {

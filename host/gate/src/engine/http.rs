@@ -185,21 +185,35 @@ impl Http {
             Err(EngineError::Answer(format!("{} answered with status {status}", self.url)))
         }
     }
+}
 
-    fn read(&self, bytes: &[u8]) -> Result<(String, Vec<String>), EngineError> {
-        let bad = |e: serde_json::Error| EngineError::Answer(format!("{} gave no completion: {e}", self.url));
-        let texts = |raw: Vec<Option<Box<RawValue>>>| raw.into_iter().flatten().map(|r| r.get().to_owned()).collect();
-        match self.settings.protocol {
-            Protocol::OpenAi => {
-                let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
-                let mut choices = answer.choices.into_iter();
-                let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
-                Ok((choice.text, choice.logprobs.map(|l| texts(l.token_logprobs)).unwrap_or_default()))
-            }
-            Protocol::Llama => {
-                let answer: LlamaAnswer = serde_json::from_slice(bytes).map_err(bad)?;
-                Ok((answer.content, texts(answer.completion_probabilities.into_iter().map(|t| t.logprob).collect())))
-            }
+/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives.
+///
+/// # Errors
+/// [`EngineError::Answer`]: bytes that are no answer of this protocol.
+pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32) -> Result<Proposal, EngineError> {
+    let (text, logprobs) = read(protocol, answer)?;
+    let span = first_span(&text);
+    if span.trim().is_empty() {
+        return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
+    }
+    let logprobs = (!logprobs.is_empty()).then(|| LogProbs::parse(&logprobs));
+    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, call: None }))
+}
+
+fn read(protocol: Protocol, bytes: &[u8]) -> Result<(String, Vec<String>), EngineError> {
+    let bad = |e: serde_json::Error| EngineError::Answer(format!("the server gave no completion: {e}"));
+    let texts = |raw: Vec<Option<Box<RawValue>>>| raw.into_iter().flatten().map(|r| r.get().to_owned()).collect();
+    match protocol {
+        Protocol::OpenAi => {
+            let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
+            let mut choices = answer.choices.into_iter();
+            let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
+            Ok((choice.text, choice.logprobs.map(|l| texts(l.token_logprobs)).unwrap_or_default()))
+        }
+        Protocol::Llama => {
+            let answer: LlamaAnswer = serde_json::from_slice(bytes).map_err(bad)?;
+            Ok((answer.content, texts(answer.completion_probabilities.into_iter().map(|t| t.logprob).collect())))
         }
     }
 }
@@ -240,13 +254,7 @@ impl Engine for Http {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let answer = self.post(&self.body(&prompt(view), attempt)?)?;
-        let (text, logprobs) = self.read(&answer)?;
-        let span = first_span(&text);
-        if span.trim().is_empty() {
-            return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
-        }
-        let logprobs = (!logprobs.is_empty()).then(|| LogProbs::parse(&logprobs));
-        Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, call: None }))
+        proposal(self.settings.protocol, &answer, attempt)
     }
 
     fn advance(&mut self, _admitted: &str) {}

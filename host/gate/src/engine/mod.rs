@@ -6,7 +6,7 @@ mod ngram;
 mod recorded;
 mod watched;
 
-pub use http::{Http, HttpSettings, Protocol};
+pub use http::{Http, HttpSettings, Protocol, proposal};
 pub use ngram::Ngram;
 pub use recorded::Recorded;
 pub use watched::Watched;

@@ -101,6 +101,8 @@ pub(crate) struct Stream<'g> {
     since_checkpoint: u16,
     /// Whether an entry is with the card.
     awaiting: bool,
+    /// Whether that entry is a NOTE.
+    noting: bool,
     in_flight: Option<InFlight>,
     phase: Phase,
     last_refusal: String,
@@ -137,6 +139,7 @@ impl<'g> Stream<'g> {
             unreleased: release::Held::default(),
             since_checkpoint: 0,
             awaiting: false,
+            noting: false,
             in_flight: None,
             phase: Phase::Begin,
             last_refusal: String::new(),
@@ -222,6 +225,12 @@ impl<'g> Stream<'g> {
     }
 
     fn next_entry(&mut self) -> Option<Descriptor> {
+        if matches!(self.phase, Phase::Body | Phase::End)
+            && let Some(digest) = self.governor.note_at(self.sequence)
+        {
+            self.noting = true;
+            return Some(self.entry(Opcode::Note, digest));
+        }
         match self.phase {
             Phase::Begin => Some(self.entry(Opcode::Begin, self.context().digest())),
             Phase::Body => {
@@ -308,6 +317,10 @@ impl<'g> Stream<'g> {
     /// Takes the card's answer to the entry that [`Stream::next`] gave last.
     pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
         self.awaiting = false;
+        if std::mem::take(&mut self.noting) && outcome == Outcome::Accepted {
+            self.sequence += 1;
+            return;
+        }
         match (&self.phase, self.in_flight.take(), outcome) {
             (Phase::Body, Some(flight), Outcome::Judged(verdict)) => {
                 self.sequence += 1;

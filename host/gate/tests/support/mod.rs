@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
-use portcullis_card::{CardKind, Session, SessionConfig, SessionError};
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{Candidate, Event, Governor, Item, Judged, SaltKey, Settings, Summary, What};
@@ -85,7 +85,7 @@ pub fn governor(policy: &Policy, settings: Settings) -> Governor<'_> {
 }
 
 pub fn run(governor: &Governor<'_>, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
-    let card = CardKind::Model.open().unwrap();
+    let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let mut events = Vec::new();
     governor

@@ -127,8 +127,11 @@ pub(super) fn read_message(from: &mut Timed, max_body: usize) -> Result<Message,
     Ok(Message { first, body })
 }
 
-/// First line and length of the body.
-fn read_head(head: &[u8]) -> Result<(String, usize), HttpError> {
+/// First line of a message's head, and the length of its body in bytes.
+///
+/// # Errors
+/// [`HttpError`]: `Malformed`, `Oversize`.
+pub fn read_head(head: &[u8]) -> Result<(String, usize), HttpError> {
     if head.len() > MAX_HEAD {
         return Err(HttpError::Oversize);
     }

@@ -1,7 +1,7 @@
 //! The signer's signature as stock tools see it: OpenSSL 3.5 or later, or Node.js 24.6 or later, which has that in it.
 
 use crate::support::{Random, skipped};
-use portcullis_signer_bench::{Bench, Stall};
+use portcullis_signer_bench::{Bench, Seeds, Stall};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -14,16 +14,23 @@ const NODE_SCRIPT: &str = "const fs = require('fs'), [key, message, signature] =
     const ok = require('crypto').verify(null, message, {key, format: 'der', type: 'spki'}, signature);\
     process.exit(ok ? 0 : 1);";
 
+/// Random keys, each with a signature by the RTL.
+const KEYS: usize = 42;
+
+#[derive(Debug)]
 enum Tool {
     OpenSsl(OsString),
     Node(OsString),
 }
 
 impl Tool {
-    /// The first that can verify: `PORTCULLIS_OPENSSL`, else `openssl` on the path, `PORTCULLIS_NODE`, else `node` on the path.
+    /// The first that can verify: `PORTCULLIS_OPENSSL`, else `openssl` on the path, `PORTCULLIS_NODE`, else the one that
+    /// `cargo xtask setup` installed, else `node` on the path.
     fn find() -> Option<Self> {
-        let named = |variable, default: &str| std::env::var_os(variable).unwrap_or_else(|| default.into());
-        let (openssl, node) = (named("PORTCULLIS_OPENSSL", "openssl"), named("PORTCULLIS_NODE", "node"));
+        let named = |variable, default: OsString| std::env::var_os(variable).unwrap_or(default);
+        let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/node");
+        let node = if pinned.exists() { pinned.into_os_string() } else { "node".into() };
+        let (openssl, node) = (named("PORTCULLIS_OPENSSL", "openssl".into()), named("PORTCULLIS_NODE", node));
         if version(&openssl, "version").is_some_and(|v| v >= (3, 5)) {
             return Some(Self::OpenSsl(openssl));
         }
@@ -63,29 +70,35 @@ fn version(binary: &OsString, flag: &str) -> Option<(u32, u32)> {
 fn a_stock_tool_verifies() {
     let Some(tool) = Tool::find() else {
         return skipped(
-            "the signature by a stock tool; neither OpenSSL 3.5 (PORTCULLIS_OPENSSL) nor Node.js 24.6 (PORTCULLIS_NODE) is here",
+            "the signature by a stock tool; neither OpenSSL 3.5 (PORTCULLIS_OPENSSL) nor Node.js 24.6 (PORTCULLIS_NODE) is here; \
+             `cargo xtask setup` installs one",
         );
     };
-    let mut random = Random(30);
-    let mut bench = Bench::new(16).unwrap();
-    let seeds = random.array();
-    let root = bench.keygen(Some(&seeds)).unwrap().value;
-    let message = random.bytes(bench.model().message_bytes);
-    let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
-
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         path
     };
-    let key = file("key.der", &[&SPKI_HEAD[..], &seeds[32..], &root].concat());
-    let text = file("message", &message);
-    assert!(tool.verifies(&key, &text, &file("signature", &signature)));
+    let mut random = Random(30);
+    let mut bench = Bench::new(16).unwrap();
+    for number in 0..KEYS {
+        let seeds: Seeds = random.array();
+        let root = bench.keygen(Some(&seeds)).unwrap().value;
+        let message = random.bytes(bench.model().message_bytes);
+        let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
+        let key = file("key.der", &[&SPKI_HEAD[..], &seeds[32..], &root].concat());
+        let text = file("message", &message);
+        assert!(tool.verifies(&key, &text, &file("signature", &signature)), "key {number}");
 
-    let mut forged = signature.clone();
-    forged[9_000] ^= 1;
-    assert!(!tool.verifies(&key, &text, &file("forged", &forged)));
-    assert!(!tool.verifies(&key, &text, &file("short", &signature[..signature.len() - 1])));
-    assert!(!tool.verifies(&key, &file("other", &random.bytes(message.len())), &file("signature", &signature)));
+        let mut forged = signature.clone();
+        let place = usize::try_from(random.below(forged.len() as u64)).unwrap();
+        forged[place] ^= 1 << random.below(8);
+        assert!(!tool.verifies(&key, &text, &file("forged", &forged)), "key {number}: byte {place} does not matter");
+        if number == 0 {
+            assert!(!tool.verifies(&key, &text, &file("short", &signature[..signature.len() - 1])));
+            assert!(!tool.verifies(&key, &file("other", &random.bytes(message.len())), &file("signature", &signature)));
+        }
+    }
+    println!("{tool:?} verified the signatures of {KEYS} keys and refused as many forged ones");
 }

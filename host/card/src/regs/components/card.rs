@@ -43,12 +43,12 @@ pub mod named_types {
     pub mod ro_r_desc_325d3e02;
     pub mod ro_r_desc_52866f22;
     pub mod ro_r_desc_62ae8653;
-    pub mod ro_r_desc_640b511b;
     pub mod ro_r_desc_72b3c2ca;
     pub mod ro_r_desc_784b21d0;
     pub mod ro_r_desc_7c9829ac;
     pub mod ro_r_desc_7cc048e4;
     pub mod ro_r_desc_7d5ec112;
+    pub mod ro_r_desc_7e8c4993;
     pub mod ro_r_desc_81349e4c;
     pub mod ro_r_desc_86b42606;
     pub mod ro_r_desc_92141acb;
@@ -59,8 +59,8 @@ pub mod named_types {
     pub mod ro_r_desc_bd535d95;
     pub mod ro_r_desc_bf766848;
     pub mod ro_r_desc_cf60d431;
-    pub mod ro_r_desc_dc665e53;
     pub mod ro_r_desc_e9822798;
+    pub mod ro_r_desc_f7f7e3ea;
 }
 
 // Instances of named component types
@@ -76,11 +76,11 @@ pub use _root::components::card::named_types::lane_rf as lane;
 pub use _root::components::card::named_types::ro_r_desc_7c9829ac as admits;
 pub use _root::components::card::named_types::ro_r_desc_7cc048e4 as checkpoint_tail;
 pub use _root::components::card::named_types::ro_r_desc_7d5ec112 as tick_lo;
+pub use _root::components::card::named_types::ro_r_desc_7e8c4993 as open_streams;
 pub use _root::components::card::named_types::ro_r_desc_62ae8653 as records;
 pub use _root::components::card::named_types::ro_r_desc_72b3c2ca as heartbeat_credit;
 pub use _root::components::card::named_types::ro_r_desc_86b42606 as busy_clocks_lo;
 pub use _root::components::card::named_types::ro_r_desc_325d3e02 as refused;
-pub use _root::components::card::named_types::ro_r_desc_640b511b as open_streams;
 pub use _root::components::card::named_types::ro_r_desc_81349e4c as decomposes;
 pub use _root::components::card::named_types::ro_r_desc_92141acb as rejects;
 pub use _root::components::card::named_types::ro_r_desc_a6f78cc0 as verdicts;
@@ -89,8 +89,8 @@ pub use _root::components::card::named_types::ro_r_desc_b9689d12 as busy_clocks_
 pub use _root::components::card::named_types::ro_r_desc_bd535d95 as public_key;
 pub use _root::components::card::named_types::ro_r_desc_bf766848 as boot_nonce;
 pub use _root::components::card::named_types::ro_r_desc_cf60d431 as design_id;
-pub use _root::components::card::named_types::ro_r_desc_dc665e53 as policy_digest;
 pub use _root::components::card::named_types::ro_r_desc_e9822798 as map_digest;
+pub use _root::components::card::named_types::ro_r_desc_f7f7e3ea as policy_digest;
 
 /// Portcullis card
 ///
@@ -326,17 +326,17 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// policy_digest
     ///
-    /// Digest of the tables as read back last. 0 while capability `digest` is 0.
+    /// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_dc665e53, IO>; 8] {
+    pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_f7f7e3ea, IO>; 8] {
         // SAFETY: We will initialize every element before using the array
         let mut array = [core::mem::MaybeUninit::uninit(); 8];
 
         let mut i0 = 0;
         while i0 < 8 {
             array[i0].write(unsafe {
-                peakrdl_rust::reg::Reg::<'io, policy_digest::RoR_desc_dc665e53, IO>::from_ptr_with(
+                peakrdl_rust::reg::Reg::<'io, policy_digest::RoR_desc_f7f7e3ea, IO>::from_ptr_with(
                     self.ptr.wrapping_byte_add(0x80 + i0 * 0x4).cast(),
                     self.io,
                 )
@@ -538,10 +538,10 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// open_streams
     ///
-    /// Streams open.
+    /// Streams that the records so far began and did not end.
     #[inline(always)]
     #[must_use]
-    pub const fn open_streams(&self) -> peakrdl_rust::reg::Reg<'io, open_streams::RoR_desc_640b511b, IO> {
+    pub const fn open_streams(&self) -> peakrdl_rust::reg::Reg<'io, open_streams::RoR_desc_7e8c4993, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x118).cast(), self.io) }
     }
 

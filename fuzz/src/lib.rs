@@ -1,0 +1,5 @@
+//! Bodies of the fuzz targets. Each reads hostile bytes, asserts what must hold of them, and says whether they were accepted.
+
+mod parsers;
+
+pub use parsers::*;

@@ -1,0 +1,77 @@
+//! What reaches the gate from beside: engines, clients, stores and files of its own that somebody may have changed.
+
+use portcullis_gate::ContextDocument;
+use portcullis_gate::anchor::Store;
+use portcullis_gate::engine::{Protocol, proposal};
+use portcullis_gate::ledger::Reader;
+use portcullis_gate::remote::{ToClient, ToGate, receive, send};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+thread_local! {
+    // One file for every run: the parsers take paths.
+    static FILE: std::cell::RefCell<tempfile::NamedTempFile> = std::cell::RefCell::new(tempfile::NamedTempFile::new().unwrap());
+}
+
+fn in_a_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
+    FILE.with_borrow_mut(|file| {
+        file.as_file().set_len(0).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.write_all(bytes).unwrap();
+        read(file.path())
+    })
+}
+
+/// The content of a store has one canonical form, which is a store of the same content.
+pub(super) fn anchors(bytes: &[u8]) -> bool {
+    let Ok(store) = in_a_file(bytes, Store::open) else { return false };
+    let canonical = store.contents().json_lines();
+    let again = in_a_file(&canonical, Store::open).unwrap();
+    assert_eq!((again.contents(), again.digest()), (store.contents(), store.digest()));
+    assert_eq!(again.contents().json_lines(), canonical);
+    true
+}
+
+/// The answer of an engine's server, in either protocol, as the first candidate and as an alternative.
+pub(super) fn completion(bytes: &[u8]) -> bool {
+    let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt).is_ok());
+    [Protocol::OpenAi, Protocol::Llama].map(read).contains(&true)
+}
+
+pub(super) fn context(bytes: &[u8]) -> bool {
+    let Ok(document) = serde_json::from_slice::<ContextDocument>(bytes) else { return false };
+    assert_eq!(serde_json::from_slice::<ContextDocument>(&document.bytes()).unwrap(), document);
+    true
+}
+
+/// Frames of a client to the gate and back, until one is none.
+pub(super) fn frame(bytes: &[u8]) -> bool {
+    frames::<ToGate>(bytes) | frames::<ToClient>(bytes)
+}
+
+fn frames<T: Serialize + DeserializeOwned>(mut rest: &[u8]) -> bool {
+    let mut read = false;
+    while let Ok(Some(message)) = receive::<T>(&mut rest) {
+        let mut written = Vec::new();
+        send(&mut written, &message).unwrap();
+        let again: T = receive(&mut &*written).unwrap().unwrap();
+        assert_eq!(serde_json::to_vec(&again).unwrap(), serde_json::to_vec(&message).unwrap());
+        read = true;
+    }
+    read
+}
+
+pub(super) fn ledger(bytes: &[u8]) -> bool {
+    in_a_file(bytes, |path| {
+        let Ok(mut reader) = Reader::open(path) else { return false };
+        let mut failed = false;
+        for entry in reader.by_ref() {
+            assert!(!failed, "an entry after an error");
+            failed = entry.is_err();
+        }
+        assert!(reader.next().is_none());
+        true
+    })
+}

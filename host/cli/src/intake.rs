@@ -1,0 +1,63 @@
+//! Intake that a signal ends: what was taken is governed to its end, and the session is closed as it should be.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// How often a signal is looked for while no item comes.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether a signal has asked to stop.
+#[derive(Clone)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on the first SIGINT or SIGTERM asks to stop, and the second ends the process at once.
+    pub(crate) fn on_signals() -> io::Result<Self> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the first signal finds the flag down.
+            flag::register_conditional_default(signal, Arc::clone(&asked))?;
+            flag::register(signal, Arc::clone(&asked))?;
+        }
+        Ok(Self(asked))
+    }
+
+    /// Whether one has.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// `items`, which end when a signal comes, even while the next one is awaited.
+    pub(crate) fn end<T: Send + 'static>(&self, mut items: impl Iterator<Item = T> + Send + 'static) -> Until<T> {
+        let (give, take) = sync_channel(0);
+        // Not joined: it may wait for its input for ever.
+        std::thread::spawn(move || items.try_for_each(|item| give.send(item)));
+        Until { take, stop: self.clone() }
+    }
+}
+
+/// See [`Stop::end`].
+pub(crate) struct Until<T> {
+    take: Receiver<T>,
+    stop: Stop,
+}
+
+impl<T> Iterator for Until<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        while !self.stop.is_asked() {
+            match self.take.recv_timeout(LOOK) {
+                Ok(item) => return Some(item),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        None
+    }
+}

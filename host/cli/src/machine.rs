@@ -1,0 +1,74 @@
+//! `portcullis card list|bind|unbind|doctor`: cards in this machine.
+
+use crate::failure::{ERROR, Failure, SUCCESS};
+use portcullis_card::CardKind;
+use portcullis_card::doctor::Doctor;
+use portcullis_card::pci::{Bdf, Function, Sysfs, VFIO_PCI};
+
+/// Vendors of the FPGA boards that there are shells for: Amazon, Xilinx.
+const VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
+
+/// Boards carry what ids their shell gives them: the vendor, or that somebody gave the function to VFIO, is all there is to see.
+fn may_be_card(function: &Function) -> bool {
+    function.driver.as_deref() == Some(VFIO_PCI) || VENDORS.contains(&function.vendor)
+}
+
+/// Kinds of card, then the PCI functions of this machine that may be one.
+pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
+    let functions = Sysfs::default().functions().map_err(anyhow::Error::from)?;
+    let functions: Vec<&Function> = functions.iter().filter(|f| all || may_be_card(f)).collect();
+    if json {
+        let kinds: Vec<&str> = CardKind::ALL.iter().map(|kind| kind.usage()).collect();
+        let functions: Vec<_> = functions.iter().map(|f| {
+            serde_json::json!({ "bdf": f.bdf.to_string(), "vendor": f.vendor, "device": f.device, "driver": f.driver, "group": f.group, "noiommu": f.noiommu })
+        }).collect();
+        outln!("{}", serde_json::json!({ "kinds": kinds, "functions": functions }));
+        return Ok(SUCCESS);
+    }
+    for kind in CardKind::ALL {
+        outln!("{}", kind.usage());
+    }
+    for f in functions {
+        let driver = f.driver.as_deref().unwrap_or("no driver");
+        let group = match (f.group, f.noiommu) {
+            (Some(group), false) => format!("IOMMU group {group}"),
+            (Some(group), true) => format!("no-IOMMU group {group}"),
+            (None, _) => "no group".into(),
+        };
+        outln!("{} {:04x}:{:04x} {driver}, {group}", f.bdf, f.vendor, f.device);
+    }
+    Ok(SUCCESS)
+}
+
+/// Gives a card to `vfio-pci`.
+pub(crate) fn bind(bdf: Bdf) -> Result<u8, Failure> {
+    Sysfs::default().bind(bdf).map_err(anyhow::Error::from)?;
+    outln!("{bdf} has {VFIO_PCI}");
+    Ok(SUCCESS)
+}
+
+/// Takes a card from `vfio-pci`.
+pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
+    let sysfs = Sysfs::default();
+    sysfs.unbind(bdf).map_err(anyhow::Error::from)?;
+    let driver = sysfs.function(bdf).map_err(anyhow::Error::from)?.driver;
+    outln!("{bdf} has {}", driver.as_deref().unwrap_or("no driver"));
+    Ok(SUCCESS)
+}
+
+/// Says what is missing. Exit code 1 when something is.
+pub(crate) fn doctor(bdf: Bdf, json: bool) -> Result<u8, Failure> {
+    let findings = Doctor::default().examine(bdf);
+    for finding in &findings {
+        if json {
+            outln!("{}", serde_json::json!({ "what": finding.what, "found": finding.found, "remedy": finding.remedy }));
+            continue;
+        }
+        let mark = if finding.remedy.is_some() { "MISSING" } else { "ok     " };
+        outln!("{mark} {}: {}", finding.what, finding.found);
+        if let Some(remedy) = &finding.remedy {
+            outln!("        {remedy}");
+        }
+    }
+    Ok(if findings.iter().any(|f| f.remedy.is_some()) { ERROR } else { SUCCESS })
+}

@@ -1,0 +1,125 @@
+//! Replays of streams with NOTE entries, and of what another version wrote.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+use portcullis_card::model::ModelCard;
+use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::mutation::Place;
+use portcullis_core::state::Task;
+use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
+use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_gate::{CONTEXT_VERSION, Event, Governor, Item, SaltKey, Seat, Settings, What};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+const MANIFEST: &str = "[package]\nname = \"s\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\n\
+    audience = [\"p\"]\ntemporal = [\"n\"]\nregister = [\"r\"]\n[[class]]\nname = \"bad\"\npattern = [{ regex = 'bad' }]\n";
+const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
+    @id(\"NO-BAD\") forbid (principal, action, resource) when { context.classes.contains(\"bad\") };\n";
+const TEXT: &str = "The first sentence stands. A bad one does not. The third stands again.  ";
+
+/// A stream on record: its context document, its records, its salts.
+struct Trail {
+    context: Vec<u8>,
+    records: Vec<Record>,
+    salts: BTreeMap<u32, [u8; 16]>,
+}
+
+/// Governs [`TEXT`], and has `check` replay what came of it.
+fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
+    let files = BTreeMap::from([
+        ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
+        ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
+    ]);
+    let package = Package::from_files(files).unwrap();
+    let compiled = package.compile().unwrap();
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let key = SaltKey::from_bytes([3; 32]);
+    let governor = Governor::new(&package, &compiled, &mapper, Settings::new(key.clone())).unwrap();
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&records);
+    let sink = move |record: &Record| {
+        kept.lock().unwrap().push(*record);
+        Ok(())
+    };
+    let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
+    let mut session = Session::open(ModelCard::new(), &compiled.image, config).unwrap();
+    let mut context = Vec::new();
+    let item = Item::Text { id: "t".into(), text: TEXT.into(), task: Task::default() };
+    let seat = Seat { number: 0, salted: 0, slot: 5 };
+    let keep = |event: Event| {
+        if let What::Begun { context: document, .. } = event.what {
+            context = document.bytes();
+        }
+        Ok::<(), SessionError>(())
+    };
+    governor.govern_one(&mut session, seat, item, keep).unwrap();
+    // Without OPEN.
+    let records = records.lock().unwrap().split_off(1);
+    let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
+    let mut replayer = Replayer::new(&package, &compiled, &mapper, Vec::new()).unwrap();
+    check(&mut replayer, Trail { context, records, salts });
+}
+
+impl Trail {
+    /// As if a NOTE had been recorded at this sequence: what comes after it moves on by one, its salts with it.
+    fn noted(&self, at: usize) -> (Vec<Record>, BTreeMap<u32, [u8; 16]>) {
+        let mut records = self.records.clone();
+        let begin = records[0];
+        for record in &mut records[at..] {
+            record.descriptor.sequence += 1;
+            record.descriptor = record.descriptor.sealed();
+        }
+        let place = Place { slot: begin.descriptor.slot.get(), sequence: at as u32 };
+        let descriptor = Descriptor::entry(Opcode::Note, place, [7; 32]).sealed();
+        let answer = Answer { record_type: RecordType::Note.into(), ..begin.answer };
+        records.insert(at, Record { descriptor, answer });
+        let moved = |sequence: u32| if sequence as usize >= at { sequence + 1 } else { sequence };
+        (records, self.salts.iter().map(|(sequence, salt)| (moved(*sequence), *salt)).collect())
+    }
+}
+
+#[test]
+fn notes_move_what_follows_and_change_nothing() {
+    with_trail(|replayer, trail| {
+        let mut replay = |records: &[Record], salts: &BTreeMap<u32, [u8; 16]>| {
+            replayer.stream(&trail.context, Input::Text(TEXT.into()), salts.clone(), records)
+        };
+        let all = trail.records.len();
+        assert!(all >= 5, "BEGIN, three spans, END");
+        assert_eq!(replay(&trail.records, &trail.salts).unwrap(), Replayed { records: all as u64, fault: None });
+        // After BEGIN, between spans, before END.
+        for at in 1..all {
+            let (records, salts) = trail.noted(at);
+            let replayed = replay(&records, &salts).unwrap();
+            assert_eq!(replayed, Replayed { records: all as u64 + 1, fault: None }, "NOTE at {at}");
+            // A NOTE hides nothing: what is false behind it is found.
+            let mut lie = records.clone();
+            lie[all].descriptor.commitment[0] ^= 1;
+            lie[all].descriptor = lie[all].descriptor.sealed();
+            assert!(matches!(replay(&lie, &salts), Err(ReplayError::Differs { .. })), "NOTE at {at}");
+        }
+    });
+}
+
+#[test]
+fn a_context_of_another_version_is_no_difference() {
+    with_trail(|replayer, trail| {
+        let now = format!("\"version\":{CONTEXT_VERSION}");
+        let other = format!("\"version\":{}", CONTEXT_VERSION + 1);
+        let context = String::from_utf8(trail.context.clone()).unwrap().replacen(&now, &other, 1).into_bytes();
+        let mut records = trail.records.clone();
+        let replayed = replayer.stream(&context, Input::Text(TEXT.into()), trail.salts.clone(), &records);
+        assert!(matches!(replayed, Err(ReplayError::Context(_))), "BEGIN bound another");
+        records[0].descriptor.commitment = Sha256::digest(&context).into();
+        records[0].descriptor = records[0].descriptor.sealed();
+        let replayed = replayer.stream(&context, Input::Text(TEXT.into()), trail.salts, &records);
+        assert!(matches!(replayed, Err(ReplayError::Version { found }) if found == CONTEXT_VERSION + 1));
+    });
+}

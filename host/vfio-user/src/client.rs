@@ -1,0 +1,270 @@
+//! The driver's end: one request at a time, and every answer must fit it.
+
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::message::{
+    Access, Command, DATA_MAX, DeviceInfo, DmaMap, DmaUnmap, Header, IrqInfo, MAJOR, RegionInfo, SetIrqs, Version,
+    device_flags, dma_flags, header_flags, irq_flags, region,
+};
+use crate::{Channel, ChannelError};
+
+/// A device that cannot be spoken to, or that refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens there.
+    #[error("cannot connect to `{path}`: {source}; is `portcullis card serve` running there?")]
+    Connect {
+        /// The socket.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The device did not say which version it speaks.
+    #[error("no version was agreed on: {0}; another driver may hold the card, or no card listens there")]
+    Handshake(ChannelError),
+    /// The device refused a request.
+    #[error("the device refused {}: {}", command.name(), std::io::Error::from_raw_os_error(*errno))]
+    Refused {
+        /// Request.
+        command: Command,
+        /// Error number.
+        errno: i32,
+    },
+    /// The connection is of no more use.
+    #[error("{}: {source}", command.name())]
+    Channel {
+        /// Request.
+        command: Command,
+        /// Why.
+        source: ChannelError,
+    },
+    /// An earlier request ended the connection.
+    #[error("the connection to the device was lost before")]
+    Lost,
+    /// A device that is not what is needed.
+    #[error("the device is not a card: {0}")]
+    Device(&'static str),
+}
+
+/// A region as the device describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Bytes.
+    pub size: u64,
+    /// Bits of [`crate::message::region_flags`].
+    pub flags: u32,
+}
+
+/// A connection to a device.
+#[derive(Debug)]
+pub struct Client {
+    /// `None` after the first violation.
+    channel: Option<Channel>,
+    next_id: u16,
+}
+
+impl Client {
+    /// Connects and agrees on the version. Every later request is given `deadline`, too.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`], [`ClientError::Handshake`], [`ClientError::Device`].
+    pub fn connect(path: &Path, deadline: Duration) -> Result<Self, ClientError> {
+        let failed = |source| ClientError::Connect { path: path.display().to_string(), source };
+        let socket = UnixStream::connect(path).map_err(failed)?;
+        Self::over(socket, deadline)
+    }
+
+    /// [`Client::connect`] over a socket that is connected already.
+    ///
+    /// # Errors
+    /// [`ClientError::Handshake`], [`ClientError::Device`].
+    pub fn over(socket: UnixStream, deadline: Duration) -> Result<Self, ClientError> {
+        let channel = Channel::new(socket, deadline).map_err(ClientError::Handshake)?;
+        let mut client = Self { channel: Some(channel), next_id: 0 };
+        let capabilities = format!("{{\"capabilities\":{{\"max_msg_fds\":1,\"max_data_xfer_size\":{DATA_MAX}}}}}\0");
+        let ours = Version { major: MAJOR.into(), minor: 0.into() };
+        let reply =
+            client.request(Command::Version, &[ours.as_bytes(), capabilities.as_bytes()], &[]).map_err(|error| {
+                match error {
+                    ClientError::Channel { source, .. } => ClientError::Handshake(source),
+                    other => other,
+                }
+            })?;
+        let (theirs, _) = Version::read_from_prefix(&reply)
+            .map_err(|_| ClientError::Handshake(ChannelError::Protocol("a reply without a version")))?;
+        if theirs.major.get() != MAJOR {
+            return Err(ClientError::Device("it speaks another major version of vfio-user"));
+        }
+        let info = DeviceInfo { argsz: (DeviceInfo::BYTES as u32).into(), ..DeviceInfo::default() };
+        let info: DeviceInfo = client.structure(Command::GetInfo, &info)?;
+        if info.flags.get() & device_flags::PCI == 0 || info.regions.get() <= region::CONFIG {
+            return Err(ClientError::Device("it is not a PCI device"));
+        }
+        if info.flags.get() & device_flags::RESET == 0 {
+            return Err(ClientError::Device("it cannot be reset"));
+        }
+        Ok(client)
+    }
+
+    /// What region `index` is.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn region(&mut self, index: u32) -> Result<Region, ClientError> {
+        let ask = RegionInfo { argsz: (RegionInfo::BYTES as u32).into(), index: index.into(), ..RegionInfo::default() };
+        let found: RegionInfo = self.structure(Command::GetRegionInfo, &ask)?;
+        self.agree(Command::GetRegionInfo, found.index == ask.index, "a reply about another region")?;
+        Ok(Region { size: found.size.get(), flags: found.flags.get() })
+    }
+
+    /// How many vectors interrupt index `index` has.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn irqs(&mut self, index: u32) -> Result<u32, ClientError> {
+        let ask = IrqInfo { argsz: (IrqInfo::BYTES as u32).into(), index: index.into(), ..IrqInfo::default() };
+        let found: IrqInfo = self.structure(Command::GetIrqInfo, &ask)?;
+        self.agree(Command::GetIrqInfo, found.index == ask.index, "a reply about another interrupt index")?;
+        Ok(found.count.get())
+    }
+
+    /// Reads `into.len()` bytes of a region.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), ClientError> {
+        let ask = Access { offset: offset.into(), region: region.into(), count: (into.len() as u32).into() };
+        let reply = self.request(Command::RegionRead, &[ask.as_bytes()], &[])?;
+        let fits = match Access::read_from_prefix(&reply) {
+            Ok((access, data)) if access == ask && data.len() == into.len() => {
+                into.copy_from_slice(data);
+                true
+            }
+            _ => false,
+        };
+        self.agree(Command::RegionRead, fits, "a reply that does not fit the read")
+    }
+
+    /// Writes `from` to a region.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), ClientError> {
+        let ask = Access { offset: offset.into(), region: region.into(), count: (from.len() as u32).into() };
+        let reply = self.request(Command::RegionWrite, &[ask.as_bytes(), from], &[])?;
+        self.agree(Command::RegionWrite, reply == ask.as_bytes(), "a reply that does not fit the write")
+    }
+
+    /// Lets the device read and write `size` bytes of `file` from its start on at `address`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn map(&mut self, address: u64, size: u64, file: BorrowedFd<'_>) -> Result<(), ClientError> {
+        let ask = DmaMap {
+            argsz: (DmaMap::BYTES as u32).into(),
+            flags: (dma_flags::READ | dma_flags::WRITE).into(),
+            offset: 0.into(),
+            address: address.into(),
+            size: size.into(),
+        };
+        let reply = self.request(Command::DmaMap, &[ask.as_bytes()], &[file])?;
+        self.agree(Command::DmaMap, reply.is_empty(), "a reply that is too long")
+    }
+
+    /// Takes memory back. When this returns, the device reaches it no more.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn unmap(&mut self, address: u64, size: u64) -> Result<(), ClientError> {
+        let ask = DmaUnmap {
+            argsz: (DmaUnmap::BYTES as u32).into(),
+            flags: 0.into(),
+            address: address.into(),
+            size: size.into(),
+        };
+        let done: DmaUnmap = self.structure(Command::DmaUnmap, &ask)?;
+        self.agree(
+            Command::DmaUnmap,
+            done.address == ask.address && done.size == ask.size,
+            "another range was unmapped",
+        )
+    }
+
+    /// Has vector `vector` of interrupt index `index` signalled by `event`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn set_irq(&mut self, index: u32, vector: u32, event: BorrowedFd<'_>) -> Result<(), ClientError> {
+        let ask = SetIrqs {
+            argsz: (SetIrqs::BYTES as u32).into(),
+            flags: (irq_flags::DATA_EVENTFD | irq_flags::TRIGGER).into(),
+            index: index.into(),
+            start: vector.into(),
+            count: 1.into(),
+        };
+        let reply = self.request(Command::SetIrqs, &[ask.as_bytes()], &[event])?;
+        self.agree(Command::SetIrqs, reply.is_empty(), "a reply that is too long")
+    }
+
+    /// Resets the device.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn reset(&mut self) -> Result<(), ClientError> {
+        let reply = self.request(Command::Reset, &[], &[])?;
+        self.agree(Command::Reset, reply.is_empty(), "a reply that is too long")
+    }
+
+    /// A request whose reply is the same structure, filled in.
+    fn structure<T>(&mut self, command: Command, ask: &T) -> Result<T, ClientError>
+    where
+        T: FromBytes + IntoBytes + KnownLayout + Immutable,
+    {
+        let reply = self.request(command, &[ask.as_bytes()], &[])?;
+        match T::read_from_bytes(&reply) {
+            Ok(found) => Ok(found),
+            Err(_) => Err(self.lose(command, ChannelError::Protocol("a reply of another length"))),
+        }
+    }
+
+    fn request(
+        &mut self,
+        command: Command,
+        payload: &[&[u8]],
+        files: &[BorrowedFd<'_>],
+    ) -> Result<Vec<u8>, ClientError> {
+        let channel = self.channel.as_mut().ok_or(ClientError::Lost)?;
+        self.next_id = self.next_id.wrapping_add(1);
+        let id = self.next_id.into();
+        let header = Header { id, command: (command as u16).into(), ..Header::default() };
+        let answered = channel.send(header, payload, files).and_then(|()| channel.receive());
+        let reply = answered.map_err(|source| self.lose(command, source))?;
+        let flags = reply.header.flags.get();
+        let fits = reply.header.id == id && reply.header.command == header.command;
+        self.agree(command, fits, "a reply to another request")?;
+        self.agree(command, flags & header_flags::TYPE == header_flags::REPLY, "a command where a reply is due")?;
+        self.agree(command, flags & !(header_flags::TYPE | header_flags::ERROR) == 0, "a reply with unknown flags")?;
+        self.agree(command, reply.files.is_empty(), "a reply with files")?;
+        if flags & header_flags::ERROR != 0 {
+            self.agree(command, reply.payload.is_empty(), "a refusal with data")?;
+            // Zero would read as success somewhere.
+            let errno = i32::try_from(reply.header.error.get()).ok().filter(|errno| *errno != 0).unwrap_or(5);
+            return Err(ClientError::Refused { command, errno });
+        }
+        Ok(reply.payload)
+    }
+
+    fn agree(&mut self, command: Command, holds: bool, what: &'static str) -> Result<(), ClientError> {
+        if holds { Ok(()) } else { Err(self.lose(command, ChannelError::Protocol(what))) }
+    }
+
+    fn lose(&mut self, command: Command, source: ChannelError) -> ClientError {
+        self.channel = None;
+        ClientError::Channel { command, source }
+    }
+}

@@ -1,0 +1,26 @@
+//! The vfio-user protocol, version 0.0: a PCI device over a UNIX socket (QEMU, `docs/interop/vfio-user.rst`).
+//!
+//! | part | what it knows |
+//! | --- | --- |
+//! | [`message`] | commands, their bytes, the bits in them |
+//! | [`Channel`] | whole messages with their files, each within a deadline |
+//! | [`Client`] | the driver's end: one request at a time, every answer checked |
+//! | [`Connection`], [`Device`] | the device's end: one request in, one answer out |
+//! | [`words`] | memory that driver and device touch at the same time |
+//!
+//! Neither end believes the other: lengths are bounded before memory is taken, an answer must fit its request in every field, and a peer
+//! that stops in the middle of a message costs a deadline. After the first violation the connection is over.
+//!
+//! Not served: DMA without a file (`DMA_READ` and `DMA_WRITE` from the device), mapped regions, migration.
+
+mod channel;
+mod client;
+pub mod message;
+mod server;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+pub use channel::{Channel, ChannelError, Message};
+pub use client::{Client, ClientError, Region};
+pub use server::{Connection, Device, DmaMap, Errno, RegionInfo, ServeError};

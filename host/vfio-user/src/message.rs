@@ -1,0 +1,281 @@
+//! What stands in a message. Everything is little-endian and without padding.
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Data bytes that one region access may carry; both ends say so in `VERSION`.
+pub const DATA_MAX: usize = 1 << 16;
+/// Bytes of a message after its header, at most.
+pub const PAYLOAD_MAX: usize = DATA_MAX + 64;
+/// Files with one message, at most. What is offered to the peer is one; a few more are no offence.
+pub const FILES_MAX: usize = 16;
+/// Major version of the protocol; the minor one is 0.
+pub const MAJOR: u16 = 0;
+
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Command {
+    /// Version and capabilities; the first message.
+    Version = 1,
+    /// Memory that the device may reach.
+    DmaMap = 2,
+    /// Memory that it may no longer reach.
+    DmaUnmap = 3,
+    /// Kind of device, numbers of regions and interrupts.
+    GetInfo = 4,
+    /// Size and rights of a region.
+    GetRegionInfo = 5,
+    /// Kind and number of an interrupt index.
+    GetIrqInfo = 7,
+    /// Connects interrupts with event files.
+    SetIrqs = 8,
+    /// Reads a region.
+    RegionRead = 9,
+    /// Writes a region.
+    RegionWrite = 10,
+    /// Resets the device.
+    Reset = 13,
+}
+
+impl Command {
+    const ALL: [Self; 10] = [
+        Self::Version,
+        Self::DmaMap,
+        Self::DmaUnmap,
+        Self::GetInfo,
+        Self::GetRegionInfo,
+        Self::GetIrqInfo,
+        Self::SetIrqs,
+        Self::RegionRead,
+        Self::RegionWrite,
+        Self::Reset,
+    ];
+
+    /// The command with this number, if it is one that is served.
+    #[must_use]
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|command| *command as u16 == number)
+    }
+
+    /// Name in the specification.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Version => "VERSION",
+            Self::DmaMap => "DMA_MAP",
+            Self::DmaUnmap => "DMA_UNMAP",
+            Self::GetInfo => "DEVICE_GET_INFO",
+            Self::GetRegionInfo => "DEVICE_GET_REGION_INFO",
+            Self::GetIrqInfo => "DEVICE_GET_IRQ_INFO",
+            Self::SetIrqs => "DEVICE_SET_IRQS",
+            Self::RegionRead => "REGION_READ",
+            Self::RegionWrite => "REGION_WRITE",
+            Self::Reset => "DEVICE_RESET",
+        }
+    }
+}
+
+/// Bits of [`Header::flags`].
+pub mod header_flags {
+    /// The low four bits are the type.
+    pub const TYPE: u32 = 0xf;
+    /// A reply; a command is 0.
+    pub const REPLY: u32 = 1;
+    /// The sender wants no reply.
+    pub const NO_REPLY: u32 = 1 << 4;
+    /// The command was refused; `error` says why.
+    pub const ERROR: u32 = 1 << 5;
+}
+
+/// Bits of [`RegionInfo::flags`].
+pub mod region_flags {
+    /// Can be read.
+    pub const READ: u32 = 1;
+    /// Can be written.
+    pub const WRITE: u32 = 1 << 1;
+}
+
+/// Bits of [`DeviceInfo::flags`].
+pub mod device_flags {
+    /// Takes `DEVICE_RESET`.
+    pub const RESET: u32 = 1;
+    /// A PCI device.
+    pub const PCI: u32 = 1 << 1;
+}
+
+/// Bits of [`DmaMap::flags`].
+pub mod dma_flags {
+    /// The device may read.
+    pub const READ: u32 = 1;
+    /// The device may write.
+    pub const WRITE: u32 = 1 << 1;
+    /// In `DMA_UNMAP`: everything.
+    pub const UNMAP_ALL: u32 = 1 << 1;
+}
+
+/// Bits of [`IrqInfo::flags`] and [`SetIrqs::flags`].
+pub mod irq_flags {
+    /// Information: signals event files.
+    pub const EVENTFD: u32 = 1;
+    /// Information: vectors are set all at once.
+    pub const NORESIZE: u32 = 1 << 3;
+    /// No data: all vectors named.
+    pub const DATA_NONE: u32 = 1;
+    /// One byte a vector.
+    pub const DATA_BOOL: u32 = 1 << 1;
+    /// One event file a vector.
+    pub const DATA_EVENTFD: u32 = 1 << 2;
+    /// Masks.
+    pub const MASK: u32 = 1 << 3;
+    /// Unmasks.
+    pub const UNMASK: u32 = 1 << 4;
+    /// Connects or fires.
+    pub const TRIGGER: u32 = 1 << 5;
+}
+
+/// Regions of a PCI device.
+pub mod region {
+    /// Base address register 0; five others follow.
+    pub const BAR0: u32 = 0;
+    /// Base address register 2.
+    pub const BAR2: u32 = 2;
+    /// Configuration space.
+    pub const CONFIG: u32 = 7;
+    /// How many there are.
+    pub const COUNT: u32 = 9;
+}
+
+/// Interrupt indexes of a PCI device.
+pub mod irq {
+    /// MSI-X.
+    pub const MSIX: u32 = 2;
+    /// Errors.
+    pub const ERR: u32 = 3;
+    /// The device is wanted back.
+    pub const REQ: u32 = 4;
+    /// How many there are.
+    pub const COUNT: u32 = 5;
+}
+
+macro_rules! layout {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+            #[repr(C)]
+            pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+
+            impl $name {
+                /// Bytes.
+                pub const BYTES: usize = size_of::<Self>();
+            }
+        )*
+    };
+}
+
+layout! {
+    /// Before every message.
+    Header {
+        /// Chosen by the sender of a command, repeated in its reply.
+        id: U16,
+        /// [`Command`].
+        command: U16,
+        /// Bytes of the message, header included.
+        size: U32,
+        /// [`header_flags`].
+        flags: U32,
+        /// An error number of the host in a reply with [`header_flags::ERROR`].
+        error: U32,
+    }
+    /// `VERSION`; JSON with a closing zero byte may follow.
+    Version {
+        /// Major version.
+        major: U16,
+        /// Minor version.
+        minor: U16,
+    }
+    /// `DMA_MAP`; a file may come with it.
+    DmaMap {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`dma_flags`].
+        flags: U32,
+        /// Offset in the file.
+        offset: U64,
+        /// First address in the device's eyes.
+        address: U64,
+        /// Bytes.
+        size: U64,
+    }
+    /// `DMA_UNMAP`, and its reply.
+    DmaUnmap {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`dma_flags`].
+        flags: U32,
+        /// First address.
+        address: U64,
+        /// Bytes.
+        size: U64,
+    }
+    /// `DEVICE_GET_INFO`, and its reply.
+    DeviceInfo {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`device_flags`].
+        flags: U32,
+        /// Regions.
+        regions: U32,
+        /// Interrupt indexes.
+        irqs: U32,
+    }
+    /// `DEVICE_GET_REGION_INFO`, and its reply.
+    RegionInfo {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`region_flags`].
+        flags: U32,
+        /// Region.
+        index: U32,
+        /// Offset of capabilities; none.
+        capabilities: U32,
+        /// Bytes of the region.
+        size: U64,
+        /// Offset for mapping; none.
+        offset: U64,
+    }
+    /// `DEVICE_GET_IRQ_INFO`, and its reply.
+    IrqInfo {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`irq_flags`].
+        flags: U32,
+        /// Interrupt index.
+        index: U32,
+        /// Vectors.
+        count: U32,
+    }
+    /// `DEVICE_SET_IRQS`; event files come with it.
+    SetIrqs {
+        /// Bytes of this structure.
+        argsz: U32,
+        /// [`irq_flags`].
+        flags: U32,
+        /// Interrupt index.
+        index: U32,
+        /// First vector.
+        start: U32,
+        /// Vectors.
+        count: U32,
+    }
+    /// `REGION_READ` and `REGION_WRITE`, and their replies; the data follows where it goes.
+    Access {
+        /// First byte.
+        offset: U64,
+        /// Region.
+        region: U32,
+        /// Bytes.
+        count: U32,
+    }
+}

@@ -1,0 +1,316 @@
+//! The device's end: one request in, one answer out.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+pub use rustix::io::Errno;
+
+use crate::message::{
+    self, Access, Command, DATA_MAX, DeviceInfo, Header, IrqInfo, MAJOR, SetIrqs, Version, device_flags, dma_flags,
+    header_flags, irq, irq_flags, region,
+};
+use crate::{Channel, ChannelError, Message};
+
+/// A region of a device; without bytes there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RegionInfo {
+    /// Bytes.
+    pub size: u64,
+    /// Bits of [`message::region_flags`].
+    pub flags: u32,
+}
+
+/// Memory that a device shall reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DmaMap {
+    /// The device may read it.
+    pub read: bool,
+    /// The device may write it.
+    pub write: bool,
+    /// Offset in the file.
+    pub offset: u64,
+    /// First address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// A PCI device. What it refuses, the driver gets as an error number; it stays served.
+pub trait Device {
+    /// The region with this index.
+    fn region(&self, index: u32) -> RegionInfo;
+    /// Vectors of the interrupt index.
+    fn irqs(&self, index: u32) -> u32;
+    /// Reads bytes that lie in the region.
+    ///
+    /// # Errors
+    /// Why not.
+    fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
+    /// Writes bytes that lie in the region.
+    ///
+    /// # Errors
+    /// Why not.
+    fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
+    /// Lets the device reach memory. Without a file it cannot, which is no error: an access there is.
+    ///
+    /// # Errors
+    /// Why not.
+    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno>;
+    /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no more.
+    ///
+    /// # Errors
+    /// Why not.
+    fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno>;
+    /// Connects vectors, which exist, with event files; `None` disconnects.
+    ///
+    /// # Errors
+    /// Why not.
+    fn connect_irqs(&mut self, index: u32, start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno>;
+    /// Signals vectors, which exist.
+    ///
+    /// # Errors
+    /// Why not.
+    fn fire_irqs(&mut self, index: u32, start: u32, count: u32) -> Result<(), Errno>;
+    /// Resets the device; memory stays mapped.
+    ///
+    /// # Errors
+    /// Why not.
+    fn reset(&mut self) -> Result<(), Errno>;
+}
+
+/// Why a driver is no longer served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It left.
+    #[error("the driver left")]
+    Left,
+    /// It broke the protocol, stalled, or its socket failed.
+    #[error(transparent)]
+    Channel(ChannelError),
+}
+
+impl From<ChannelError> for ServeError {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Closed => Self::Left,
+            other => Self::Channel(other),
+        }
+    }
+}
+
+fn broken(what: &'static str) -> ServeError {
+    ServeError::Channel(ChannelError::Protocol(what))
+}
+
+/// One driver.
+#[derive(Debug)]
+pub struct Connection {
+    channel: Channel,
+    agreed: bool,
+}
+
+impl Connection {
+    /// A driver that has not said its version yet.
+    #[must_use]
+    pub const fn new(channel: Channel) -> Self {
+        Self { channel, agreed: false }
+    }
+
+    /// Receives one request and answers it. The whole message must come within the channel's deadline, so this is called when the
+    /// socket has something to read.
+    ///
+    /// # Errors
+    /// [`ServeError`]: the connection is over.
+    pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
+        let message = self.channel.receive()?;
+        let header = message.header;
+        let flags = header.flags.get();
+        if flags & header_flags::TYPE != 0 || flags & !(header_flags::TYPE | header_flags::NO_REPLY) != 0 {
+            return Err(broken("not a command"));
+        }
+        let wants_reply = flags & header_flags::NO_REPLY == 0;
+        let command = Command::from_number(header.command.get());
+        if self.agreed == (command == Some(Command::Version)) {
+            return Err(broken("the version is agreed on once, and first"));
+        }
+        let answer = match command {
+            Some(Command::Version) => {
+                let answer = version(&message.payload)?;
+                self.agreed = true;
+                Ok(answer)
+            }
+            Some(command) => answer(command, message, device),
+            None => Err(Errno::NOTSUP),
+        };
+        if !wants_reply {
+            return Ok(());
+        }
+        let (flags, error, payload) = match answer {
+            Ok(payload) => (header_flags::REPLY, 0, payload),
+            Err(errno) => (header_flags::REPLY | header_flags::ERROR, errno.raw_os_error().unsigned_abs(), Vec::new()),
+        };
+        let header = Header { flags: flags.into(), error: error.into(), ..header };
+        Ok(self.channel.send(header, &[&payload], &[])?)
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+/// What of a driver's capabilities matters: nothing is asked of it, but its words must be JSON.
+#[derive(serde::Deserialize)]
+struct Offer {
+    #[serde(default, rename = "capabilities")]
+    _capabilities: serde_json::Map<String, serde_json::Value>,
+}
+
+fn version(payload: &[u8]) -> Result<Vec<u8>, ServeError> {
+    let (theirs, rest) = Version::read_from_prefix(payload).map_err(|_| broken("a VERSION without a version"))?;
+    if theirs.major.get() != MAJOR {
+        return Err(broken("another major version"));
+    }
+    let text = rest.strip_suffix(b"\0").unwrap_or(rest);
+    if !text.is_empty() && serde_json::from_slice::<Offer>(text).is_err() {
+        return Err(broken("capabilities that are not JSON"));
+    }
+    let ours = Version { major: MAJOR.into(), minor: 0.into() };
+    let capabilities =
+        format!("{{\"capabilities\":{{\"max_msg_fds\":1,\"max_data_xfer_size\":{DATA_MAX},\"pgsizes\":4096}}}}\0");
+    Ok([ours.as_bytes(), capabilities.as_bytes()].concat())
+}
+
+/// The structure that opens the payload, and what follows it.
+fn open<T: FromBytes + KnownLayout + Immutable>(payload: &[u8]) -> Result<(T, &[u8]), Errno> {
+    T::read_from_prefix(payload).map_err(|_| Errno::INVAL)
+}
+
+fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Result<Vec<u8>, Errno> {
+    let Message { payload, files, .. } = message;
+    let takes_files = matches!(command, Command::DmaMap | Command::SetIrqs);
+    if !takes_files && !files.is_empty() {
+        return Err(Errno::INVAL);
+    }
+    match command {
+        Command::Version => Err(Errno::INVAL),
+        Command::GetInfo => {
+            let (_, _): (DeviceInfo, _) = open(&payload)?;
+            let info = DeviceInfo {
+                argsz: (DeviceInfo::BYTES as u32).into(),
+                flags: (device_flags::RESET | device_flags::PCI).into(),
+                regions: region::COUNT.into(),
+                irqs: irq::COUNT.into(),
+            };
+            Ok(info.as_bytes().to_vec())
+        }
+        Command::GetRegionInfo => {
+            let (ask, _): (message::RegionInfo, _) = open(&payload)?;
+            if ask.index.get() >= region::COUNT {
+                return Err(Errno::INVAL);
+            }
+            let found = device.region(ask.index.get());
+            let info = message::RegionInfo {
+                argsz: (message::RegionInfo::BYTES as u32).into(),
+                flags: found.flags.into(),
+                index: ask.index,
+                size: found.size.into(),
+                ..message::RegionInfo::default()
+            };
+            Ok(info.as_bytes().to_vec())
+        }
+        Command::GetIrqInfo => {
+            let (ask, _): (IrqInfo, _) = open(&payload)?;
+            if ask.index.get() >= irq::COUNT {
+                return Err(Errno::INVAL);
+            }
+            let info = IrqInfo {
+                argsz: (IrqInfo::BYTES as u32).into(),
+                flags: (irq_flags::EVENTFD | irq_flags::NORESIZE).into(),
+                index: ask.index,
+                count: device.irqs(ask.index.get()).into(),
+            };
+            Ok(info.as_bytes().to_vec())
+        }
+        Command::RegionRead => {
+            let (ask, rest): (Access, _) = open(&payload)?;
+            let count = inside(device, &ask)?;
+            if !rest.is_empty() {
+                return Err(Errno::INVAL);
+            }
+            let mut reply = ask.as_bytes().to_vec();
+            reply.resize(Access::BYTES + count, 0);
+            device.read(ask.region.get(), ask.offset.get(), reply.get_mut(Access::BYTES..).unwrap_or_default())?;
+            Ok(reply)
+        }
+        Command::RegionWrite => {
+            let (ask, data): (Access, _) = open(&payload)?;
+            if inside(device, &ask)? != data.len() {
+                return Err(Errno::INVAL);
+            }
+            device.write(ask.region.get(), ask.offset.get(), data)?;
+            Ok(ask.as_bytes().to_vec())
+        }
+        Command::DmaMap => map(&payload, files, device),
+        Command::DmaUnmap => {
+            let (ask, _): (message::DmaUnmap, _) = open(&payload)?;
+            let from = u128::from(ask.address.get());
+            match ask.flags.get() {
+                0 => device.unmap(from, from + u128::from(ask.size.get()))?,
+                dma_flags::UNMAP_ALL => device.unmap(0, u128::MAX)?,
+                _ => return Err(Errno::NOTSUP),
+            }
+            Ok(ask.as_bytes().to_vec())
+        }
+        Command::SetIrqs => set_irqs(&payload, files, device).map(|()| Vec::new()),
+        Command::Reset => device.reset().map(|()| Vec::new()),
+    }
+}
+
+/// Bytes of an access that lies in its region.
+fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
+    let (index, count) = (access.region.get(), access.count.get());
+    let size = if index < region::COUNT { device.region(index).size } else { 0 };
+    let end = access.offset.get().checked_add(count.into()).ok_or(Errno::INVAL)?;
+    if count == 0 || count as usize > DATA_MAX || end > size { Err(Errno::INVAL) } else { Ok(count as usize) }
+}
+
+fn map<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<Vec<u8>, Errno> {
+    let (ask, _): (message::DmaMap, _) = open(payload)?;
+    let flags = ask.flags.get();
+    if files.len() > 1 || flags & !(dma_flags::READ | dma_flags::WRITE) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let map = DmaMap {
+        read: flags & dma_flags::READ != 0,
+        write: flags & dma_flags::WRITE != 0,
+        offset: ask.offset.get(),
+        address: ask.address.get(),
+        size: ask.size.get(),
+    };
+    device.map(map, files.into_iter().next()).map(|()| Vec::new())
+}
+
+fn set_irqs<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<(), Errno> {
+    let (ask, data): (SetIrqs, _) = open(payload)?;
+    let (index, start, count) = (ask.index.get(), ask.start.get(), ask.count.get());
+    let vectors = if index < irq::COUNT { device.irqs(index) } else { 0 };
+    let fits = start.checked_add(count).is_some_and(|end| end <= vectors);
+    if !fits || !data.is_empty() {
+        return Err(Errno::INVAL);
+    }
+    const CONNECT: u32 = irq_flags::DATA_EVENTFD | irq_flags::TRIGGER;
+    const FIRE: u32 = irq_flags::DATA_NONE | irq_flags::TRIGGER;
+    match (ask.flags.get(), files.len()) {
+        // Without vectors: all of the index are disconnected.
+        (FIRE, 0) if count == 0 && start == 0 => device.connect_irqs(index, 0, (0..vectors).map(|_| None).collect()),
+        (FIRE, 0) if count > 0 => device.fire_irqs(index, start, count),
+        (CONNECT, 0) if count > 0 => device.connect_irqs(index, start, (0..count).map(|_| None).collect()),
+        (CONNECT, n) if n == count as usize && n > 0 => {
+            device.connect_irqs(index, start, files.into_iter().map(Some).collect())
+        }
+        _ => Err(Errno::INVAL),
+    }
+}

@@ -1,0 +1,387 @@
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::message::{
+    Access, Command, DmaMap as MapBytes, Header, PAYLOAD_MAX, SetIrqs, Version, header_flags, irq, region,
+};
+use crate::{Channel, ChannelError, Client, ClientError, Connection, Device, DmaMap, Errno, RegionInfo, ServeError};
+
+const DEADLINE: Duration = Duration::from_millis(200);
+
+/// A device of 32 bytes that remembers what it was told.
+#[derive(Default)]
+struct Memory {
+    bytes: [u8; 32],
+    maps: Vec<(DmaMap, bool)>,
+    unmaps: Vec<(u128, u128)>,
+    irqs: BTreeMap<u32, bool>,
+    fired: Vec<u32>,
+    resets: u32,
+}
+
+impl Device for Memory {
+    fn region(&self, index: u32) -> RegionInfo {
+        if index == region::BAR0 { RegionInfo { size: 32, flags: 3 } } else { RegionInfo::default() }
+    }
+    fn irqs(&self, index: u32) -> u32 {
+        if index == irq::MSIX { 4 } else { 0 }
+    }
+    fn read(&mut self, _region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno> {
+        into.copy_from_slice(&self.bytes[offset as usize..][..into.len()]);
+        Ok(())
+    }
+    fn write(&mut self, _region: u32, offset: u64, from: &[u8]) -> Result<(), Errno> {
+        if offset == 31 {
+            return Err(Errno::PERM);
+        }
+        self.bytes[offset as usize..][..from.len()].copy_from_slice(from);
+        Ok(())
+    }
+    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+        self.maps.push((map, file.is_some()));
+        if map.size == 0 { Err(Errno::NOMEM) } else { Ok(()) }
+    }
+    fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno> {
+        self.unmaps.push((from, to));
+        Ok(())
+    }
+    fn connect_irqs(&mut self, _index: u32, start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno> {
+        self.irqs.extend((start..).zip(files.iter().map(Option::is_some)));
+        Ok(())
+    }
+    fn fire_irqs(&mut self, _index: u32, start: u32, count: u32) -> Result<(), Errno> {
+        self.fired.extend(start..start + count);
+        Ok(())
+    }
+    fn reset(&mut self) -> Result<(), Errno> {
+        self.resets += 1;
+        Ok(())
+    }
+}
+
+/// A device in a thread; what it saw comes back when the driver is gone.
+fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let served = std::thread::spawn(move || {
+        let mut connection = Connection::new(Channel::new(theirs, DEADLINE).unwrap());
+        let mut device = Memory::default();
+        loop {
+            if let Err(error) = connection.serve(&mut device) {
+                return (device, error);
+            }
+        }
+    });
+    (ours, served)
+}
+
+fn file() -> OwnedFd {
+    rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::CLOEXEC).unwrap()
+}
+
+#[test]
+fn both_ends_understand_each_other() {
+    let (socket, served) = serve();
+    let mut client = Client::over(socket, DEADLINE).unwrap();
+    assert_eq!(client.region(region::BAR0).unwrap().size, 32);
+    assert_eq!(client.region(region::CONFIG).unwrap().size, 0);
+    assert_eq!((client.irqs(irq::MSIX).unwrap(), client.irqs(irq::ERR).unwrap()), (4, 0));
+    client.write(region::BAR0, 8, &[1, 2, 3, 4]).unwrap();
+    let mut back = [0; 6];
+    client.read(region::BAR0, 7, &mut back).unwrap();
+    assert_eq!(back, [0, 1, 2, 3, 4, 0]);
+    client.map(0x1000, 4096, file().as_fd()).unwrap();
+    client.unmap(0x1000, 4096).unwrap();
+    client.unmap(0xfef0_0000, 0xffff_ffff_0110_0000).unwrap();
+    client.set_irq(irq::MSIX, 3, file().as_fd()).unwrap();
+    client.reset().unwrap();
+    drop(client);
+    let (device, end) = served.join().unwrap();
+    assert!(matches!(end, ServeError::Left), "{end}");
+    let map = DmaMap { read: true, write: true, offset: 0, address: 0x1000, size: 4096 };
+    assert_eq!(device.maps, [(map, true)]);
+    assert_eq!(device.unmaps, [(0x1000, 0x2000), (0xfef0_0000, 1 << 64)]);
+    assert_eq!(device.irqs, BTreeMap::from([(3, true)]));
+    assert_eq!(device.resets, 1);
+}
+
+#[test]
+fn refusals_arrive_with_their_number_and_the_connection_stays() {
+    let (socket, served) = serve();
+    let mut client = Client::over(socket, DEADLINE).unwrap();
+    let refused = |result: Result<(), ClientError>, expected: Errno| match result {
+        Err(ClientError::Refused { errno, .. }) => assert_eq!(errno, expected.raw_os_error()),
+        other => panic!("{other:?}"),
+    };
+    refused(client.write(region::BAR0, 31, &[1]), Errno::PERM);
+    refused(client.write(region::BAR0, 30, &[1, 2, 3]), Errno::INVAL);
+    refused(client.read(region::BAR0, u64::MAX, &mut [0]), Errno::INVAL);
+    refused(client.read(region::BAR0, 0, &mut []), Errno::INVAL);
+    refused(client.read(77, 0, &mut [0]), Errno::INVAL);
+    refused(client.map(0, 0, file().as_fd()), Errno::NOMEM);
+    refused(client.set_irq(irq::MSIX, 4, file().as_fd()), Errno::INVAL);
+    refused(client.set_irq(irq::ERR, 0, file().as_fd()), Errno::INVAL);
+    refused(client.region(9).map(|_| ()), Errno::INVAL);
+    client.write(region::BAR0, 0, &[9]).unwrap();
+    drop(client);
+    assert!(matches!(served.join().unwrap().1, ServeError::Left));
+}
+
+fn message(command: u16, payload: &[u8]) -> Vec<u8> {
+    let size = (Header::BYTES + payload.len()) as u32;
+    let header = Header { id: 7.into(), command: command.into(), size: size.into(), ..Header::default() };
+    [header.as_bytes(), payload].concat()
+}
+
+fn version() -> Vec<u8> {
+    message(Command::Version as u16, Version::default().as_bytes())
+}
+
+/// Takes one reply off the socket: its flags, error number and payload.
+fn reply(socket: &mut UnixStream) -> (u32, u32, Vec<u8>) {
+    let mut bytes = [0; Header::BYTES];
+    socket.read_exact(&mut bytes).unwrap();
+    let header = Header::read_from_bytes(&bytes).unwrap();
+    let mut payload = vec![0; header.size.get() as usize - Header::BYTES];
+    socket.read_exact(&mut payload).unwrap();
+    (header.flags.get(), header.error.get(), payload)
+}
+
+#[test]
+fn a_version_may_come_without_json_and_byte_by_byte() {
+    let (mut socket, served) = serve();
+    for byte in version() {
+        socket.write_all(&[byte]).unwrap();
+    }
+    let (flags, error, payload) = reply(&mut socket);
+    assert_eq!((flags, error), (header_flags::REPLY, 0));
+    assert!(payload.ends_with(b"}\0"));
+    // An unknown command is refused, and the next is served.
+    socket.write_all(&message(99, &[1, 2, 3])).unwrap();
+    assert_eq!(reply(&mut socket), (header_flags::REPLY | header_flags::ERROR, 95, vec![]));
+    // A region that is not there takes its payload with it.
+    let access = Access { offset: 0.into(), region: 55.into(), count: 4.into() };
+    socket.write_all(&message(Command::RegionWrite as u16, &[access.as_bytes(), &[0; 4]].concat())).unwrap();
+    assert_eq!(reply(&mut socket).1, 22);
+    socket.write_all(&message(Command::Reset as u16, &[])).unwrap();
+    assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
+    // A read of 4 GiB is refused before a byte is taken for it.
+    let access = Access { offset: 0.into(), region: 0.into(), count: u32::MAX.into() };
+    socket.write_all(&message(Command::RegionRead as u16, access.as_bytes())).unwrap();
+    assert_eq!(reply(&mut socket).1, 22);
+    // Requests that are too short for what they ask.
+    for command in [2, 3, 4, 5, 7, 8, 9, 10] {
+        socket.write_all(&message(command, &[0; 7])).unwrap();
+        assert_eq!(reply(&mut socket).1, 22, "command {command}");
+    }
+    // Interrupts by flags that are not served, and with vectors that are not there.
+    for (flags, start, count) in [(0x22, 0, 1), (0x28, 0, 1), (0x21, 4, 1), (0x21, 1, u32::MAX), (0x24, 0, 5)] {
+        let ask = SetIrqs {
+            index: 2.into(),
+            flags: u32::into(flags),
+            start: u32::into(start),
+            count: u32::into(count),
+            ..SetIrqs::default()
+        };
+        socket.write_all(&message(Command::SetIrqs as u16, ask.as_bytes())).unwrap();
+        assert_eq!(reply(&mut socket).1, 22, "{flags:#x} {start} {count}");
+    }
+    // A map without a file is taken; the device knows what to do with it.
+    let ask = MapBytes { size: 4096.into(), flags: 1.into(), ..MapBytes::default() };
+    socket.write_all(&message(Command::DmaMap as u16, ask.as_bytes())).unwrap();
+    assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
+    drop(socket);
+    let (device, end) = served.join().unwrap();
+    assert!(matches!(end, ServeError::Left), "{end}");
+    assert_eq!(device.maps.len(), 1);
+    assert!(!device.maps[0].1);
+    assert!(device.fired.is_empty());
+}
+
+#[test]
+fn nobody_is_answered_who_wants_no_reply() {
+    let (mut socket, served) = serve();
+    socket.write_all(&version()).unwrap();
+    reply(&mut socket);
+    let mut silent = message(Command::Reset as u16, &[]);
+    silent[8] = header_flags::NO_REPLY as u8;
+    socket.write_all(&silent).unwrap();
+    silent[2] = 99;
+    socket.write_all(&silent).unwrap();
+    socket.write_all(&message(Command::Reset as u16, &[])).unwrap();
+    assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
+    drop(socket);
+    assert_eq!(served.join().unwrap().0.resets, 2);
+}
+
+/// What a hostile driver sends, and what it is told to have done.
+#[test]
+fn garbage_ends_the_connection_and_nothing_else() {
+    let short = Header { command: 1.into(), size: 15.into(), ..Header::default() };
+    let long = Header { command: 1.into(), size: (PAYLOAD_MAX as u32 + 17).into(), ..Header::default() };
+    let huge = Header { command: 1.into(), size: u32::MAX.into(), ..Header::default() };
+    let mut as_reply = version();
+    as_reply[8] = 1;
+    let mut unknown_flag = version();
+    unknown_flag[8] = 0x40;
+    let other_major = message(1, Version { major: 1.into(), minor: 0.into() }.as_bytes());
+    let not_json = message(1, &[Version::default().as_bytes(), b"{]\0"].concat());
+    let cases: [(&str, Vec<u8>); 12] = [
+        ("random bytes", (0..64_u8).map(|i| i.wrapping_mul(97) ^ 0x5a).collect()),
+        ("shorter than a header", short.as_bytes().to_vec()),
+        ("longer than agreed", long.as_bytes().to_vec()),
+        ("4 GiB", huge.as_bytes().to_vec()),
+        ("a reply", as_reply),
+        ("an unknown flag", unknown_flag),
+        ("another major version", other_major),
+        ("a version without one", message(1, &[0, 0])),
+        ("not JSON", not_json),
+        ("no version first", message(13, &[])),
+        ("version twice", [version(), version()].concat()),
+        ("an unknown command first", message(99, &[])),
+    ];
+    for (what, bytes) in cases {
+        let (mut socket, served) = serve();
+        socket.write_all(&bytes).unwrap();
+        let (device, end) = served.join().unwrap();
+        assert!(matches!(end, ServeError::Channel(ChannelError::Protocol(_))), "{what}: {end}");
+        assert_eq!(device.resets, 0, "{what}");
+    }
+    // Cut at any byte: an end, at once.
+    let whole = version();
+    for cut in 1..whole.len() {
+        let (mut socket, served) = serve();
+        socket.write_all(&whole[..cut]).unwrap();
+        drop(socket);
+        let (_, end) = served.join().unwrap();
+        assert!(matches!(end, ServeError::Channel(ChannelError::Cut)), "{cut}: {end}");
+    }
+    // Stalled in the middle: an end after the deadline.
+    let started = Instant::now();
+    let (mut socket, served) = serve();
+    socket.write_all(&whole[..5]).unwrap();
+    let (_, end) = served.join().unwrap();
+    assert!(matches!(end, ServeError::Channel(ChannelError::Late { .. })), "{end}");
+    assert!(started.elapsed() >= DEADLINE);
+}
+
+#[test]
+fn more_files_than_a_message_takes_end_the_connection() {
+    let (socket, served) = serve();
+    let file = file();
+    let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
+    channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
+    channel.receive().unwrap();
+    // The files of two messages' worth, in the pieces of one.
+    let header = Header { command: 13.into(), size: 16.into(), ..Header::default() };
+    for half in header.as_bytes().chunks(8) {
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
+        let mut control = rustix::net::SendAncillaryBuffer::new(&mut space);
+        let files = [file.as_fd(); 16];
+        assert!(control.push(rustix::net::SendAncillaryMessage::ScmRights(&files)));
+        let flags = rustix::net::SendFlags::empty();
+        rustix::net::sendmsg(&socket, &[std::io::IoSlice::new(half)], &mut control, flags).unwrap();
+    }
+    let (device, end) = served.join().unwrap();
+    assert!(matches!(end, ServeError::Channel(ChannelError::Protocol(_))), "{end}");
+    assert_eq!(device.resets, 0);
+}
+
+/// A device that agrees on everything and then answers a read with `answer`.
+fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> ClientError {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let lies = std::thread::spawn(move || {
+        let mut connection = Connection::new(Channel::new(theirs.try_clone().unwrap(), DEADLINE).unwrap());
+        let mut device = Memory::default();
+        connection.serve(&mut device).unwrap();
+        connection.serve(&mut device).unwrap();
+        theirs.set_nonblocking(false).unwrap();
+        let mut bytes = [0; Header::BYTES];
+        theirs.read_exact(&mut bytes).unwrap();
+        answer(&mut theirs, Header::read_from_bytes(&bytes).unwrap());
+        // Stays there until the driver has had enough.
+        let _ = theirs.read_to_end(&mut Vec::new());
+    });
+    let mut client = Client::over(ours, DEADLINE).unwrap();
+    let started = Instant::now();
+    let error = client.read(region::BAR0, 0, &mut [0; 4]).unwrap_err();
+    assert!(started.elapsed() < DEADLINE * 20);
+    if !matches!(error, ClientError::Refused { .. }) {
+        assert!(matches!(client.reset(), Err(ClientError::Lost)));
+    }
+    drop(client);
+    lies.join().unwrap();
+    error
+}
+
+fn say(socket: &mut UnixStream, header: Header, payload: &[u8]) {
+    let size = (Header::BYTES + payload.len()) as u32;
+    let header = Header { size: size.into(), ..header };
+    let _ = socket.write_all(&[header.as_bytes(), payload].concat());
+}
+
+#[test]
+fn a_device_that_lies_stalls_or_dies_is_found_out() {
+    let ok = header_flags::REPLY;
+    let data = |count: u32, bytes: usize| {
+        let access = Access { offset: 0.into(), region: 0.into(), count: count.into() };
+        [access.as_bytes(), &vec![0; bytes]].concat()
+    };
+    type Lie = fn(Header, Vec<u8>) -> (Header, Vec<u8>);
+    let lies: [(&str, Lie); 8] = [
+        ("another id", |h, d| (Header { id: (h.id.get() + 1).into(), ..h }, d)),
+        ("another command", |h, d| (Header { command: 10.into(), ..h }, d)),
+        ("a command", |h, d| (Header { flags: 0.into(), ..h }, d)),
+        ("an unknown flag", |h, d| (Header { flags: 0x81.into(), ..h }, d)),
+        ("too short", |h, d| (h, d[..19].to_vec())),
+        ("too long", |h, d| (h, [d, vec![0]].concat())),
+        ("another count", |h, mut d| {
+            d[12] = 5;
+            (h, d)
+        }),
+        ("a refusal with data", |h, d| (Header { flags: 0x21.into(), error: 5.into(), ..h }, d)),
+    ];
+    for (what, lie) in lies {
+        let payload = data(4, 4);
+        let error = lying(move |socket, header| {
+            let (header, payload) = lie(Header { flags: ok.into(), ..header }, payload);
+            say(socket, header, &payload);
+        });
+        let protocol = matches!(error, ClientError::Channel { source: ChannelError::Protocol(_), .. });
+        assert!(protocol, "{what}: {error}");
+    }
+    let error = lying(|_, _| {});
+    assert!(matches!(error, ClientError::Channel { source: ChannelError::Late { .. }, .. }), "{error}");
+    let error = lying(|socket, _| socket.shutdown(std::net::Shutdown::Both).unwrap());
+    assert!(matches!(error, ClientError::Channel { source: ChannelError::Closed, .. }), "{error}");
+    let error = lying(|socket, _| {
+        socket.write_all(&[7, 0, 9]).unwrap();
+        socket.shutdown(std::net::Shutdown::Both).unwrap();
+    });
+    assert!(matches!(error, ClientError::Channel { source: ChannelError::Cut, .. }), "{error}");
+    // An error without a number is an error all the same.
+    let error = lying(|socket, header| say(socket, Header { flags: 0x21.into(), ..header }, &[]));
+    assert!(matches!(error, ClientError::Refused { errno: 5, .. }), "{error}");
+    // A device that promises 4 GiB gets no memory for them.
+    let error = lying(move |socket, header| {
+        let header = Header { flags: ok.into(), size: u32::MAX.into(), ..header };
+        socket.write_all(header.as_bytes()).unwrap();
+    });
+    assert!(matches!(error, ClientError::Channel { source: ChannelError::Protocol(_), .. }), "{error}");
+}
+
+#[test]
+fn a_silent_device_is_not_waited_for() {
+    let (ours, _theirs) = UnixStream::pair().unwrap();
+    let started = Instant::now();
+    let error = Client::over(ours, DEADLINE).unwrap_err();
+    assert!(matches!(error, ClientError::Handshake(ChannelError::Late { .. })), "{error}");
+    assert!(error.to_string().contains("another driver may hold the card"), "{error}");
+    assert!(started.elapsed() < DEADLINE * 20);
+    let error = Client::connect(std::path::Path::new("/nonexistent/card.sock"), DEADLINE).unwrap_err();
+    assert!(error.to_string().contains("portcullis card serve"), "{error}");
+}

@@ -1,0 +1,57 @@
+//! Memory that two parties touch at the same time, as words of 8 bytes.
+//!
+//! Every access is an atomic word: loads acquire, stores release, in ascending order. So a reader that finds a later word new finds what
+//! was written before it, across processes as within one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a word.
+pub const WORD: usize = size_of::<u64>();
+
+/// Copies the bytes from `offset` on into `into`; false, with `into` partly written, when they leave the words.
+#[must_use]
+pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
+    let mut at = offset;
+    let mut rest = into;
+    while !rest.is_empty() {
+        let Some(word) = words.get(at / WORD) else { return false };
+        let bytes = word.load(Ordering::Acquire).to_le_bytes();
+        let part = bytes.get(at % WORD..).unwrap_or_default();
+        let n = part.len().min(rest.len());
+        let (now, later) = rest.split_at_mut(n);
+        now.copy_from_slice(part.get(..n).unwrap_or_default());
+        rest = later;
+        at += n;
+    }
+    true
+}
+
+/// Copies `from` to the bytes from `offset` on; false, with a part written, when they leave the words. Not atomic over more than one
+/// aligned word.
+#[must_use]
+pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
+    let mut at = offset;
+    let mut rest = from;
+    while !rest.is_empty() {
+        let Some(word) = words.get(at / WORD) else { return false };
+        let skip = at % WORD;
+        let n = (WORD - skip).min(rest.len());
+        let (now, later) = rest.split_at(n);
+        let merge = |old: u64| {
+            let mut bytes = old.to_le_bytes();
+            for (to, from) in bytes.iter_mut().skip(skip).zip(now) {
+                *to = *from;
+            }
+            Some(u64::from_le_bytes(bytes))
+        };
+        if n == WORD {
+            word.store(merge(0).unwrap_or_default(), Ordering::Release);
+        } else {
+            // Always `Some`, hence always `Ok`.
+            let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, merge);
+        }
+        rest = later;
+        at += n;
+    }
+    true
+}

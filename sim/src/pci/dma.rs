@@ -1,0 +1,127 @@
+//! Which memory of the driver stands at which address.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use portcullis_vfio_user::{DmaMap, Errno};
+
+use crate::Sim;
+use crate::memory::{FileMemory, FilePart};
+use crate::sim::{READ, WRITE};
+
+const PAGE: u64 = 4096;
+/// Maps at a time. A virtual machine makes one of every page.
+const MAPS_MAX: usize = 1 << 20;
+/// Files at a time.
+const FILES_MAX: usize = 256;
+
+#[derive(Debug)]
+struct Range {
+    size: u64,
+    /// `None`: taken note of, but not reached.
+    part: Option<(FilePart, u8, FileId)>,
+}
+
+/// Device and inode number.
+type FileId = (u64, u64);
+
+/// A file and how many ranges lie in it.
+#[derive(Debug)]
+struct Kept {
+    memory: FileMemory,
+    ranges: usize,
+}
+
+/// The maps of one driver. Each file is mapped once, however many ranges lie in it.
+#[derive(Debug, Default)]
+pub(super) struct Maps {
+    ranges: BTreeMap<u64, Range>,
+    files: BTreeMap<FileId, Kept>,
+}
+
+impl Maps {
+    /// Adds a range to the table and to the card.
+    pub(super) fn map(&mut self, sim: &mut Sim, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+        let end = map.address.checked_add(map.size).ok_or(Errno::INVAL)?;
+        if map.size == 0 || [map.address, map.size, map.offset].iter().any(|n| !n.is_multiple_of(PAGE)) {
+            return Err(Errno::INVAL);
+        }
+        if self.ranges.len() >= MAPS_MAX {
+            return Err(Errno::NOSPC);
+        }
+        if self.ranges.range(..end).next_back().is_some_and(|(at, range)| at + range.size > map.address) {
+            return Err(Errno::EXIST);
+        }
+        let part = match file {
+            Some(file) => Some(self.part(&file, map)?),
+            None => None,
+        };
+        if let Some((part, rights, id)) = &part {
+            sim.map_file(map.address, part.clone(), *rights);
+            if let Some(kept) = self.files.get_mut(id) {
+                kept.ranges += 1;
+            }
+        }
+        self.ranges.insert(map.address, Range { size: map.size, part });
+        Ok(())
+    }
+
+    fn part(&mut self, file: &OwnedFd, map: DmaMap) -> Result<(FilePart, u8, FileId), Errno> {
+        let stat = rustix::fs::fstat(file)?;
+        let id = (stat.st_dev, stat.st_ino);
+        // A file that has grown since is mapped anew; the old mapping lives as long as its ranges.
+        let known = self.files.get(&id).and_then(|kept| kept.memory.part(map.offset, map.size));
+        let part = match known {
+            Some(part) => part,
+            None => {
+                if self.files.len() >= FILES_MAX {
+                    return Err(Errno::NOSPC);
+                }
+                let memory = FileMemory::open(file)?;
+                let part = memory.part(map.offset, map.size).ok_or(Errno::INVAL)?;
+                let ranges = self.files.get(&id).map_or(0, |kept| kept.ranges);
+                self.files.insert(id, Kept { memory, ranges });
+                part
+            }
+        };
+        let rights = if map.read { READ } else { 0 } | if map.write { WRITE } else { 0 };
+        Ok((part, rights, id))
+    }
+
+    /// Takes every range between two addresses away. A range that reaches out of them is refused, and nothing is done then.
+    pub(super) fn unmap(&mut self, sim: &mut Sim, from: u128, to: u128) -> Result<(), Errno> {
+        let Ok(first) = u64::try_from(from) else { return Ok(()) };
+        let last = u64::try_from(to.saturating_sub(1)).unwrap_or(u64::MAX);
+        if to <= from {
+            return Ok(());
+        }
+        let before = self.ranges.range(..first).next_back();
+        if before.is_some_and(|(at, range)| at + range.size > first) {
+            return Err(Errno::INVAL);
+        }
+        let inside: Vec<_> = self.ranges.range(first..=last).map(|(at, range)| (*at, range.size)).collect();
+        if inside.last().is_some_and(|(at, size)| at + (size - 1) > last) {
+            return Err(Errno::INVAL);
+        }
+        for (at, _) in inside {
+            let Some(Range { part: Some((_, _, id)), .. }) = self.ranges.remove(&at) else { continue };
+            sim.unmap_file(at);
+            if let Some(kept) = self.files.get_mut(&id) {
+                kept.ranges -= 1;
+                if kept.ranges == 0 {
+                    self.files.remove(&id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows a new card what the old one reached.
+    pub(super) fn show(&self, sim: &mut Sim) {
+        for (address, range) in &self.ranges {
+            if let Some((part, rights, _)) = &range.part {
+                sim.map_file(*address, part.clone(), *rights);
+            }
+        }
+    }
+}
