@@ -264,7 +264,9 @@ fn checks(dir: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
 fn key_problem(target: &str, build: &Build) -> Option<String> {
     let production = build.key != Key::Test;
     if build.key == Key::Test && build.production {
-        return Some("a test key is marked as production: everybody knows its secret; build with a secret of its own".to_owned());
+        return Some(
+            "a test key is marked as production: everybody knows its secret; build with a secret of its own".to_owned(),
+        );
     }
     if build.production != production {
         return Some("a key of its own is marked as not for production".to_owned());

@@ -30,7 +30,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     tally.check("verilator lint", rtl());
     say("guards of the card's parameters");
     tally.check("parameter guards", guards::run());
-    shells::run(tally, None);
+    shells::run(tally, None, 1);
     say("licences of dependencies");
     tally.check("licences", licences());
     say("clippy");

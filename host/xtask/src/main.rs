@@ -53,6 +53,9 @@ enum Task {
     Shells {
         /// Only the shells whose name contains this.
         filter: Option<String>,
+        /// Seeds of the bus, each with every relation of the clocks.
+        #[arg(long, default_value_t = 1)]
+        seeds: u32,
     },
     /// Every test of the workspace.
     Test {
@@ -117,9 +120,9 @@ fn main() -> Result<()> {
         Task::Setup => return setup::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
-        Task::Shells { filter } => {
+        Task::Shells { filter, seeds } => {
             setup::tools()?;
-            shells::run(&mut tally, filter.as_deref());
+            shells::run(&mut tally, filter.as_deref(), seeds);
         }
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,

@@ -1,7 +1,7 @@
 // Stand-ins for the primitives of UltraScale+ that the shells use, for lint and simulation only.
 /* verilator lint_off DECLFILENAME */
 
-// Divides a clock. The gate and the clear are tied by our users.
+// Divides a clock. The gate and the clear are tied by our users. A bench that sets `free` makes the clock itself.
 module BUFGCE_DIV #(
     parameter int BUFGCE_DIVIDE = 1
 ) (
@@ -14,7 +14,9 @@ module BUFGCE_DIV #(
     $fatal(1, "the stand-in divides by 2");
   end
   logic half_q = 1'b0;
-  always_ff @(posedge I) if (CE) half_q <= !half_q && !CLR;
+  logic free = 1'b0;
+  // Blocking, so that the edge comes in the same step as the one it is made of.
+  always @(posedge I) if (!free && CE) half_q = !half_q && !CLR;
   assign O = half_q;
 endmodule
 

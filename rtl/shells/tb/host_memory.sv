@@ -1,7 +1,8 @@
-// Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines, answers after 4 clocks, none while `hold_i`.
+// Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers at random, reads in any order, no
+// answer while `hold_i`. A reset forgets what was asked, not the lines.
 //
 // Checks what a bus is owed: VALID and payload hold until READY, bursts as the facts of F2 and XDMA allow them, ids of reads unique,
-// write data not before their request, no answer refused.
+// write data not before their request is offered, no answer refused.
 module host_memory (
     input  logic         clk_i,
     input  logic         rst_i,
@@ -41,25 +42,31 @@ module host_memory (
   int unsigned answers_owed = 0;
   logic [31:0] ids = '0;
   logic [8:0] read_beat = '0, write_beat = '0;
-  logic [2:0] turn = '0;
+  int unsigned pick;
+  // Whether the data of the request that is offered and not yet accepted came all the same; it is answered once it is accepted.
+  logic early = 1'b0;
 
   logic ar_stalled, aw_stalled, w_stalled;
   logic [76:0] ar_was;
   logic [71:0] aw_was;
   logic [576:0] w_was;
 
-  // Ready in three clocks of four, each channel in others.
-  assign arready_o = turn[1:0] != 2'd0;
-  assign awready_o = turn[1:0] != 2'd1;
-  assign wready_o = turn[1:0] != 2'd2;
-
   function automatic void check_burst(logic [63:0] addr, logic [7:0] len);
     assert (addr[5:0] == '0 && 32'(addr[11:6]) + 32'(len) < 64) else $fatal(1, "burst %h + %0d", addr, len);
   endfunction
 
   always @(posedge clk_i) begin
-    turn <= turn + 3'd1;
+    // Ready in three clocks of four.
+    arready_o <= $urandom_range(3) != 0;
+    awready_o <= $urandom_range(3) != 0;
+    wready_o <= $urandom_range(3) != 0;
     if (rst_i) begin
+      reads.delete();
+      writes.delete();
+      answers_owed = 0;
+      early = 1'b0;
+      ids <= '0;
+      {read_beat, write_beat} <= '0;
       bvalid_o <= 1'b0;
       rvalid_o <= 1'b0;
       {ar_stalled, aw_stalled, w_stalled} <= '0;
@@ -81,7 +88,7 @@ module host_memory (
         reads.push_back('{arid_i, araddr_i, arlen_i});
         reads_seen <= reads_seen + 1;
       end
-      if (awvalid_i && awready_o) begin
+      if (awvalid_i && !aw_stalled) begin
         check_burst(awaddr_i, awlen_i);
         writes.push_back('{5'd0, awaddr_i, awlen_i});
       end
@@ -101,19 +108,26 @@ module host_memory (
           void'(writes.pop_front());
           bursts_written <= bursts_written + 1;
           answers_owed = answers_owed + 1;
+          if (writes.size() == 0) early = awvalid_i;
         end
       end
+      if (awvalid_i && awready_o) early = 1'b0;
 
       if (bvalid_o) begin
         assert (bready_i) else $fatal(1, "B refused");
         bvalid_o <= 1'b0;
-      end else if (answers_owed > 0 && !hold_i) begin
+      end else if (answers_owed > 32'(early) && !hold_i && $urandom_range(1) != 0) begin
         bvalid_o <= 1'b1;
         answers_owed = answers_owed - 1;
       end
 
       if (rvalid_o && rready_i) rvalid_o <= 1'b0;
-      if ((!rvalid_o || rready_i) && reads.size() > 0 && !hold_i) begin
+      if ((!rvalid_o || rready_i) && reads.size() > 0 && !hold_i && $urandom_range(3) != 0) begin
+        if (read_beat == '0) begin
+          pick = $urandom_range(reads.size() - 1);
+          reads.push_front(reads[pick]);
+          reads.delete(pick + 1);
+        end
         rvalid_o <= 1'b1;
         rid_o <= reads[0].id;
         rdata_o <= lines.exists(reads[0].addr + {49'd0, read_beat, 6'd0})

@@ -1,7 +1,37 @@
 // What both benches do with a card behind their shell. The including bench has: `clk`, `host_read` and `host_write` of 32 bits,
-// `u_memory` (host_memory), `irqs` (requests seen).
+// `u_memory` (host_memory), `irqs` (requests seen), `dut`.
+//
+// A process of a bench drives at the falling edge and samples at the rising one: Verilator makes `<=` in an initial block a `=`, which the
+// device would see in the very edge that it was meant to follow.
 localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000, LogRing = 64'h1_0002_0000;
 localparam logic [31:0] LaneBase = 32'h1000;
+
+// Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a random phase on, with N units; left out,
+// the shell divides its own by two. `slow`: clocks of the bus in one of the card, rounded up.
+localparam int unsigned BusHalf = 8;
+int unsigned card_half = 0, slow = 2;
+initial begin
+  clk = 1'b0;
+  forever #(BusHalf) clk = !clk;
+end
+initial
+  if ($value$plusargs("card_half=%d", card_half)) begin
+    slow = (card_half + BusHalf - 1) / BusHalf;
+    dut.u_card_clk.free = 1'b1;
+    #(1 + $urandom_range(card_half));
+    forever #(card_half) dut.u_card_clk.half_q = !dut.u_card_clk.half_q;
+  end
+
+// The bench and the shell must see the same edges of the bus's clock in the same step, or one reads what the other writes at them.
+logic [7:0] edges_q = '0, shell_edges_q = '0;
+always_ff @(posedge clk) begin
+  edges_q <= edges_q + 8'd1;
+  assert (edges_q == shell_edges_q) else $fatal(1, "the bench's clock is behind the shell's");
+end
+always_ff @(posedge dut.u_card.bus_clk_i) begin
+  shell_edges_q <= shell_edges_q + 8'd1;
+  assert (edges_q == shell_edges_q) else $fatal(1, "the shell's clock is behind the bench's");
+end
 
 task automatic expect_word(logic [31:0] addr, logic [31:0] wanted, string what);
   logic [31:0] found;
@@ -86,6 +116,6 @@ task automatic refuse_two();
   if (!u_memory.lines.exists(LogRing) || u_memory.lines[LogRing] == '0) $fatal(1, "no OPEN record in host memory");
   if (!u_memory.lines.exists(CompletionRing + 64) || u_memory.lines[CompletionRing+64] == '0)
     $fatal(1, "no second completion in host memory");
-  repeat (64) @(posedge clk);
+  repeat (64 * slow) @(negedge clk);
   if (irqs == seen) $fatal(1, "no interrupt after completions");
 endtask
