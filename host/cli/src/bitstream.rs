@@ -3,14 +3,13 @@
 //! A manifest has two parts. `[design]` names the sources; `cargo xtask gen` makes it, and this program carries the one of its own sources.
 //! `[build]` and `[[file]]` say what was built of them, with which tool and which kind of key; `seal` adds them.
 
+mod sources;
+
 use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, bail, ensure};
 use portcullis_core::wire::{MAP_DIGEST, key_flags};
 use portcullis_policy::image::hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// A check contradicts the manifest.
@@ -39,6 +38,9 @@ pub(crate) enum Command {
     Verify {
         /// Folder with `manifest.toml`.
         dir: PathBuf,
+        /// Root of a checkout: the digests of its sources are made again and compared too.
+        #[arg(long, value_name = "DIR")]
+        source: Option<PathBuf>,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -117,6 +119,7 @@ struct Design {
     layout_digest: String,
     registers_digest: String,
     shell_digest: String,
+    shell_sources: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -141,19 +144,21 @@ struct Entry {
     sha256: String,
 }
 
-/// One thing that was looked at; `problem` says what is wrong, `warning` what is missing.
+/// One thing that was looked at.
 struct Check {
     name: String,
+    /// What was found, and what is wrong with it.
     found: String,
+    /// The exit code that it asks for.
     outcome: u8,
 }
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::Verify { dir, json } => verify(dir, *json),
+        Command::Verify { dir, source, json } => verify(dir, source.as_deref(), *json),
         Command::Seal(seal) => {
             self::seal(seal)?;
-            verify(&seal.dir, false)
+            verify(&seal.dir, None, false)
         }
     }
 }
@@ -168,11 +173,11 @@ fn known(target: &str) -> anyhow::Result<Manifest> {
     bail!("unknown target `{target}`; this program knows aws_f2, alveo_u55c, alveo_u250, ecp5")
 }
 
-fn verify(dir: &Path, json: bool) -> Result<u8, Failure> {
+fn verify(dir: &Path, source: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let path = dir.join(MANIFEST);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let (target, checks) = match toml::from_str::<Manifest>(&text) {
-        Ok(manifest) => (manifest.target.clone(), checks(dir, &manifest)?),
+        Ok(manifest) => (manifest.target.clone(), checks(dir, source, &manifest)?),
         Err(error) => {
             let found = format!("`{}` is not a manifest: {error}", path.display());
             (String::new(), vec![Check { name: "manifest".to_owned(), found, outcome: CONTRADICTED }])
@@ -203,7 +208,7 @@ fn verify(dir: &Path, json: bool) -> Result<u8, Failure> {
 }
 
 /// Everything that a manifest claims, one check each.
-fn checks(dir: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
+fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut add = |name: &str, found: String, outcome: u8| checks.push(Check { name: name.to_owned(), found, outcome });
     if manifest.schema != SCHEMA {
@@ -220,7 +225,7 @@ fn checks(dir: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
         ("map digest", &manifest.design.map_digest, hex(&MAP_DIGEST)),
         ("layout digest", &manifest.design.layout_digest, own.design.layout_digest),
         ("registers digest", &manifest.design.registers_digest, own.design.registers_digest),
-        ("shell digest", &manifest.design.shell_digest, own.design.shell_digest),
+        ("shell digest", &manifest.design.shell_digest, own.design.shell_digest.clone()),
     ];
     for (name, found, wanted) in digests {
         if *found == wanted {
@@ -228,6 +233,29 @@ fn checks(dir: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
         } else {
             let remedy = "built from other sources: use the program of that commit, or build again";
             add(name, format!("{found}, this program's is {wanted}; {remedy}"), CONTRADICTED);
+        }
+    }
+    if manifest.design.shell_sources != own.design.shell_sources {
+        add("shell sources", "not the files that this program's shell is made of".to_owned(), CONTRADICTED);
+    }
+    if let Some(root) = source {
+        let (design, shell) = (&manifest.design, &own.design.shell_sources);
+        for (name, wanted, found) in [
+            ("source design", &design.design_id, sources::design_id(root)?),
+            ("source layout", &design.layout_digest, sources::file(root, sources::LAYOUT)?),
+            ("source registers", &design.registers_digest, sources::file(root, sources::REGISTERS)?),
+            ("source shell", &design.shell_digest, sources::list(root, shell)?),
+        ] {
+            if found == *wanted {
+                add(name, found, SUCCESS);
+            } else {
+                let root = root.display();
+                add(
+                    name,
+                    format!("`{root}` gives {found}, the manifest says {wanted}: a source was changed"),
+                    CONTRADICTED,
+                );
+            }
         }
     }
     let Some(build) = &manifest.build else {
@@ -243,6 +271,14 @@ fn checks(dir: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Check>> {
     add("tool", build.tool.clone(), if build.tool.trim().is_empty() { CONTRADICTED } else { SUCCESS });
     let policy_ok = build.policy == LOADABLE || is_hex(&build.policy, 64);
     add("policy", build.policy.clone(), if policy_ok { SUCCESS } else { CONTRADICTED });
+    match (&build.afi, &build.agfi) {
+        (None, None) => {}
+        (Some(afi), Some(agfi)) => {
+            let ok = manifest.target == "aws_f2" && is_id(afi, "afi-") && is_id(agfi, "agfi-");
+            add("image", format!("{afi} {agfi}"), if ok { SUCCESS } else { CONTRADICTED });
+        }
+        _ => add("image", "an AFI has two ids: afi-… and agfi-…".to_owned(), CONTRADICTED),
+    }
     match key_problem(&manifest.target, build) {
         Some(problem) => add("key", problem, CONTRADICTED),
         None if build.key == Key::Test => {
@@ -295,7 +331,7 @@ fn file(dir: &Path, entry: &Entry) -> anyhow::Result<(String, u8)> {
     if !path.exists() {
         return Ok(("not here, so not compared".to_owned(), WARNED));
     }
-    let found = sha256(&path)?;
+    let found = sources::sha256(&path)?;
     if found == entry.sha256 {
         return Ok((found, SUCCESS));
     }
@@ -310,9 +346,16 @@ fn seal(seal: &Seal) -> anyhow::Result<()> {
     ensure!(policy == LOADABLE || is_hex(policy, 64), "`{policy}` is no policy digest: 64 hexadecimal digits are");
     for name in &seal.files {
         ensure!(is_plain(name), "`{name}` is no name of a file in `{}`", seal.dir.display());
-        manifest.file.push(Entry { name: name.clone(), sha256: sha256(&seal.dir.join(name))? });
+        manifest.file.push(Entry { name: name.clone(), sha256: sources::sha256(&seal.dir.join(name))? });
     }
     let afi = seal.afi.as_deref().unwrap_or_default();
+    if let [afi, agfi] = afi {
+        ensure!(seal.target == "aws_f2", "only aws_f2 has an AFI");
+        ensure!(
+            is_id(afi, "afi-") && is_id(agfi, "agfi-"),
+            "`{afi} {agfi}` are no ids of an AFI: afi-… and agfi-… with 17 digits are"
+        );
+    }
     let build = Build {
         commit: seal.commit.clone(),
         tool: seal.tool.clone(),
@@ -337,19 +380,11 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name != MANIFEST && Path::new(name).file_name().is_some_and(|n| n == name)
 }
 
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+/// Whether this is an id as AWS gives them.
+fn is_id(text: &str, prefix: &str) -> bool {
+    text.strip_prefix(prefix).is_some_and(|digits| is_hex(digits, 17))
 }
 
-fn sha256(path: &Path) -> anyhow::Result<String> {
-    let shown = || format!("cannot read `{}`", path.display());
-    let mut file = File::open(path).with_context(shown)?;
-    let (mut all, mut part) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        let count = file.read(&mut part).with_context(shown)?;
-        if count == 0 {
-            return Ok(hex(&all.finalize()));
-        }
-        all.update(part.get(..count).unwrap_or_default());
-    }
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }

@@ -49,20 +49,24 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
     let digest =
         |path: &str| -> Result<String> { Ok(hex(&Sha256::digest(fs::read(path).with_context(|| path.to_owned())?))) };
-    let mut shell = Sha256::new();
+    let mut sources = Vec::new();
     for file in files {
-        shell.update(format!("{}  {file}\n", digest(file)?));
+        sources.push((*file).to_owned());
         // A list stands for what it lists.
         if file.ends_with(".f") {
-            for source in fs::read_to_string(file)?.lines().map(str::trim).filter(|l| !l.is_empty()) {
-                shell.update(format!("{}  {source}\n", digest(source)?));
-            }
+            sources
+                .extend(fs::read_to_string(file)?.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned));
         }
     }
+    let mut shell = Sha256::new();
+    for source in &sources {
+        shell.update(format!("{}  {source}\n", digest(source)?));
+    }
+    let sources: String = sources.iter().map(|s| format!("    \"{s}\",\n")).collect();
     Ok(format!(
         "# Made by `cargo xtask gen`. `portcullis bitstream seal` writes the manifest of a build from it.\n\
          schema = 1\ntarget = \"{target}\"\n\n[design]\ndesign_id = \"{}\"\nmap_digest = \"{}\"\nlayout_digest = \"{}\"\n\
-         registers_digest = \"{}\"\nshell_digest = \"{}\"\n",
+         registers_digest = \"{}\"\nshell_digest = \"{}\"\nshell_sources = [\n{sources}]\n",
         hex(design),
         hex(map_digest),
         digest("rtl/layout/layout.toml")?,
