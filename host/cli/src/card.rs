@@ -61,6 +61,9 @@ pub(crate) enum Command {
         /// The socket. One that nobody listens on is replaced.
         #[arg(long, value_name = "PATH")]
         socket: PathBuf,
+        /// Add a base address register (BAR4) by which a test disturbs the card's bus.
+        #[arg(long)]
+        test_bench: bool,
         #[command(flatten)]
         sim: open::SimArgs,
     },
@@ -95,7 +98,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
-        Command::Serve { socket, sim } => serve(socket, sim),
+        Command::Serve { socket, test_bench, sim } => serve(socket, *test_bench, sim),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -135,7 +138,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 #[cfg(feature = "sim")]
-fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
+fn serve(path: &std::path::Path, test_bench: bool, sim: &open::SimArgs) -> Result<u8, Failure> {
     use anyhow::Context;
     use portcullis_sim::{pci::PciCard, serve::Socket};
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -146,6 +149,9 @@ fn serve(path: &std::path::Path, sim: &open::SimArgs) -> Result<u8, Failure> {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
     let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    if test_bench {
+        card = card.with_bench();
+    }
     let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
     outln!("listening on {}", path.display());
     socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;

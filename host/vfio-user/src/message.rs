@@ -140,6 +140,8 @@ pub mod region {
     pub const BAR0: u32 = 0;
     /// Base address register 2.
     pub const BAR2: u32 = 2;
+    /// Base address register 4.
+    pub const BAR4: u32 = 4;
     /// Configuration space.
     pub const CONFIG: u32 = 7;
     /// How many there are.

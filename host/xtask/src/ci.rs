@@ -2,7 +2,7 @@
 
 use crate::tally::Tally;
 use crate::tool::say;
-use crate::{claims, demo, formal, lint, look, mutate, setup, test};
+use crate::{claims, demo, formal, lint, look, mutate, setup, test, vm};
 use anyhow::{Result, ensure};
 use std::fs;
 use std::process::Command;
@@ -28,6 +28,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     part(tally, "lint", &mut lint::run);
     part(tally, "formal", &mut |t| formal::run(t, None));
     part(tally, "test", &mut |t| test::run(t, false));
+    part(tally, "vm", &mut vm::run);
     part(tally, "look", &mut look::run);
     part(tally, "claims", &mut claims::run);
     part(tally, "mutate", &mut |t| mutate::run(t, false, None));

@@ -6,6 +6,8 @@ pub(super) const SIZE: usize = 4096;
 pub(super) const BAR0_SIZE: u32 = 1 << 20;
 /// Bytes of BAR2: MSI-X table and pending bits.
 pub(super) const BAR2_SIZE: u32 = 1 << 12;
+/// Bytes of BAR4: the test bench.
+pub(super) const BAR4_SIZE: u32 = 1 << 12;
 /// Interrupt vectors.
 pub(super) const VECTORS: u32 = 1;
 
@@ -34,8 +36,8 @@ pub(super) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// As it stands after reset: no memory, no bus master.
-    pub(super) fn new() -> Self {
+    /// As it stands after reset: no memory, no bus master. BAR4 is there with `bench` only.
+    pub(super) fn new(bench: bool) -> Self {
         let mut space = Self { bytes: vec![0; SIZE], writable: vec![0; SIZE] };
         space.set(0x00, &VENDOR.to_le_bytes());
         space.set(0x02, &DEVICE.to_le_bytes());
@@ -49,6 +51,9 @@ impl ConfigSpace {
         // BARs are 32 bits wide; their size is what cannot be set.
         space.allow(0x10, &(!(BAR0_SIZE - 1)).to_le_bytes());
         space.allow(0x18, &(!(BAR2_SIZE - 1)).to_le_bytes());
+        if bench {
+            space.allow(0x20, &(!(BAR4_SIZE - 1)).to_le_bytes());
+        }
         space.set(0x2c, &VENDOR.to_le_bytes());
         space.set(0x2e, &DEVICE.to_le_bytes());
         space.set(0x34, &[PCIE as u8]);
@@ -125,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_driver_finds_its_way() {
-        let mut space = ConfigSpace::new();
+        let mut space = ConfigSpace::new(false);
         assert_eq!(word(&space, 0), 0x5043_1234);
         assert!(!space.memory() && !space.master());
         // Sizes of the BARs, as every system asks for them.
@@ -134,6 +139,9 @@ mod tests {
             space.write(bar, &[0xff; 4]);
             assert_eq!(word(&space, bar).wrapping_neg(), size, "{bar:#x}");
         }
+        let mut with_bench = ConfigSpace::new(true);
+        with_bench.write(0x20, &[0xff; 4]);
+        assert_eq!(word(&with_bench, 0x20).wrapping_neg(), BAR4_SIZE);
         // The list of capabilities ends, and has both.
         let mut found = Vec::new();
         let mut at = word(&space, 0x34) as usize & 0xff;
@@ -148,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_fixed_stays_and_a_reset_is_noticed() {
-        let mut space = ConfigSpace::new();
+        let mut space = ConfigSpace::new(true);
         let before = space.bytes.clone();
         assert!(space.write(0, &[0xff; SIZE]));
         for (at, (now, before)) in space.bytes.iter().zip(&before).enumerate() {

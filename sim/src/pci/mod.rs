@@ -1,5 +1,6 @@
 //! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, memory of a driver in another process.
 
+mod bench;
 mod config_space;
 mod dma;
 #[cfg(test)]
@@ -12,7 +13,7 @@ use portcullis_vfio_user::message::{irq, region, region_flags};
 use portcullis_vfio_user::{Device, DmaMap, Errno, RegionInfo};
 
 use crate::{Sim, SimConfig, SimError};
-use config_space::{BAR0_SIZE, BAR2_SIZE, ConfigSpace, PENDING, VECTORS};
+use config_space::{BAR0_SIZE, BAR2_SIZE, BAR4_SIZE, ConfigSpace, PENDING, VECTORS};
 use dma::Maps;
 
 const WORD: usize = size_of::<u32>();
@@ -26,6 +27,8 @@ pub struct PciCard {
     config: SimConfig,
     sim: Arc<Mutex<Sim>>,
     space: ConfigSpace,
+    /// Whether BAR4 is there.
+    bench: bool,
     /// MSI-X table as written; what it says is the host's business, vectors are signalled by event files.
     table: Vec<u8>,
     maps: Maps,
@@ -49,7 +52,8 @@ impl PciCard {
         Ok(Self {
             config,
             sim: Arc::new(Mutex::new(sim)),
-            space: ConfigSpace::new(),
+            space: ConfigSpace::new(false),
+            bench: false,
             table: vec![0; TABLE],
             maps: Maps::default(),
             vector: None,
@@ -57,6 +61,14 @@ impl PciCard {
             used: false,
             failure: None,
         })
+    }
+
+    /// The card with one more base address register, by which a test in another process disturbs the card's bus. Before anybody uses it.
+    #[must_use]
+    pub fn with_bench(mut self) -> Self {
+        self.bench = true;
+        self.space = ConfigSpace::new(true);
+        self
     }
 
     /// The simulation behind it, for tests that disturb it. A reset puts another in its place.
@@ -142,7 +154,7 @@ impl PciCard {
             self.maps.show(&mut sim);
             *self.lock() = sim;
         }
-        self.space = ConfigSpace::new();
+        self.space = ConfigSpace::new(self.bench);
         self.table = vec![0; TABLE];
         self.signalled = 0;
         self.used = false;
@@ -172,6 +184,7 @@ impl Device for PciCard {
         let size = match index {
             region::BAR0 => u64::from(BAR0_SIZE),
             region::BAR2 => u64::from(BAR2_SIZE),
+            region::BAR4 if self.bench => u64::from(BAR4_SIZE),
             region::CONFIG => config_space::SIZE as u64,
             _ => return RegionInfo::default(),
         };
@@ -203,6 +216,10 @@ impl Device for PciCard {
             return Ok(());
         }
         self.used = true;
+        if region == region::BAR4 {
+            let value = bench::read(&self.lock(), offset).to_le_bytes();
+            return into.try_into().map(|into: &mut [u8; WORD]| *into = value).map_err(|_| Errno::INVAL);
+        }
         for (address, word) in words(offset, into.len())?.zip(into.chunks_exact_mut(WORD)) {
             word.copy_from_slice(&self.read_register(address));
         }
@@ -227,6 +244,10 @@ impl Device for PciCard {
                 *to = *from;
             }
             return Ok(());
+        }
+        if region == region::BAR4 {
+            let value = from.try_into().map(u32::from_le_bytes).map_err(|_| Errno::INVAL)?;
+            return bench::write(&mut self.lock(), offset, value);
         }
         for (address, word) in words(offset, from.len())?.zip(from.chunks_exact(WORD)) {
             self.write_register(address, word.try_into().unwrap_or_default());

@@ -18,7 +18,7 @@ mod transports;
 pub use entries::{break_entry, gate, placed};
 pub use rng::Rng;
 pub use tables::World;
-pub use transports::TestCard;
+pub use transports::{KernelCard, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};
 
@@ -36,13 +36,16 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// [`on_both`], and a test of the card behind a socket.
+/// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs in its machine.
 macro_rules! on_all {
     ($($name:ident),* $(,)?) => {
         $crate::card_support::on_both!($($name),*);
         #[cfg(feature = "sim")]
         mod vfio_user {
             $(#[test] fn $name() { super::$name::<super::card_support::UserCard>(); })*
+        }
+        mod vfio {
+            $(#[test] #[ignore = "cargo xtask vm"] fn $name() { super::$name::<super::card_support::KernelCard>(); })*
         }
     };
 }

@@ -54,6 +54,11 @@ impl VfioCard {
         Ok(Self { device, event })
     }
 
+    /// The PCI function, for what the card's registers do not cover.
+    pub const fn device(&mut self) -> &mut Device {
+        &mut self.device
+    }
+
     fn bar(&self) -> Result<&Bar, CardError> {
         self.device.mapped_bar(REGISTERS).ok_or(CardError::Gone(0))
     }

@@ -63,7 +63,7 @@ mod tests {
         let big = ranges.take(0xfec0_0000, u64::MAX).unwrap();
         assert!(big + 0xfec0_0000 - 1 <= 0xfedf_ffff);
         assert_eq!(ranges.take(0x10_0000, u64::MAX).unwrap(), 0xfef0_0000);
-        assert_eq!(ranges.take(0x100_0000, u64::MAX), None);
+        assert_eq!(ranges.take(0x100_1000, u64::MAX), None);
         assert_eq!(ranges.take(4096, LOWEST), None);
         assert_eq!(ranges.take(u64::MAX, u64::MAX), None);
     }

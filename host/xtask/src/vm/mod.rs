@@ -1,6 +1,7 @@
 //! The driver in a virtual machine: a real kernel's VFIO and IOMMU, in software emulation, without root.
 
 mod initramfs;
+mod noiommu;
 mod packages;
 
 use crate::demo;
@@ -26,11 +27,13 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
             return Ok(());
         }
     };
+    let guest = Guest { qemu: &packages, kernel: &packages, iommu: true };
     run_command(cargo().args(["build", "--locked", "--workspace", "--bin", "vfio-edu"]))?;
-    tally.check("edu: registers, interrupts, DMA both ways, none after unmap", edu(&packages));
+    tally.check("edu: registers, interrupts, DMA both ways, none after unmap", edu(&guest));
     if packages.has_device("vfio-user-pci")? {
         demo::build()?;
-        tally.check("card: self-test and a governed run through a guest's VFIO", card(&packages));
+        tally.check("card: self-test and a governed run through a guest's VFIO", card(&guest));
+        suite(tally, &guest, "suite", &SUITE);
     } else {
         tally.skip(
             "the card in a virtual machine",
@@ -40,27 +43,39 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-fn edu(packages: &Packages) -> Result<()> {
-    let mut image = base(packages)?;
+/// The card in a machine without an IOMMU. Outside CI: it takes a kernel's source, and builds a module of it.
+pub(crate) fn without_iommu(tally: &mut Tally) -> Result<()> {
+    let (qemu, kernel) = (Packages::fetch()?, Packages::source()?);
+    demo::build()?;
+    suite(
+        tally,
+        &Guest { qemu: &qemu, kernel: &kernel, iommu: false },
+        "noiommu",
+        &["card_transport", "card_lifecycle"],
+    );
+    Ok(())
+}
+
+fn edu(guest: &Guest<'_>) -> Result<()> {
+    let mut image = guest.image()?;
     image.program("tests/vfio-edu", &binary("vfio-edu")?)?;
     image.add("tests/edu.sh", &fs::read("tests/vm/edu.sh")?);
-    Machine::start("edu", packages, image, &["-device", "edu,addr=3"], &[])?.wait()
+    Machine::start("edu", guest, image, &["-device", "edu,addr=3"])?.wait()?;
+    Ok(())
 }
 
 /// The Verilated card as a PCI device of the machine; the bundle of a run in there is verified out here.
-fn card(packages: &Packages) -> Result<()> {
+fn card(guest: &Guest<'_>) -> Result<()> {
     let folder = std::env::current_dir()?.join("target/vm");
     let (socket, export) = (folder.join("card.sock"), folder.join("bundle.tar"));
-    let mut image = base(packages)?;
+    let mut image = guest.image()?;
     image.program("tests/portcullis", &demo::binary()?)?;
     image.add("tests/card.sh", &fs::read("tests/vm/card.sh")?);
     image.folder("tests/pii", Path::new("policies/pii"))?;
     image.add("tests/texts.jsonl", &fs::read("tests/demo/sentences.jsonl")?);
     let server = Server::start(&socket)?;
-    let device =
-        format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display());
     let serial = format!("file:{}", export.display());
-    let machine = Machine::start("card", packages, image, &["-device", &device], &["-serial", &serial])?;
+    let machine = Machine::start("card", guest, image, &["-device", &card_device(&socket), "-serial", &serial])?;
     machine.wait()?;
     drop(server);
     let bundle = folder.join("bundle");
@@ -80,13 +95,79 @@ fn card(packages: &Packages) -> Result<()> {
     Ok(())
 }
 
+/// The test programs with a module `vfio` (`on_all!` of tests/tests/card_support).
+const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
+/// Why libtest leaves those tests out elsewhere.
+pub(crate) const IGNORED: &str = "cargo xtask vm";
+
+/// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's VFIO.
+fn suite(tally: &mut Tally, guest: &Guest<'_>, test: &'static str, programs: &[&str]) {
+    let result = (|| {
+        let mut image = guest.image()?;
+        for (name, program) in test_programs(programs)? {
+            image.program(&format!("tests/suite/{name}"), &program)?;
+        }
+        image.program("tests/portcullis", &demo::binary()?)?;
+        for script in ["suite", "noiommu"] {
+            image.add(&format!("tests/{script}.sh"), &fs::read(format!("tests/vm/{script}.sh"))?);
+        }
+        let socket = std::env::current_dir()?.join("target/vm/suite.sock");
+        let _server = Server::start(&socket)?;
+        Machine::start(test, guest, image, &["-device", &card_device(&socket)])?.wait()
+    })();
+    match result {
+        Ok(console) => {
+            let mut ran = 0;
+            for passed in console.lines().filter_map(|line| crate::test::passed(line.trim())) {
+                tally.pass(passed);
+                ran += passed;
+            }
+            tally.check(
+                &format!("the tests of a device ran in the machine `{test}`"),
+                (ran > 0).then_some(()).context("no test ran there"),
+            );
+        }
+        Err(error) => tally.fail(&format!("the tests of a device in the machine `{test}`"), 1, &format!("{error:#}")),
+    }
+}
+
+/// The suite's programs, built as `cargo test` builds them.
+fn test_programs(names: &[&str]) -> Result<Vec<(String, PathBuf)>> {
+    let mut build = cargo();
+    build.args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    for name in names {
+        build.args(["--test", name]);
+    }
+    let output = build.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    ensure!(output.status.success(), "the suite is not built: {}", output.status);
+    let mut found = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let name = message["target"]["name"].as_str().filter(|name| names.contains(name));
+        if let (Some(name), Some(program)) = (name, message["executable"].as_str()) {
+            found.push((name.to_owned(), PathBuf::from(program)));
+        }
+    }
+    ensure!(found.len() == names.len(), "cargo built {} programs of the suite's {}", found.len(), names.len());
+    Ok(found)
+}
+
+/// The card at `socket` as a device of QEMU.
+fn card_device(socket: &Path) -> String {
+    format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display())
+}
+
 /// The card behind its socket; ended when it is dropped.
 struct Server(Child);
 
 impl Server {
     fn start(socket: &Path) -> Result<Self> {
         let mut command = Command::new(demo::binary()?);
-        command.args(["card", "serve", "--socket"]).arg(socket).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(["card", "serve", "--test-bench", "--socket"])
+            .arg(socket)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         let server = Self(command.spawn()?);
         let start = Instant::now();
         while !socket.exists() {
@@ -105,17 +186,31 @@ impl Drop for Server {
     }
 }
 
-/// What every machine needs.
-fn base(packages: &Packages) -> Result<Initramfs> {
-    let mut image = Initramfs::default();
-    image.add("init", &fs::read("tests/vm/init")?);
-    image.add("bin/busybox", &fs::read(packages.busybox()?)?);
-    for name in MODULES {
-        if let Some(module) = packages.module(name)? {
-            image.add(&format!("modules/{name}.ko"), &module);
+/// What a machine is made of.
+struct Guest<'a> {
+    qemu: &'a Packages,
+    kernel: &'a Packages,
+    /// Whether an IOMMU stands between its devices and its memory.
+    iommu: bool,
+}
+
+impl Guest<'_> {
+    /// What every machine starts from.
+    fn image(&self) -> Result<Initramfs> {
+        let mut image = Initramfs::default();
+        image.add("init", &fs::read("tests/vm/init")?);
+        image.add("bin/busybox", &fs::read(self.kernel.busybox()?)?);
+        if !self.iommu {
+            // Before the kernel's own: the first file of a name stays.
+            image.add("modules/vfio.ko", &fs::read(noiommu::module(self.kernel)?)?);
         }
+        for name in MODULES {
+            if let Some(module) = self.kernel.module(name)? {
+                image.add(&format!("modules/{name}.ko"), &module);
+            }
+        }
+        Ok(image)
     }
-    Ok(image)
 }
 
 /// A program of this build.
@@ -132,32 +227,29 @@ struct Machine {
 }
 
 impl Machine {
-    fn start(
-        name: &'static str,
-        packages: &Packages,
-        image: Initramfs,
-        devices: &[&str],
-        more: &[&str],
-    ) -> Result<Self> {
+    fn start(name: &'static str, guest: &Guest<'_>, image: Initramfs, devices: &[&str]) -> Result<Self> {
         let folder = Path::new("target/vm");
         let (initrd, log) = (folder.join(format!("{name}.cpio")), folder.join(format!("{name}.log")));
         fs::write(&initrd, image.finish())?;
         let console = format!("file:{}", log.display());
         let append = format!("console=ttyS0 intel_iommu=on quiet panic=-1 test={name}");
-        let mut command = packages.qemu()?;
+        let mut command = guest.qemu.qemu()?;
         command.args(["-machine", "q35,accel=tcg,kernel-irqchip=split,memory-backend=memory"]);
         command.args(["-object", "memory-backend-memfd,id=memory,size=512M,share=on", "-m", "512", "-cpu", "max"]);
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none", "-no-reboot"]);
-        command.args(["-serial", &console, "-device", "intel-iommu,intremap=on,caching-mode=on"]);
-        command.arg("-kernel").arg(packages.kernel()?).arg("-initrd").arg(&initrd).args(["-append", &append]);
-        command.args(devices).args(more);
+        command.args(["-serial", &console]);
+        if guest.iommu {
+            command.args(["-device", "intel-iommu,intremap=on,caching-mode=on"]);
+        }
+        command.arg("-kernel").arg(guest.kernel.kernel()?).arg("-initrd").arg(&initrd).args(["-append", &append]);
+        command.args(devices);
         let errors = File::create(folder.join(format!("{name}.err")))?;
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn()?;
         Ok(Self { name, child, log, started: Instant::now() })
     }
 
-    /// Waits for the end of the machine; an error with its console unless its test said 0.
-    fn wait(mut self) -> Result<()> {
+    /// Waits for the end of the machine; its console, or an error with it unless its test said 0.
+    fn wait(mut self) -> Result<String> {
         loop {
             if let Some(status) = self.child.try_wait()? {
                 ensure!(status.success(), "QEMU ended with {status}: {}", self.errors());
@@ -177,7 +269,7 @@ impl Machine {
             eprintln!("        {}", line.trim());
         }
         say(&format!("the machine `{}` took {} ms", self.name, self.started.elapsed().as_millis()));
-        Ok(())
+        Ok(console)
     }
 
     fn console(&self) -> String {

@@ -11,6 +11,15 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The release whose QEMU has `vfio-user-pci`, and its kernel.
 const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
+/// What a folder is to hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// QEMU and a kernel.
+    Machine,
+    /// A kernel with its source and what modules of it are built with.
+    Source,
+}
+
 /// A folder with the packages' files.
 pub(crate) struct Packages {
     root: PathBuf,
@@ -19,20 +28,15 @@ pub(crate) struct Packages {
 impl Packages {
     /// Fetches them once: from the release that has everything, else from the system's own.
     pub(crate) fn fetch() -> Result<Self> {
-        let root = std::env::current_dir()?.join(FOLDER).join("root");
-        let packages = Self { root };
-        if packages.root.join("complete").exists() {
+        let packages = Self::at("root")?;
+        if packages.complete() {
             return Ok(packages);
         }
-        ensure!(
-            ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
-            "QEMU and a kernel are taken from Debian's packages, and apt-get or dpkg-deb is not here"
-        );
         let (archive, own) = archive()?;
         say("fetching QEMU and a kernel as Debian packages into target/vm (about 75 MB, once)");
         let mut problems = Vec::new();
         for suites in [WANTED, &[own.as_str()]] {
-            match packages.fetch_from(&archive, suites) {
+            match packages.fetch_from(&archive, suites, Content::Machine) {
                 Ok(()) => return Ok(packages),
                 Err(error) => problems.push(format!("{}: {error:#}", suites.join(" "))),
             }
@@ -40,7 +44,31 @@ impl Packages {
         bail!("no release has the packages:\n{}", problems.join("\n"))
     }
 
-    fn fetch_from(&self, archive: &str, suites: &[&str]) -> Result<()> {
+    /// The kernel of this system's release, whose modules this system's compiler can build, with its source.
+    pub(crate) fn source() -> Result<Self> {
+        let packages = Self::at("source")?;
+        if !packages.complete() {
+            let (archive, own) = archive()?;
+            say("fetching a kernel and its source as Debian packages into target/vm (about 180 MB, once)");
+            packages.fetch_from(&archive, &[own.as_str()], Content::Source)?;
+        }
+        Ok(packages)
+    }
+
+    fn at(name: &str) -> Result<Self> {
+        Ok(Self { root: std::env::current_dir()?.join(FOLDER).join(name) })
+    }
+
+    fn complete(&self) -> bool {
+        self.root.join("complete").exists()
+    }
+
+    /// Where the files are, as they would stand under `/`.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn fetch_from(&self, archive: &str, suites: &[&str], content: Content) -> Result<()> {
         let apt = Path::new(FOLDER).join("apt");
         for folder in [&apt, &self.root] {
             if folder.exists() {
@@ -78,7 +106,9 @@ impl Packages {
         };
         get(&["update"])?;
         let last = suites.last().context("a release")?;
-        get(&["--download-only", "-t", last, "install", "qemu-system-x86"])?;
+        if content == Content::Machine {
+            get(&["--download-only", "-t", last, "install", "qemu-system-x86"])?;
+        }
         let kernel = get(&["-s", "install", "linux-image-cloud-amd64"])?;
         let kernel = kernel
             .lines()
@@ -87,6 +117,11 @@ impl Packages {
             .context("the release has no cloud kernel")?
             .to_owned();
         get(&["download", &kernel, "busybox-static"])?;
+        if content == Content::Source {
+            let headers = kernel.replace("linux-image-", "linux-headers-");
+            get(&["--download-only", "install", &headers])?;
+            get(&["--download-only", "install", "linux-source"])?;
+        }
         for entry in fs::read_dir(apt.join("cache/archives"))? {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "deb") {
@@ -169,6 +204,10 @@ fn find_module(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
 
 /// Debian's archive as this system's apt reaches it, and the release that the system is.
 fn archive() -> Result<(String, String)> {
+    ensure!(
+        ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
+        "QEMU and a kernel are taken from Debian's packages, and apt-get or dpkg-deb is not here"
+    );
     let targets = capture(Command::new("apt-get").args([
         "indextargets",
         "--format",

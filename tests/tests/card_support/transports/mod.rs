@@ -1,5 +1,9 @@
 //! Every card behind one trait, with the ways in which a bus can fail.
 
+mod kernel;
+
+pub use kernel::KernelCard;
+
 use portcullis_card::model::ModelCard;
 #[cfg(feature = "sim")]
 use portcullis_card::sim::SimCard;

@@ -1,0 +1,34 @@
+//! What a test in another process does to the card's bus: BAR4, where the card was made with one.
+//!
+//! | address | read | write |
+//! | --- | --- | --- |
+//! | 0x0 | 1 where the card broke a rule of its bus or left the memory it was given, else 0 | the next disturbance: 0 an error for a read, 1 an error for a write, 2 no read is taken any more, 3 no write, 4 the end of 2 and 3 |
+//! | 0x4 | 0 | lets so many clocks pass |
+
+use portcullis_vfio_user::Errno;
+
+use crate::{Inject, Sim};
+
+const DISTURB: u64 = 0;
+const PASS: u64 = 4;
+/// Clocks of one write at most: the socket waits meanwhile.
+const LONGEST: u32 = 1 << 20;
+
+pub(super) fn read(sim: &Sim, offset: u64) -> u32 {
+    let stats = sim.stats();
+    let broken = sim.violations().is_some() || stats.violations != 0 || stats.out_of_range != 0;
+    u32::from(offset == DISTURB && broken)
+}
+
+pub(super) fn write(sim: &mut Sim, offset: u64, value: u32) -> Result<(), Errno> {
+    let inject = match (offset, value) {
+        (DISTURB, 0) => Inject::ReadError { nth: 0 },
+        (DISTURB, 1) => Inject::WriteError { nth: 0 },
+        (DISTURB, 2) => Inject::ReadRequestsHang,
+        (DISTURB, 3) => Inject::WriteRequestsHang,
+        (DISTURB, 4) => Inject::Unhang,
+        (PASS, clocks) if clocks <= LONGEST => return sim.run(clocks.into()).map_err(|_| Errno::IO),
+        _ => return Err(Errno::INVAL),
+    };
+    sim.inject(inject).map_err(|_| Errno::IO)
+}
