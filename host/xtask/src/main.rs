@@ -49,7 +49,8 @@ enum Task {
     },
     /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
     Lint,
-    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too.
+    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to build where a source
+    /// changed, else ten seconds.
     Shells {
         /// Only the shells whose name contains this.
         filter: Option<String>,
@@ -91,7 +92,8 @@ enum Task {
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area,
-    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow.
+    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// cores; modules that did not change since are not routed again.
     Timing {
         /// Only this module; the page is then left alone.
         module: Option<String>,
