@@ -52,6 +52,7 @@ module entry_check
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [31:0] crc_q;
+  logic [127:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
   logic [63:0] tick_q;
   entry_faults_t faults_q;
   fault_e fault_q;
@@ -98,10 +99,12 @@ module entry_check
       entry_q <= sub_i;
       index_q <= sub_index_i;
       crc_q <= Crc32Init;
+      crc_data_q <= sub_i[127:0];
     end
     if (state_q == StCheck) begin
-      if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, entry_q[128*step_q[2:0]+:128]);
-      else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, entry_q[128*7+:96]);
+      crc_data_q <= entry_q[128*3'(step_q[2:0]+3'd1)+:128];
+      if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, crc_data_q);
+      else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
       if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared_i);
       if (decide) tick_q <= tick_i;
     end

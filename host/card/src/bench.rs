@@ -72,10 +72,10 @@ impl BenchReport {
         self.clocks.map(|clocks| (share(BEATS.0, clocks), share(BEATS.1, clocks)))
     }
 
-    /// Latency that this share of the answers kept, in nanoseconds.
+    /// Latency that this share of the answers kept, 0 to 1, in nanoseconds.
     #[must_use]
-    pub fn latency(&self, per_mille: u16) -> u64 {
-        self.latency.value_at_quantile(f64::from(per_mille.min(1000)) / 1000.0)
+    pub fn latency(&self, share: f64) -> u64 {
+        self.latency.value_at_quantile(share)
     }
 
     /// Latencies in steps that double from 1 µs on: the upper end of each in nanoseconds, and how many answers it holds.
@@ -214,9 +214,9 @@ mod tests {
         assert_eq!(report.latency.len(), 5_000);
         assert_eq!(report.latency_steps().iter().map(|step| step.1).sum::<u64>(), 5_000);
         assert!(
-            report.latency(500) > 0
-                && report.latency(500) <= report.latency(999)
-                && report.latency(999) <= report.latency(1000)
+            report.latency(0.5) > 0
+                && report.latency(0.5) <= report.latency(0.999)
+                && report.latency(0.999) <= report.latency(1.0)
         );
         assert_eq!((report.clocks, report.bus_basis_points()), (None, None));
         let counted = BenchReport { clocks: Some(2_000_000), ..report };

@@ -118,7 +118,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                         "bus_read_basis_points": report.bus_basis_points().map(|bus| bus.0),
                         "bus_write_basis_points": report.bus_basis_points().map(|bus| bus.1),
                         "latency_nanoseconds": {
-                            "p50": report.latency(500), "p99": report.latency(990), "p999": report.latency(999), "max": report.latency(1000),
+                            "p50": report.latency(0.5), "p99": report.latency(0.99), "p999": report.latency(0.999), "max": report.latency(1.0),
                         },
                         "latency_histogram": report.latency_steps(),
                     })
@@ -146,7 +146,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                     );
                 }
                 let micros = |nanos: u64| format!("{}.{} µs", nanos / 1000, nanos % 1000 / 100);
-                let [half, most, nearly_all] = [500, 990, 999].map(|share| micros(report.latency(share)));
+                let [half, most, nearly_all] = [0.5, 0.99, 0.999].map(|share| micros(report.latency(share)));
                 outln!("latency             p50 {half}, p99 {most}, p99.9 {nearly_all}: from submission to answer");
                 for (end, count) in report.latency_steps().into_iter().filter(|step| step.1 > 0) {
                     outln!("  under {:>10}  {count}", micros(end));

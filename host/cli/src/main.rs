@@ -8,6 +8,7 @@ macro_rules! outln {
 }
 
 mod anchors;
+mod bitstream;
 mod bundle;
 mod card;
 mod choices;
@@ -80,6 +81,9 @@ enum Command {
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
+    /// Compare bitstreams with their manifests.
+    #[command(subcommand)]
+    Bitstream(bitstream::Command),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -105,6 +109,7 @@ fn main() -> ExitCode {
         Command::Ticket(command) => registrar::ticket(&command),
         Command::Witness(command) => registrar::witness(&command),
         Command::Card(command) => card::run(&command),
+        Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),
     };
     match result {

@@ -255,6 +255,8 @@ fn the_manual_is_what_help_says() {
         &["card", "selftest"],
         &["card", "bench"],
         &["card", "serve"],
+        &["bitstream", "verify"],
+        &["bitstream", "seal"],
         &["completions"],
     ];
     let mut page = String::from(

@@ -3,7 +3,7 @@
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
 use crate::tool::{self, python_tool, say};
-use crate::{layout, setup};
+use crate::{layout, manifest, setup};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -81,7 +81,14 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("rust", "host/card/src/regs", &["--force"])?;
     peakrdl("markdown", "docs/registers.md", &[])?;
 
-    write(DESIGN, design(scratch)?)?;
+    let design = design(scratch)?;
+    write(DESIGN, design_package(&design))?;
+    for (target, shell) in manifest::TARGETS {
+        write(
+            &format!("bitstreams/{target}/manifest.toml"),
+            manifest::text(target, shell, &design, &source.map_digest)?,
+        )?;
+    }
 
     let rust: Vec<_> = files(scratch)?
         .into_keys()
@@ -93,7 +100,7 @@ fn make(scratch: &Path) -> Result<()> {
 
 /// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
 /// bytes, with the top bit of the first kept clear for real cards. Generated sources count as they are made now.
-fn design(scratch: &Path) -> Result<String> {
+fn design(scratch: &Path) -> Result<Vec<u8>> {
     let list = fs::read_to_string(DESIGN_SOURCES).context(DESIGN_SOURCES)?;
     let mut all = Sha256::new();
     for source in list.lines().map(str::trim).filter(|line| !line.is_empty() && *line != DESIGN) {
@@ -107,17 +114,22 @@ fn design(scratch: &Path) -> Result<String> {
     if let Some(first) = id.first_mut() {
         *first &= 0x7f;
     }
+    Ok(id)
+}
+
+/// The package that holds the design id.
+fn design_package(id: &[u8]) -> String {
     // The layout has the first byte lowest.
-    id.reverse();
-    Ok(format!(
+    let id: Vec<u8> = id.iter().rev().copied().collect();
+    format!(
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
          // The design id of a real card built from them, first byte lowest. Another source, another id, another key.\n\
          package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
         hex(&id)
-    ))
+    )
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::tally::Tally;
 use crate::tool::{self, capture, cargo, say};
-use crate::{generate, guards, setup};
+use crate::{generate, guards, setup, shells};
 use anyhow::{Context, Result, ensure};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
@@ -30,6 +30,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     tally.check("verilator lint", rtl());
     say("guards of the card's parameters");
     tally.check("parameter guards", guards::run());
+    shells::run(tally, None, 1);
     say("licences of dependencies");
     tally.check("licences", licences());
     say("clippy");
@@ -41,16 +42,17 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Lints the card and the signer's bench top with assertions on; waivers stand in rtl/lint.vlt.
+/// Lints the card, the signer's bench top and both shells with assertions on; waivers stand in rtl/lint.vlt.
 fn rtl() -> Result<()> {
-    for (top, list) in [("portcullis_top", "rtl/portcullis.f"), ("signer_tb", "rtl/log/tb/signer_tb.f")] {
-        tool::run(
-            tool::verilator()?.args(["--lint-only", "-Wall", "--assert", "--no-timing", "--top-module", top]).args([
-                "rtl/lint.vlt",
-                "-f",
-                list,
-            ]),
-        )?;
+    let mut tops = vec![("portcullis_top", vec!["rtl/portcullis.f"]), ("signer_tb", vec!["rtl/log/tb/signer_tb.f"])];
+    tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec())));
+    for (top, lists) in tops {
+        let mut lint = tool::verilator()?;
+        lint.args(["--lint-only", "-Wall", "--assert", "--no-timing", "--top-module", top, "rtl/lint.vlt"]);
+        for list in lists {
+            lint.args(["-f", list]);
+        }
+        tool::run(&mut lint)?;
     }
     Ok(())
 }

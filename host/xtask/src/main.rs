@@ -14,13 +14,16 @@ mod guards;
 mod layout;
 mod lint;
 mod look;
+mod manifest;
 mod measure;
 mod mutate;
 mod mutate_rtl;
 mod proved;
 mod setup;
+mod shells;
 mod tally;
 mod test;
+mod timing;
 mod tool;
 mod vm;
 
@@ -48,6 +51,15 @@ enum Task {
     },
     /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
     Lint,
+    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to build where a source
+    /// changed, else ten seconds.
+    Shells {
+        /// Only the shells whose name contains this.
+        filter: Option<String>,
+        /// Seeds of the bus, each with every relation of the clocks.
+        #[arg(long, default_value_t = 1)]
+        seeds: u32,
+    },
     /// Every test of the workspace.
     Test {
         /// Also the long random runs.
@@ -88,6 +100,12 @@ enum Task {
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area,
+    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// cores; modules that did not change since are not routed again.
+    Timing {
+        /// Only this module; the page is then left alone.
+        module: Option<String>,
+    },
     /// Check docs/claims.toml against the code and the tests.
     Claims,
     /// Measure a policy on labelled data, with the program itself on the simulated card.
@@ -116,6 +134,10 @@ fn main() -> Result<()> {
         Task::Setup => return setup::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
+        Task::Shells { filter, seeds } => {
+            setup::tools()?;
+            shells::run(&mut tally, filter.as_deref(), seeds);
+        }
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { filter } => formal::run(&mut tally, filter.as_deref())?,
         Task::Mutate { rtl: Some(count), seed, filter, .. } => return mutate_rtl::run(count, seed, filter.as_deref()),
@@ -123,6 +145,7 @@ fn main() -> Result<()> {
         Task::Fuzz { target, seconds, keep } => return fuzz::run(target.as_deref(), seconds, keep),
         Task::Bench => return bench::run(),
         Task::Area => return area::run(),
+        Task::Timing { module } => return timing::run(module.as_deref()),
         Task::Claims => claims::run(&mut tally)?,
         Task::Measure(what) => return measure::run(&what),
         Task::Look => look::run(&mut tally)?,

@@ -1,0 +1,76 @@
+//! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal` adds what was built.
+
+use crate::generate::hex;
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+use std::fs;
+
+/// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it is told apart by
+/// the kind of key.
+pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
+    (
+        "aws_f2",
+        &[
+            "rtl/shells/shells.f",
+            "rtl/shells/aws_f2/portcullis_cl.sv",
+            "rtl/shells/aws_f2/portcullis_ids.vh",
+            "bitstreams/aws_f2/synth_portcullis_cl.tcl",
+            "bitstreams/aws_f2/cl_timing_user.xdc",
+        ],
+    ),
+    (
+        "alveo_u55c",
+        &[
+            "rtl/shells/shells.f",
+            "rtl/shells/alveo_xdma/axi_to_axil.sv",
+            "rtl/shells/alveo_xdma/alveo_xdma.sv",
+            "bitstreams/common/alveo.tcl",
+            "bitstreams/alveo_u55c/build.tcl",
+            "bitstreams/alveo_u55c/pins.xdc",
+            "bitstreams/common/crossings.xdc",
+        ],
+    ),
+    (
+        "alveo_u250",
+        &[
+            "rtl/shells/shells.f",
+            "rtl/shells/alveo_xdma/axi_to_axil.sv",
+            "rtl/shells/alveo_xdma/alveo_xdma.sv",
+            "bitstreams/common/alveo.tcl",
+            "bitstreams/alveo_u250/build.tcl",
+            "bitstreams/alveo_u250/pins.xdc",
+            "bitstreams/common/crossings.xdc",
+        ],
+    ),
+    ("ecp5", &["host/xtask/src/timing.rs"]),
+];
+
+/// The manifest of a target that nothing was built for yet.
+pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
+    let digest =
+        |path: &str| -> Result<String> { Ok(hex(&Sha256::digest(fs::read(path).with_context(|| path.to_owned())?))) };
+    let mut sources = Vec::new();
+    for file in files {
+        sources.push((*file).to_owned());
+        // A list stands for what it lists.
+        if file.ends_with(".f") {
+            sources
+                .extend(fs::read_to_string(file)?.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned));
+        }
+    }
+    let mut shell = Sha256::new();
+    for source in &sources {
+        shell.update(format!("{}  {source}\n", digest(source)?));
+    }
+    let sources: String = sources.iter().map(|s| format!("    \"{s}\",\n")).collect();
+    Ok(format!(
+        "# Made by `cargo xtask gen`. `portcullis bitstream seal` writes the manifest of a build from it.\n\
+         schema = 1\ntarget = \"{target}\"\n\n[design]\ndesign_id = \"{}\"\nmap_digest = \"{}\"\nlayout_digest = \"{}\"\n\
+         registers_digest = \"{}\"\nshell_digest = \"{}\"\nshell_sources = [\n{sources}]\n",
+        hex(design),
+        hex(map_digest),
+        digest("rtl/layout/layout.toml")?,
+        digest("rtl/layout/card.rdl")?,
+        hex(&shell.finalize()),
+    ))
+}

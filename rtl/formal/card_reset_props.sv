@@ -1,0 +1,78 @@
+// What is proved about the reset of the card: it is closed before it is reset, an FLR is done only in a reset that came after a quiet
+// bus or the end of patience and lasted, done stays until the request falls, and a standing request is done in bounded time. The
+// host and the bus are arbitrary. Small parameters; the order does not depend on them.
+module card_reset_props (
+    input logic clk,
+    input logic flr,
+    input logic quiet
+);
+  localparam int unsigned PatienceLog2 = 3;
+  localparam int unsigned HoldClocks = 3;
+  localparam logic [7:0] Bound = 8'(2 ** PatienceLog2 + HoldClocks + 5);
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  logic close, card_rst, done;
+  card_reset #(
+      .PatienceLog2(PatienceLog2),
+      .HoldClocks(HoldClocks)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .flr_i(flr),
+      .quiet_i(quiet),
+      .close_o(close),
+      .card_rst_o(card_rst),
+      .done_o(done)
+  );
+
+  logic close_q, card_rst_q, done_q, flr_q, first_q;
+  logic [7:0] in_reset_q, closed_q, asked_q;
+  logic quiet_seen_q;  // Since it was closed.
+  always_ff @(posedge clk) begin
+    close_q <= close;
+    card_rst_q <= card_rst;
+    done_q <= done;
+    flr_q <= flr;
+    first_q <= rst;
+    in_reset_q <= rst || !card_rst ? '0 : in_reset_q == '1 ? in_reset_q : in_reset_q + 8'd1;
+    closed_q <= rst || !close ? '0 : closed_q == '1 ? closed_q : closed_q + 8'd1;
+    quiet_seen_q <= !rst && close && (quiet_seen_q || quiet);
+    // Clocks that a request has stood without being done.
+    asked_q <= rst || !flr || done ? '0 : asked_q + 8'd1;
+
+    if (!rst && !first_q) begin
+      assert (!card_rst || close);
+      assert (!done || card_rst);
+      // A reset begins behind a closed fence, and after quiet or patience.
+      if (card_rst && !card_rst_q) assert (close_q && (quiet_seen_q || closed_q >= 8'(2 ** PatienceLog2)));
+      // It lasts, and done comes at its end.
+      if (!card_rst && card_rst_q) assert (in_reset_q >= 8'(HoldClocks));
+      if (done) assert (in_reset_q >= 8'(HoldClocks));
+      // Done belongs to a request and stays while it stands.
+      if (done) assert (flr_q);
+      if (done_q && flr_q) assert (done);
+      // What was closed opens only through a reset.
+      if (!close && close_q) assert (card_rst_q);
+      assert (asked_q < Bound);
+    end
+
+    cover (!rst && done && quiet_seen_q);
+    cover (!rst && done && !quiet_seen_q && closed_q > 8'd8);
+    cover (!rst && !flr && close && !card_rst);
+    cover (!rst && !first_q && done_q && !done && !flr);
+    cover (!rst && !close && close_q);
+  end
+
+  // Invariants that the induction needs: outputs follow the state, counters each other.
+  always_ff @(posedge clk) begin
+    if (!rst && !first_q) begin
+      if (dut.state_q == 2'd2) assert (dut.hold_q == '0);
+      if (dut.state_q == 2'd0) assert (dut.hold_q < 8'(HoldClocks));
+      if (card_rst && dut.state_q == 2'd0) assert (close);
+    end
+  end
+endmodule

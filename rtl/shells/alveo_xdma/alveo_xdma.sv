@@ -1,0 +1,319 @@
+// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other constraints.
+//
+// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's slave port, addresses untranslated.
+// Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything; the block
+// shows no function-level reset to us, so the driver resets the card by its command register and the slot by a hot reset.
+// `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash core does not reach 250 MHz.
+// `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; builds for a U250 define
+// PORTCULLIS_NO_HBM.
+// `xdma_card` is made by the build from bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
+// After reset: as shell_card.
+`include "portcullis_key.vh"
+module alveo_xdma #(
+    parameter int unsigned PolicyRows = 256,
+    parameter int unsigned EntropyRows = 64,
+    parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Rounds = 1
+) (
+    input  logic        pcie_refclk_p_i,
+    input  logic        pcie_refclk_n_i,
+    input  logic        pcie_rst_n_i,
+    input  logic [15:0] pcie_rxp_i,
+    input  logic [15:0] pcie_rxn_i,
+`ifndef PORTCULLIS_NO_HBM
+    output logic        hbm_cattrip_o,
+`endif
+    output logic [15:0] pcie_txp_o,
+    output logic [15:0] pcie_txn_o
+);
+`ifndef PORTCULLIS_NO_HBM
+  assign hbm_cattrip_o = 1'b0;
+`endif
+
+  logic refclk, refclk_gt, pcie_rst_n, clk, rst_n, card_clk;
+  IBUFDS_GTE4 #(
+      .REFCLK_HROW_CK_SEL(2'b00)
+  ) u_refclk (
+      .O(refclk_gt),
+      .ODIV2(refclk),
+      .CEB(1'b0),
+      .I(pcie_refclk_p_i),
+      .IB(pcie_refclk_n_i)
+  );
+  IBUF u_perst (
+      .O(pcie_rst_n),
+      .I(pcie_rst_n_i)
+  );
+  BUFGCE_DIV #(
+      .BUFGCE_DIVIDE(2)
+  ) u_card_clk (
+      .O(card_clk),
+      .CE(1'b1),
+      .CLR(1'b0),
+      .I(clk)
+  );
+  logic bus_rst_q = 1'b1;
+  always_ff @(posedge clk) bus_rst_q <= !rst_n;
+
+  // The bridge's master port, for registers.
+  logic [3:0] reg_awid;
+  logic [63:0] reg_awaddr;
+  logic [7:0] reg_awlen;
+  logic [2:0] reg_awsize;
+  logic [1:0] reg_awburst;
+  logic reg_awvalid;
+  logic reg_awready;
+  logic [511:0] reg_wdata;
+  logic [63:0] reg_wstrb;
+  logic reg_wlast;
+  logic reg_wvalid;
+  logic reg_wready;
+  logic [3:0] reg_bid;
+  logic [1:0] reg_bresp;
+  logic reg_bvalid;
+  logic reg_bready;
+  logic [3:0] reg_arid;
+  logic [63:0] reg_araddr;
+  logic [7:0] reg_arlen;
+  logic [2:0] reg_arsize;
+  logic [1:0] reg_arburst;
+  logic reg_arvalid;
+  logic reg_arready;
+  logic [3:0] reg_rid;
+  logic [511:0] reg_rdata;
+  logic [1:0] reg_rresp;
+  logic reg_rlast;
+  logic reg_rvalid;
+  logic reg_rready;
+  // The bridge's slave port, for host memory.
+  logic [4:0] host_arid;
+  logic [63:0] host_awaddr;
+  logic [7:0] host_awlen;
+  logic host_awvalid;
+  logic host_awready;
+  logic [511:0] host_wdata;
+  logic [63:0] host_wstrb;
+  logic host_wlast;
+  logic host_wvalid;
+  logic host_wready;
+  logic [4:0] host_bid;
+  logic [1:0] host_bresp;
+  logic host_bvalid;
+  logic host_bready;
+  logic [63:0] host_araddr;
+  logic [7:0] host_arlen;
+  logic host_arvalid;
+  logic host_arready;
+  logic [4:0] host_rid;
+  logic [511:0] host_rdata;
+  logic [1:0] host_rresp;
+  logic host_rlast;
+  logic host_rvalid;
+  logic host_rready;
+
+  logic irq_req, irq_ack, hint;
+  logic [2:0] health;
+  xdma_card u_xdma (
+      .sys_clk(refclk),
+      .sys_clk_gt(refclk_gt),
+      .sys_rst_n(pcie_rst_n),
+      .pci_exp_txp(pcie_txp_o),
+      .pci_exp_txn(pcie_txn_o),
+      .pci_exp_rxp(pcie_rxp_i),
+      .pci_exp_rxn(pcie_rxn_i),
+      .axi_aclk(clk),
+      .axi_aresetn(rst_n),
+      .usr_irq_req(irq_req),
+      .usr_irq_ack(irq_ack),
+      .m_axib_awid(reg_awid),
+      .m_axib_awaddr(reg_awaddr),
+      .m_axib_awlen(reg_awlen),
+      .m_axib_awsize(reg_awsize),
+      .m_axib_awburst(reg_awburst),
+      .m_axib_awvalid(reg_awvalid),
+      .m_axib_awready(reg_awready),
+      .m_axib_wdata(reg_wdata),
+      .m_axib_wstrb(reg_wstrb),
+      .m_axib_wlast(reg_wlast),
+      .m_axib_wvalid(reg_wvalid),
+      .m_axib_wready(reg_wready),
+      .m_axib_bid(reg_bid),
+      .m_axib_bresp(reg_bresp),
+      .m_axib_bvalid(reg_bvalid),
+      .m_axib_bready(reg_bready),
+      .m_axib_arid(reg_arid),
+      .m_axib_araddr(reg_araddr),
+      .m_axib_arlen(reg_arlen),
+      .m_axib_arsize(reg_arsize),
+      .m_axib_arburst(reg_arburst),
+      .m_axib_arvalid(reg_arvalid),
+      .m_axib_arready(reg_arready),
+      .m_axib_rid(reg_rid),
+      .m_axib_rdata(reg_rdata),
+      .m_axib_rresp(reg_rresp),
+      .m_axib_rlast(reg_rlast),
+      .m_axib_rvalid(reg_rvalid),
+      .m_axib_rready(reg_rready),
+      .s_axib_awid('0),
+      .s_axib_awaddr(host_awaddr),
+      .s_axib_awregion('0),
+      .s_axib_awlen(host_awlen),
+      .s_axib_awsize(3'b110),
+      .s_axib_awburst(2'b01),
+      .s_axib_awvalid(host_awvalid),
+      .s_axib_awready(host_awready),
+      .s_axib_wdata(host_wdata),
+      .s_axib_wstrb(host_wstrb),
+      .s_axib_wlast(host_wlast),
+      .s_axib_wvalid(host_wvalid),
+      .s_axib_wready(host_wready),
+      .s_axib_bid(host_bid),
+      .s_axib_bresp(host_bresp),
+      .s_axib_bvalid(host_bvalid),
+      .s_axib_bready(host_bready),
+      .s_axib_arid(host_arid),
+      .s_axib_araddr(host_araddr),
+      .s_axib_arregion('0),
+      .s_axib_arlen(host_arlen),
+      .s_axib_arsize(3'b110),
+      .s_axib_arburst(2'b01),
+      .s_axib_arvalid(host_arvalid),
+      .s_axib_arready(host_arready),
+      .s_axib_rid(host_rid),
+      .s_axib_rdata(host_rdata),
+      .s_axib_rresp(host_rresp),
+      .s_axib_rlast(host_rlast),
+      .s_axib_rvalid(host_rvalid),
+      .s_axib_rready(host_rready)
+  );
+
+  logic r_awvalid, r_awready, r_wvalid, r_wready, r_bvalid, r_bready, r_arvalid, r_arready, r_rvalid, r_rready;
+  logic [31:0] r_addr, r_wdata, r_rdata;
+  logic [3:0] r_wstrb;
+  logic [1:0] r_bresp, r_rresp;
+  axi_to_axil #(
+      .IdWidth(4)
+  ) u_registers (
+      .clk_i(clk),
+      .rst_i(bus_rst_q),
+      .s_awid_i(reg_awid),
+      .s_awaddr_i(reg_awaddr[31:0]),
+      .s_awlen_i(reg_awlen),
+      .s_awsize_i(reg_awsize),
+      .s_awburst_i(reg_awburst),
+      .s_awvalid_i(reg_awvalid),
+      .s_awready_o(reg_awready),
+      .s_wdata_i(reg_wdata),
+      .s_wstrb_i(reg_wstrb),
+      .s_wlast_i(reg_wlast),
+      .s_wvalid_i(reg_wvalid),
+      .s_wready_o(reg_wready),
+      .s_bid_o(reg_bid),
+      .s_bresp_o(reg_bresp),
+      .s_bvalid_o(reg_bvalid),
+      .s_bready_i(reg_bready),
+      .s_arid_i(reg_arid),
+      .s_araddr_i(reg_araddr[31:0]),
+      .s_arlen_i(reg_arlen),
+      .s_arsize_i(reg_arsize),
+      .s_arburst_i(reg_arburst),
+      .s_arvalid_i(reg_arvalid),
+      .s_arready_o(reg_arready),
+      .s_rid_o(reg_rid),
+      .s_rdata_o(reg_rdata),
+      .s_rresp_o(reg_rresp),
+      .s_rlast_o(reg_rlast),
+      .s_rvalid_o(reg_rvalid),
+      .s_rready_i(reg_rready),
+      .m_awvalid_o(r_awvalid),
+      .m_awready_i(r_awready),
+      .m_addr_o(r_addr),
+      .m_wvalid_o(r_wvalid),
+      .m_wready_i(r_wready),
+      .m_wdata_o(r_wdata),
+      .m_wstrb_o(r_wstrb),
+      .m_bvalid_i(r_bvalid),
+      .m_bready_o(r_bready),
+      .m_bresp_i(r_bresp),
+      .m_arvalid_o(r_arvalid),
+      .m_arready_i(r_arready),
+      .m_rvalid_i(r_rvalid),
+      .m_rready_o(r_rready),
+      .m_rdata_i(r_rdata),
+      .m_rresp_i(r_rresp)
+  );
+
+  logic flr_done;
+  shell_card #(
+      .PolicyRows(PolicyRows),
+      .EntropyRows(EntropyRows),
+      .MaxStreams(MaxStreams),
+      .Rounds(Rounds),
+      .Production(`PORTCULLIS_PRODUCTION),
+      .DeviceSecret(`PORTCULLIS_SECRET),
+      .KeyFlags(`PORTCULLIS_KEY_FLAGS)
+  ) u_card (
+      .bus_clk_i(clk),
+      .bus_rst_i(bus_rst_q),
+      .card_clk_i(card_clk),
+      .flr_i(1'b0),
+      .flr_done_o(flr_done),
+      .hint_o(hint),
+      .health_o(health),
+      .s_awvalid_i(r_awvalid),
+      .s_awready_o(r_awready),
+      .s_awaddr_i(r_addr),
+      .s_wvalid_i(r_wvalid),
+      .s_wready_o(r_wready),
+      .s_wdata_i(r_wdata),
+      .s_wstrb_i(r_wstrb),
+      .s_bvalid_o(r_bvalid),
+      .s_bready_i(r_bready),
+      .s_bresp_o(r_bresp),
+      .s_arvalid_i(r_arvalid),
+      .s_arready_o(r_arready),
+      .s_araddr_i(r_addr),
+      .s_rvalid_o(r_rvalid),
+      .s_rready_i(r_rready),
+      .s_rdata_o(r_rdata),
+      .s_rresp_o(r_rresp),
+      .m_awaddr_o(host_awaddr),
+      .m_awlen_o(host_awlen),
+      .m_awvalid_o(host_awvalid),
+      .m_awready_i(host_awready),
+      .m_wdata_o(host_wdata),
+      .m_wstrb_o(host_wstrb),
+      .m_wlast_o(host_wlast),
+      .m_wvalid_o(host_wvalid),
+      .m_wready_i(host_wready),
+      .m_bid_i(host_bid),
+      .m_bresp_i(host_bresp),
+      .m_bvalid_i(host_bvalid),
+      .m_bready_o(host_bready),
+      .m_arid_o(host_arid),
+      .m_araddr_o(host_araddr),
+      .m_arlen_o(host_arlen),
+      .m_arvalid_o(host_arvalid),
+      .m_arready_i(host_arready),
+      .m_rid_i(host_rid),
+      .m_rdata_i(host_rdata),
+      .m_rresp_i(host_rresp),
+      .m_rlast_i(host_rlast),
+      .m_rvalid_i(host_rvalid),
+      .m_rready_o(host_rready)
+  );
+
+  irq_request #(
+      .Level(1'b1)
+  ) u_irq (
+      .clk_i(clk),
+      .rst_i(bus_rst_q || health[0]),
+      .hint_i(hint),
+      .req_o(irq_req),
+      .ack_i(irq_ack)
+  );
+
+  // No lamps here: what they would show is in the registers.
+  logic unused;
+  assign unused = &{1'b0, flr_done, health[2:1], reg_awaddr[63:32], reg_araddr[63:32]};
+endmodule

@@ -1,0 +1,175 @@
+// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32 bits.
+//
+// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any length and size; a write touches the words of
+// which a byte is enabled, a read those from its address to the end of the beat (a read of a register has no side effect). FIXED and
+// WRAP are answered with an error and touch nothing. The worst answer of a word is the answer of its beat (read) or burst (write).
+// Latency: 3 clocks and those of the slave a word. After reset: nothing under way.
+// The caller owes: the AXI4 rules; a slave that answers in bounded time.
+module axi_to_axil #(
+    parameter int unsigned IdWidth = 4  // 1 or more
+) (
+    input  logic               clk_i,
+    input  logic               rst_i,
+    input  logic [IdWidth-1:0] s_awid_i,
+    input  logic [31:0]        s_awaddr_i,
+    input  logic [7:0]         s_awlen_i,
+    input  logic [2:0]         s_awsize_i,
+    input  logic [1:0]         s_awburst_i,
+    input  logic               s_awvalid_i,
+    output logic               s_awready_o,
+    input  logic [511:0]       s_wdata_i,
+    input  logic [63:0]        s_wstrb_i,
+    input  logic               s_wlast_i,
+    input  logic               s_wvalid_i,
+    output logic               s_wready_o,
+    output logic [IdWidth-1:0] s_bid_o,
+    output logic [1:0]         s_bresp_o,
+    output logic               s_bvalid_o,
+    input  logic               s_bready_i,
+    input  logic [IdWidth-1:0] s_arid_i,
+    input  logic [31:0]        s_araddr_i,
+    input  logic [7:0]         s_arlen_i,
+    input  logic [2:0]         s_arsize_i,
+    input  logic [1:0]         s_arburst_i,
+    input  logic               s_arvalid_i,
+    output logic               s_arready_o,
+    output logic [IdWidth-1:0] s_rid_o,
+    output logic [511:0]       s_rdata_o,
+    output logic [1:0]         s_rresp_o,
+    output logic               s_rlast_o,
+    output logic               s_rvalid_o,
+    input  logic               s_rready_i,
+    output logic               m_awvalid_o,
+    input  logic               m_awready_i,
+    output logic [31:0]        m_addr_o,     // Of both kinds.
+    output logic               m_wvalid_o,
+    input  logic               m_wready_i,
+    output logic [31:0]        m_wdata_o,
+    output logic [3:0]         m_wstrb_o,
+    input  logic               m_bvalid_i,
+    output logic               m_bready_o,
+    input  logic [1:0]         m_bresp_i,
+    output logic               m_arvalid_o,
+    input  logic               m_arready_i,
+    input  logic               m_rvalid_i,
+    output logic               m_rready_o,
+    input  logic [31:0]        m_rdata_i,
+    input  logic [1:0]         m_rresp_i
+);
+  localparam logic [1:0] Incr = 2'b01;
+  localparam logic [1:0] SlaveError = 2'b10;
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StBeat,    // Write: wait for a beat. Read: begin one.
+    StWord,    // The next word of the beat, or none.
+    StAccess,  // The slave has it.
+    StRead,    // A beat of read data is offered.
+    StWritten  // The answer of a write is offered.
+  } state_e;
+  state_e state_q;
+
+  logic write_q, refuse_q;
+  logic [IdWidth-1:0] id_q;
+  logic [31:0] addr_q;      // Of the beat; the first may begin inside.
+  logic [2:0] size_q;
+  logic [7:0] beats_q;      // Left after this one.
+  logic [511:0] data_q;
+  logic [63:0] strb_q;
+  logic [4:0] word_q;       // Of the beat, 16 is none.
+  logic [1:0] resp_q;
+
+  logic take_write, take_read;
+  assign take_write = state_q == StIdle && s_awvalid_i && !(write_q && s_arvalid_i);
+  assign take_read = state_q == StIdle && s_arvalid_i && !take_write;
+  assign s_awready_o = take_write;
+  assign s_arready_o = take_read;
+  assign s_wready_o = state_q == StBeat && write_q;
+
+  // The bytes of a beat beyond the one of its address, within its size.
+  logic [5:0] beat_mask;
+  assign beat_mask = 6'((7'd1 << size_q) - 7'd1);
+
+  // Words that this beat touches, from the one of its address on.
+  logic [3:0] last_word;
+  logic wanted;
+  assign last_word = 4'((addr_q[5:0] | beat_mask) >> 2);
+  assign wanted = !write_q || strb_q[{word_q[3:0], 2'b00}+:4] != '0;
+
+  assign s_bid_o = id_q;
+  assign s_bresp_o = resp_q;
+  assign s_bvalid_o = state_q == StWritten;
+  assign s_rid_o = id_q;
+  assign s_rdata_o = data_q;
+  assign s_rresp_o = resp_q;
+  assign s_rlast_o = beats_q == '0;
+  assign s_rvalid_o = state_q == StRead;
+  assign m_addr_o = {addr_q[31:6], word_q[3:0], 2'b00};
+  assign m_wdata_o = data_q[{word_q[3:0], 5'b0}+:32];
+  assign m_wstrb_o = strb_q[{word_q[3:0], 2'b00}+:4];
+  assign m_bready_o = state_q == StAccess && write_q;
+  assign m_rready_o = state_q == StAccess && !write_q;
+
+  logic done, next_beat;
+  assign done = write_q ? m_bvalid_i : m_rvalid_i;
+  assign next_beat = state_q == StWord && (refuse_q || word_q > {1'b0, last_word});
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= StIdle;
+      write_q <= 1'b0;
+      m_awvalid_o <= 1'b0;
+      m_wvalid_o <= 1'b0;
+      m_arvalid_o <= 1'b0;
+    end else begin
+      m_awvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_awvalid_o && !m_awready_i);
+      m_wvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_wvalid_o && !m_wready_i);
+      m_arvalid_o <= (state_q == StWord && !next_beat && !write_q) || (m_arvalid_o && !m_arready_i);
+      unique case (state_q)
+        StIdle:
+        if (take_write || take_read) begin
+          write_q <= take_write;
+          state_q <= StBeat;
+        end
+        StBeat: if (!write_q || s_wvalid_i) state_q <= StWord;
+        StWord:
+        if (next_beat) state_q <= !write_q ? StRead : beats_q == '0 ? StWritten : StBeat;
+        else if (wanted) state_q <= StAccess;
+        StAccess: if (done) state_q <= StWord;
+        StRead: if (s_rready_i) state_q <= beats_q == '0 ? StIdle : StBeat;
+        StWritten: if (s_bready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+
+    if (take_write || take_read) begin
+      id_q <= take_write ? s_awid_i : s_arid_i;
+      addr_q <= take_write ? s_awaddr_i : s_araddr_i;
+      beats_q <= take_write ? s_awlen_i : s_arlen_i;
+      size_q <= take_write ? s_awsize_i : s_arsize_i;
+      refuse_q <= (take_write ? s_awburst_i : s_arburst_i) != Incr;
+      resp_q <= (take_write ? s_awburst_i : s_arburst_i) != Incr ? SlaveError : 2'b00;
+    end
+    if (state_q == StBeat) begin
+      word_q <= {1'b0, addr_q[5:2]};
+      data_q <= write_q ? s_wdata_i : '1;
+      strb_q <= s_wstrb_i;
+      if (!write_q) resp_q <= refuse_q ? SlaveError : 2'b00;
+    end
+    if (state_q == StWord && !next_beat && !wanted) word_q <= word_q + 5'd1;
+    if (state_q == StAccess && done) begin
+      word_q <= word_q + 5'd1;
+      if (!write_q) data_q[{word_q[3:0], 5'b0}+:32] <= m_rdata_i;
+      if ((write_q ? m_bresp_i : m_rresp_i) > resp_q) resp_q <= write_q ? m_bresp_i : m_rresp_i;
+    end
+    if ((next_beat && write_q && beats_q != '0) || (state_q == StRead && s_rready_i && beats_q != '0)) begin
+      beats_q <= beats_q - 8'd1;
+      addr_q <= (addr_q | {26'b0, beat_mask}) + 32'd1;
+    end
+  end
+
+  // The bridge counts beats as the request announced them.
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && s_wvalid_i && s_wready_o) assert (s_wlast_i == (beats_q == '0));
+  end
+endmodule

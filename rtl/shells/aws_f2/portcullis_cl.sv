@@ -1,0 +1,222 @@
+// The card as custom logic on the small shell of AWS F2.
+//
+// Registers: OCL (AppPF BAR0, the first MiB; the rest of its 64 MiB answers all ones). Host memory: PCIM. Interrupt: vector 0 of 16. FLR: handshake.
+// `clk_main_a0` is 250 MHz always; the card runs at half of it, because its hash core does not reach 250 MHz.
+// Virtual LEDs: 0 card in reset, 1 answers of a former life are awaited, 2 the card does not answer, 3 FLR under way.
+// Everything else of the shell is tied off. `cl_ports.vh` and `sh_ddr` are the HDK's, from the builder's checkout; `standin/`
+// has declarations of our own for lint and simulation. Ids of the PCI function come from `portcullis_ids.vh`.
+// After reset: as shell_card.
+`include "portcullis_ids.vh"
+`include "portcullis_key.vh"
+module portcullis_cl #(
+    parameter int unsigned PolicyRows = 256,
+    parameter int unsigned EntropyRows = 64,
+    parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Rounds = 1,
+    parameter int unsigned PatienceLog2 = 20
+) (
+    `include "cl_ports.vh"
+);
+  logic card_clk;
+  BUFGCE_DIV #(
+      .BUFGCE_DIVIDE(2)
+  ) u_card_clk (
+      .O(card_clk),
+      .CE(1'b1),
+      .CLR(1'b0),
+      .I(clk_main_a0)
+  );
+
+  // Registers next to the shell's pins.
+  logic bus_rst_q = 1'b1;
+  logic flr_q;
+  always_ff @(posedge clk_main_a0) begin
+    bus_rst_q <= !rst_main_n;
+    flr_q <= sh_cl_flr_assert && rst_main_n;
+  end
+
+  logic hint;
+  logic [2:0] health;
+  logic irq_req;
+  shell_card #(
+      .PolicyRows(PolicyRows),
+      .EntropyRows(EntropyRows),
+      .MaxStreams(MaxStreams),
+      .Rounds(Rounds),
+      .PatienceLog2(PatienceLog2),
+      .Production(`PORTCULLIS_PRODUCTION),
+      .DeviceSecret(`PORTCULLIS_SECRET),
+      .KeyFlags(`PORTCULLIS_KEY_FLAGS)
+  ) u_card (
+      .bus_clk_i(clk_main_a0),
+      .bus_rst_i(bus_rst_q),
+      .card_clk_i(card_clk),
+      .flr_i(flr_q),
+      .flr_done_o(cl_sh_flr_done),
+      .hint_o(hint),
+      .health_o(health),
+      .s_awvalid_i(ocl_cl_awvalid),
+      .s_awready_o(cl_ocl_awready),
+      .s_awaddr_i(ocl_cl_awaddr),
+      .s_wvalid_i(ocl_cl_wvalid),
+      .s_wready_o(cl_ocl_wready),
+      .s_wdata_i(ocl_cl_wdata),
+      .s_wstrb_i(ocl_cl_wstrb),
+      .s_bvalid_o(cl_ocl_bvalid),
+      .s_bready_i(ocl_cl_bready),
+      .s_bresp_o(cl_ocl_bresp),
+      .s_arvalid_i(ocl_cl_arvalid),
+      .s_arready_o(cl_ocl_arready),
+      .s_araddr_i(ocl_cl_araddr),
+      .s_rvalid_o(cl_ocl_rvalid),
+      .s_rready_i(ocl_cl_rready),
+      .s_rdata_o(cl_ocl_rdata),
+      .s_rresp_o(cl_ocl_rresp),
+      .m_awaddr_o(cl_sh_pcim_awaddr),
+      .m_awlen_o(cl_sh_pcim_awlen),
+      .m_awvalid_o(cl_sh_pcim_awvalid),
+      .m_awready_i(sh_cl_pcim_awready),
+      .m_wdata_o(cl_sh_pcim_wdata),
+      .m_wstrb_o(cl_sh_pcim_wstrb),
+      .m_wlast_o(cl_sh_pcim_wlast),
+      .m_wvalid_o(cl_sh_pcim_wvalid),
+      .m_wready_i(sh_cl_pcim_wready),
+      .m_bid_i(sh_cl_pcim_bid[4:0]),
+      .m_bresp_i(sh_cl_pcim_bresp),
+      .m_bvalid_i(sh_cl_pcim_bvalid),
+      .m_bready_o(cl_sh_pcim_bready),
+      .m_arid_o(cl_sh_pcim_arid[4:0]),
+      .m_araddr_o(cl_sh_pcim_araddr),
+      .m_arlen_o(cl_sh_pcim_arlen),
+      .m_arvalid_o(cl_sh_pcim_arvalid),
+      .m_arready_i(sh_cl_pcim_arready),
+      .m_rid_i(sh_cl_pcim_rid[4:0]),
+      .m_rdata_i(sh_cl_pcim_rdata),
+      .m_rresp_i(sh_cl_pcim_rresp),
+      .m_rlast_i(sh_cl_pcim_rlast),
+      .m_rvalid_i(sh_cl_pcim_rvalid),
+      .m_rready_o(cl_sh_pcim_rready)
+  );
+
+  // 64-byte INCR bursts; the shell supports no other value of the rest.
+  assign cl_sh_pcim_awid = '0;
+  assign cl_sh_pcim_awsize = 3'b110;
+  assign cl_sh_pcim_awburst = 2'b01;
+  assign cl_sh_pcim_awcache = '0;
+  assign cl_sh_pcim_awlock = '0;
+  assign cl_sh_pcim_awprot = '0;
+  assign cl_sh_pcim_awqos = '0;
+  assign cl_sh_pcim_awuser = '0;
+  assign cl_sh_pcim_wid = '0;
+  assign cl_sh_pcim_wuser = '0;
+  assign cl_sh_pcim_arid[15:5] = '0;
+  assign cl_sh_pcim_arsize = 3'b110;
+  assign cl_sh_pcim_arburst = 2'b01;
+  assign cl_sh_pcim_arcache = '0;
+  assign cl_sh_pcim_arlock = '0;
+  assign cl_sh_pcim_arprot = '0;
+  assign cl_sh_pcim_arqos = '0;
+  assign cl_sh_pcim_aruser = '0;
+
+  // The card in reset forgets what was requested, or an acknowledgement lost in it would silence the vector for good.
+  irq_request #(
+      .Level(1'b0)
+  ) u_irq (
+      .clk_i(clk_main_a0),
+      .rst_i(bus_rst_q || health[0]),
+      .hint_i(hint),
+      .req_o(irq_req),
+      .ack_i(sh_cl_apppf_irq_ack[0])
+  );
+  assign cl_sh_apppf_irq_req = {15'b0, irq_req};
+
+  assign cl_sh_id0 = `PORTCULLIS_SH_ID0;
+  assign cl_sh_id1 = `PORTCULLIS_SH_ID1;
+  assign cl_sh_status_vled = {12'b0, flr_q, health};
+
+  // ---- not used
+  assign cl_sh_status0 = '0;
+  assign cl_sh_status1 = '0;
+  assign cl_sh_status2 = '0;
+  assign cl_sh_dma_wr_full = 1'b0;
+  assign cl_sh_dma_rd_full = 1'b0;
+
+  // PCIS (BAR4) and SDA: nobody should come here. A request waits and the shell times it out, as in the HDK's own template.
+  assign cl_sh_dma_pcis_awready = 1'b0;
+  assign cl_sh_dma_pcis_wready = 1'b0;
+  assign cl_sh_dma_pcis_bid = '0;
+  assign cl_sh_dma_pcis_bresp = '0;
+  assign cl_sh_dma_pcis_bvalid = 1'b0;
+  assign cl_sh_dma_pcis_arready = 1'b0;
+  assign cl_sh_dma_pcis_rid = '0;
+  assign cl_sh_dma_pcis_rdata = '0;
+  assign cl_sh_dma_pcis_rresp = '0;
+  assign cl_sh_dma_pcis_rlast = 1'b0;
+  assign cl_sh_dma_pcis_ruser = '0;
+  assign cl_sh_dma_pcis_rvalid = 1'b0;
+  assign cl_sda_awready = 1'b0;
+  assign cl_sda_wready = 1'b0;
+  assign cl_sda_bresp = '0;
+  assign cl_sda_bvalid = 1'b0;
+  assign cl_sda_arready = 1'b0;
+  assign cl_sda_rdata = '0;
+  assign cl_sda_rresp = '0;
+  assign cl_sda_rvalid = 1'b0;
+
+  // The shell wants sh_ddr even where there is no DDR.
+  sh_ddr #(
+      .DDR_PRESENT(0)
+  ) u_ddr (
+      .clk(clk_main_a0),
+      .rst_n(!bus_rst_q),
+      .stat_clk(clk_main_a0),
+      .stat_rst_n(!bus_rst_q),
+      .CLK_DIMM_DP,
+      .CLK_DIMM_DN,
+      .M_ACT_N,
+      .M_MA,
+      .M_BA,
+      .M_BG,
+      .M_CKE,
+      .M_ODT,
+      .M_CS_N,
+      .M_CLK_DN,
+      .M_CLK_DP,
+      .M_PAR,
+      .M_DQ,
+      .M_ECC,
+      .M_DQS_DP,
+      .M_DQS_DN,
+      .cl_RST_DIMM_N(RST_DIMM_N)
+  );
+  assign cl_sh_ddr_stat_ack = 1'b1;
+  assign cl_sh_ddr_stat_rdata = '0;
+  assign cl_sh_ddr_stat_int = '0;
+
+  assign tdo = 1'b0;
+  assign hbm_apb_paddr_1 = '0;
+  assign hbm_apb_pprot_1 = '0;
+  assign hbm_apb_psel_1 = 1'b0;
+  assign hbm_apb_penable_1 = 1'b0;
+  assign hbm_apb_pwrite_1 = 1'b0;
+  assign hbm_apb_pwdata_1 = '0;
+  assign hbm_apb_pstrb_1 = '0;
+  assign hbm_apb_pready_1 = 1'b0;
+  assign hbm_apb_prdata_1 = '0;
+  assign hbm_apb_pslverr_1 = 1'b0;
+  assign hbm_apb_paddr_0 = '0;
+  assign hbm_apb_pprot_0 = '0;
+  assign hbm_apb_psel_0 = 1'b0;
+  assign hbm_apb_penable_0 = 1'b0;
+  assign hbm_apb_pwrite_0 = 1'b0;
+  assign hbm_apb_pwdata_0 = '0;
+  assign hbm_apb_pstrb_0 = '0;
+  assign hbm_apb_pready_0 = 1'b0;
+  assign hbm_apb_prdata_0 = '0;
+  assign hbm_apb_pslverr_0 = 1'b0;
+  assign PCIE_EP_TXP = '0;
+  assign PCIE_EP_TXN = '0;
+  assign PCIE_RP_PERSTN = 1'b0;
+  assign PCIE_RP_TXP = '0;
+  assign PCIE_RP_TXN = '0;
+endmodule

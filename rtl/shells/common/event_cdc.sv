@@ -1,0 +1,44 @@
+// Events into another clock: each gives at least one pulse after it; events that come too close together share one.
+//
+// Latency: 3 to 4 clocks of the receiver; the next event crosses after 3 more of either side.
+// After reset: nothing pending. The caller owes: resets of both sides that overlap for four clocks of the slower one.
+module event_cdc (
+    input  logic from_clk_i,
+    input  logic from_rst_i,
+    input  logic event_i,
+    input  logic to_clk_i,
+    input  logic to_rst_i,
+    output logic event_o
+);
+  logic pending_q, request_q, answer, seen, seen_q;
+
+  // A request is a change of level; it is answered when the same level comes back.
+  always_ff @(posedge from_clk_i) begin
+    if (from_rst_i) begin
+      pending_q <= 1'b0;
+      request_q <= 1'b0;
+    end else begin
+      pending_q <= event_i || (pending_q && request_q != answer);
+      if (pending_q && request_q == answer) request_q <= !request_q;
+    end
+  end
+  sync_bit u_request (
+      .clk_i(to_clk_i),
+      .d_i(request_q),
+      .q_o(seen)
+  );
+  always_ff @(posedge to_clk_i) begin
+    if (to_rst_i) begin
+      seen_q  <= 1'b0;
+      event_o <= 1'b0;
+    end else begin
+      seen_q  <= seen;
+      event_o <= seen != seen_q;
+    end
+  end
+  sync_bit u_answer (
+      .clk_i(from_clk_i),
+      .d_i(seen_q),
+      .q_o(answer)
+  );
+endmodule

@@ -1,0 +1,264 @@
+// The card as every shell carries it: behind a guard for its registers, a fence for its bus and queues into the bus's clock.
+//
+//   bus_clk_i                                  card_clk_i
+//   AXI4-Lite slave ──► queues ──────────────► axil_guard ──► portcullis_top
+//   AXI4 master     ◄── queues, write_order ◄── dma_fence ◄──
+//   flr_i, flr_done_o, hint_o ◄──────────────► card_reset, event_cdc
+//
+// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after the bus is quiet; `flr_done_o` rises
+// when the card is in reset and falls after `flr_i`. Registers answer all ones meanwhile. `hint_o` is an interrupt hint, one clock.
+// The boot nonce is zero: neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
+// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one clock at least.
+module shell_card #(
+    parameter int unsigned PolicyRows = 256,
+    parameter int unsigned EntropyRows = 64,
+    parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Lanes = 1,
+    parameter int unsigned Rounds = 1,
+    parameter int unsigned WatchdogLog2 = 22,
+    parameter int unsigned PatienceLog2 = 20,  // Clocks that an FLR waits for the bus, log2.
+    parameter bit Production = 1'b0,
+    parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,
+    parameter logic [7:0] KeyFlags = 8'h05
+) (
+    input  logic         bus_clk_i,
+    input  logic         bus_rst_i,
+    input  logic         card_clk_i,
+    input  logic         flr_i,
+    output logic         flr_done_o,
+    output logic         hint_o,
+    output logic [2:0]   health_o,       // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    // Registers: AXI4-Lite slave.
+    input  logic         s_awvalid_i,
+    output logic         s_awready_o,
+    input  logic [31:0]  s_awaddr_i,
+    input  logic         s_wvalid_i,
+    output logic         s_wready_o,
+    input  logic [31:0]  s_wdata_i,
+    input  logic [3:0]   s_wstrb_i,
+    output logic         s_bvalid_o,
+    input  logic         s_bready_i,
+    output logic [1:0]   s_bresp_o,
+    input  logic         s_arvalid_i,
+    output logic         s_arready_o,
+    input  logic [31:0]  s_araddr_i,
+    output logic         s_rvalid_o,
+    input  logic         s_rready_i,
+    output logic [31:0]  s_rdata_o,
+    output logic [1:0]   s_rresp_o,
+    // Host memory: AXI4 master, INCR, 64 bytes a beat; writes carry id 0.
+    output logic [63:0]  m_awaddr_o,
+    output logic [7:0]   m_awlen_o,
+    output logic         m_awvalid_o,
+    input  logic         m_awready_i,
+    output logic [511:0] m_wdata_o,
+    output logic [63:0]  m_wstrb_o,
+    output logic         m_wlast_o,
+    output logic         m_wvalid_o,
+    input  logic         m_wready_i,
+    input  logic [4:0]   m_bid_i,
+    input  logic [1:0]   m_bresp_i,
+    input  logic         m_bvalid_i,
+    output logic         m_bready_o,
+    output logic [4:0]   m_arid_o,
+    output logic [63:0]  m_araddr_o,
+    output logic [7:0]   m_arlen_o,
+    output logic         m_arvalid_o,
+    input  logic         m_arready_i,
+    input  logic [4:0]   m_rid_i,
+    input  logic [511:0] m_rdata_i,
+    input  logic [1:0]   m_rresp_i,
+    input  logic         m_rlast_i,
+    input  logic         m_rvalid_i,
+    output logic         m_rready_o
+);
+  if (!KeyFlags[2]) begin : g_no_trng
+    $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
+  end
+
+  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in reset at once
+  logic [5:0] stretch_q = '0;
+  logic bus_rst, shell_rst;
+  logic bus_rst_q = 1'b1;
+  always_ff @(posedge bus_clk_i) begin
+    if (bus_rst_i) stretch_q <= '0;
+    else if (!(&stretch_q)) stretch_q <= stretch_q + 6'd1;
+    bus_rst_q <= bus_rst_i || !(&stretch_q);
+  end
+  assign bus_rst = bus_rst_q;
+  sync_bit #(.Reset(1'b1)) u_shell_rst (.clk_i(card_clk_i), .d_i(bus_rst_q), .q_o(shell_rst));
+
+  logic flr, flr_done, close, quiet, stale, dead, card_rst;
+  sync_bit u_flr (.clk_i(card_clk_i), .d_i(flr_i), .q_o(flr));
+  card_reset #(.PatienceLog2(PatienceLog2)) u_reset (
+      .clk_i(card_clk_i),
+      .rst_i(shell_rst),
+      .flr_i(flr),
+      .quiet_i(quiet),
+      .close_o(close),
+      .card_rst_o(card_rst),
+      .done_o(flr_done)
+  );
+  sync_bit u_flr_done (.clk_i(bus_clk_i), .d_i(flr_done), .q_o(flr_done_o));
+  sync_bit u_in_reset (.clk_i(bus_clk_i), .d_i(card_rst), .q_o(health_o[0]));
+  sync_bit u_stale (.clk_i(bus_clk_i), .d_i(stale), .q_o(health_o[1]));
+  sync_bit u_dead (.clk_i(bus_clk_i), .d_i(dead), .q_o(health_o[2]));
+
+  // ---- registers
+  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready, c_rvalid, c_rready;
+  logic [31:0] c_awaddr, c_wdata, c_araddr, c_rdata;
+  logic [3:0] c_wstrb;
+  logic [1:0] c_bresp, c_rresp;
+  async_fifo #(.Width(32), .Log2(2)) u_reg_aw (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_awvalid_i), .wr_ready_o(s_awready_o), .wr_data_i(s_awaddr_i),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_awvalid), .rd_ready_i(c_awready), .rd_data_o(c_awaddr)
+  );
+  async_fifo #(.Width(36), .Log2(2)) u_reg_w (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_wvalid_i), .wr_ready_o(s_wready_o),
+      .wr_data_i({s_wstrb_i, s_wdata_i}),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_wvalid), .rd_ready_i(c_wready),
+      .rd_data_o({c_wstrb, c_wdata})
+  );
+  async_fifo #(.Width(2), .Log2(2)) u_reg_b (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_bvalid), .wr_ready_o(c_bready), .wr_data_i(c_bresp),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_bvalid_o), .rd_ready_i(s_bready_i), .rd_data_o(s_bresp_o)
+  );
+  async_fifo #(.Width(32), .Log2(2)) u_reg_ar (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_arvalid_i), .wr_ready_o(s_arready_o), .wr_data_i(s_araddr_i),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_arvalid), .rd_ready_i(c_arready), .rd_data_o(c_araddr)
+  );
+  async_fifo #(.Width(34), .Log2(2)) u_reg_r (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_rvalid), .wr_ready_o(c_rready),
+      .wr_data_i({c_rresp, c_rdata}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_rvalid_o), .rd_ready_i(s_rready_i),
+      .rd_data_o({s_rresp_o, s_rdata_o})
+  );
+
+  logic g_awvalid, g_awready, g_wvalid, g_wready, g_bvalid, g_bready, g_arvalid, g_arready, g_rvalid, g_rready;
+  logic [19:0] g_addr;
+  logic [31:0] g_wdata, g_rdata;
+  logic [3:0] g_wstrb;
+  logic [1:0] g_bresp, g_rresp;
+  axil_guard u_guard (
+      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .dead_o(dead),
+      .s_awvalid_i(c_awvalid), .s_awready_o(c_awready), .s_awaddr_i(c_awaddr),
+      .s_wvalid_i(c_wvalid), .s_wready_o(c_wready), .s_wdata_i(c_wdata), .s_wstrb_i(c_wstrb),
+      .s_bvalid_o(c_bvalid), .s_bready_i(c_bready), .s_bresp_o(c_bresp),
+      .s_arvalid_i(c_arvalid), .s_arready_o(c_arready), .s_araddr_i(c_araddr),
+      .s_rvalid_o(c_rvalid), .s_rready_i(c_rready), .s_rdata_o(c_rdata), .s_rresp_o(c_rresp),
+      .m_awvalid_o(g_awvalid), .m_awready_i(g_awready), .m_addr_o(g_addr),
+      .m_wvalid_o(g_wvalid), .m_wready_i(g_wready), .m_wdata_o(g_wdata), .m_wstrb_o(g_wstrb),
+      .m_bvalid_i(g_bvalid), .m_bready_o(g_bready), .m_bresp_i(g_bresp),
+      .m_arvalid_o(g_arvalid), .m_arready_i(g_arready),
+      .m_rvalid_i(g_rvalid), .m_rready_o(g_rready), .m_rdata_i(g_rdata), .m_rresp_i(g_rresp)
+  );
+
+  // ---- the card
+  logic irq;
+  logic k_awvalid, k_awready, k_wvalid, k_wready, k_wlast, k_bvalid, k_bready, k_arvalid, k_arready, k_rvalid, k_rready;
+  logic [4:0] k_awid, k_arid, f_bid, f_arid, f_rid;
+  logic [63:0] k_awaddr, k_wstrb, k_araddr, f_awaddr, f_wstrb, f_araddr;
+  logic [7:0] k_awlen, k_arlen, f_awlen, f_arlen;
+  logic [2:0] k_awsize, k_arsize;
+  logic [1:0] k_awburst, k_arburst, f_bresp, f_rresp;
+  logic [511:0] k_wdata, f_wdata, f_rdata;
+  logic f_awvalid, f_awready, f_wvalid, f_wready, f_wlast, f_bvalid, f_bready, f_arvalid, f_arready, f_rvalid, f_rready;
+  logic f_rlast;
+
+  portcullis_top #(
+      .PolicyRows(PolicyRows),
+      .EntropyRows(EntropyRows),
+      .MaxStreams(MaxStreams),
+      .Lanes(Lanes),
+      .Rounds(Rounds),
+      .WatchdogLog2(WatchdogLog2),
+      .Production(Production),
+      .DeviceSecret(DeviceSecret),
+      .KeyFlags(KeyFlags)
+  ) u_card (
+      .clk_i(card_clk_i),
+      .rst_i(card_rst),
+      .boot_nonce_i('0),
+      .irq_o(irq),
+      .s_axil_awready(g_awready), .s_axil_awvalid(g_awvalid), .s_axil_awaddr(g_addr), .s_axil_awprot('0),
+      .s_axil_wready(g_wready), .s_axil_wvalid(g_wvalid), .s_axil_wdata(g_wdata), .s_axil_wstrb(g_wstrb),
+      .s_axil_bready(g_bready), .s_axil_bvalid(g_bvalid), .s_axil_bresp(g_bresp),
+      .s_axil_arready(g_arready), .s_axil_arvalid(g_arvalid), .s_axil_araddr(g_addr), .s_axil_arprot('0),
+      .s_axil_rready(g_rready), .s_axil_rvalid(g_rvalid), .s_axil_rdata(g_rdata), .s_axil_rresp(g_rresp),
+      .m_axi_awid(k_awid), .m_axi_awaddr(k_awaddr), .m_axi_awlen(k_awlen), .m_axi_awsize(k_awsize),
+      .m_axi_awburst(k_awburst), .m_axi_awvalid(k_awvalid), .m_axi_awready(k_awready),
+      .m_axi_wdata(k_wdata), .m_axi_wstrb(k_wstrb), .m_axi_wlast(k_wlast), .m_axi_wvalid(k_wvalid),
+      .m_axi_wready(k_wready),
+      .m_axi_bid(f_bid), .m_axi_bresp(f_bresp), .m_axi_bvalid(k_bvalid), .m_axi_bready(k_bready),
+      .m_axi_arid(k_arid), .m_axi_araddr(k_araddr), .m_axi_arlen(k_arlen), .m_axi_arsize(k_arsize),
+      .m_axi_arburst(k_arburst), .m_axi_arvalid(k_arvalid), .m_axi_arready(k_arready),
+      .m_axi_rid(f_rid), .m_axi_rdata(f_rdata), .m_axi_rresp(f_rresp), .m_axi_rlast(f_rlast),
+      .m_axi_rvalid(k_rvalid), .m_axi_rready(k_rready)
+  );
+
+  // ---- host memory
+  dma_fence u_fence (
+      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .close_i(close), .quiet_o(quiet), .stale_o(stale),
+      .s_awaddr_i(k_awaddr), .s_awlen_i(k_awlen), .s_awvalid_i(k_awvalid), .s_awready_o(k_awready),
+      .s_wdata_i(k_wdata), .s_wstrb_i(k_wstrb), .s_wvalid_i(k_wvalid), .s_wready_o(k_wready),
+      .s_bvalid_o(k_bvalid), .s_bready_i(k_bready),
+      .s_arid_i(k_arid), .s_araddr_i(k_araddr), .s_arlen_i(k_arlen), .s_arvalid_i(k_arvalid), .s_arready_o(k_arready),
+      .s_rvalid_o(k_rvalid), .s_rready_i(k_rready),
+      .m_awaddr_o(f_awaddr), .m_awlen_o(f_awlen), .m_awvalid_o(f_awvalid), .m_awready_i(f_awready),
+      .m_wdata_o(f_wdata), .m_wstrb_o(f_wstrb), .m_wlast_o(f_wlast), .m_wvalid_o(f_wvalid), .m_wready_i(f_wready),
+      .m_bvalid_i(f_bvalid), .m_bready_o(f_bready),
+      .m_arid_o(f_arid), .m_araddr_o(f_araddr), .m_arlen_o(f_arlen), .m_arvalid_o(f_arvalid), .m_arready_i(f_arready),
+      .m_rlast_i(f_rlast), .m_rvalid_i(f_rvalid), .m_rready_o(f_rready)
+  );
+
+  logic q_wvalid, q_wready;
+  async_fifo #(.Width(72), .Log2(3)) u_dma_aw (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_awvalid), .wr_ready_o(f_awready),
+      .wr_data_i({f_awlen, f_awaddr}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(m_awvalid_o), .rd_ready_i(m_awready_i),
+      .rd_data_o({m_awlen_o, m_awaddr_o})
+  );
+  async_fifo #(.Width(577), .Log2(4)) u_dma_w (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_wvalid), .wr_ready_o(f_wready),
+      .wr_data_i({f_wlast, f_wstrb, f_wdata}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_wvalid), .rd_ready_i(q_wready),
+      .rd_data_o({m_wlast_o, m_wstrb_o, m_wdata_o})
+  );
+  write_order u_order (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .awvalid_i(m_awvalid_o), .awready_i(m_awready_i),
+      .wvalid_i(q_wvalid), .wlast_i(m_wlast_o), .wready_i(m_wready_i), .wvalid_o(m_wvalid_o), .wready_o(q_wready)
+  );
+  async_fifo #(.Width(7), .Log2(3)) u_dma_b (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(m_bvalid_i), .wr_ready_o(m_bready_o),
+      .wr_data_i({m_bresp_i, m_bid_i}),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_bvalid), .rd_ready_i(f_bready),
+      .rd_data_o({f_bresp, f_bid})
+  );
+  async_fifo #(.Width(77), .Log2(3)) u_dma_ar (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_arvalid), .wr_ready_o(f_arready),
+      .wr_data_i({f_arid, f_arlen, f_araddr}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(m_arvalid_o), .rd_ready_i(m_arready_i),
+      .rd_data_o({m_arid_o, m_arlen_o, m_araddr_o})
+  );
+  async_fifo #(.Width(520), .Log2(4)) u_dma_r (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(m_rvalid_i), .wr_ready_o(m_rready_o),
+      .wr_data_i({m_rlast_i, m_rresp_i, m_rid_i, m_rdata_i}),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_rvalid), .rd_ready_i(f_rready),
+      .rd_data_o({f_rlast, f_rresp, f_rid, f_rdata})
+  );
+
+  // ---- interrupt hint
+  event_cdc u_hint (
+      .from_clk_i(card_clk_i), .from_rst_i(shell_rst), .event_i(irq && !card_rst),
+      .to_clk_i(bus_clk_i), .to_rst_i(bus_rst), .event_o(hint_o)
+  );
+
+  // What the shells drive as constants the card must keep to; the fence makes wlast itself.
+  always_ff @(posedge card_clk_i) begin
+    if (!card_rst) begin
+      if (k_arvalid) assert (k_arsize == 3'b110 && k_arburst == 2'b01);
+      if (k_awvalid) assert (k_awsize == 3'b110 && k_awburst == 2'b01 && k_awid == '0);
+      if (k_wvalid && k_wready) assert (k_wlast == (u_fence.owed_q == 9'd1));
+    end
+  end
+endmodule

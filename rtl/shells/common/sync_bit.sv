@@ -1,0 +1,15 @@
+// One bit into another clock: two flip-flops.
+//
+// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`. The caller owes: a source that is a register, and a level that
+// stands for two clocks of `clk_i` at least, else it may be missed.
+module sync_bit #(
+    parameter bit Reset = 1'b0  // Value until the source has been seen.
+) (
+    input  logic clk_i,
+    input  logic d_i,
+    output logic q_o
+);
+  (* ASYNC_REG = "TRUE" *) logic [1:0] sync_q = {2{Reset}};
+  always_ff @(posedge clk_i) sync_q <= {sync_q[0], d_i};
+  assign q_o = sync_q[1];
+endmodule

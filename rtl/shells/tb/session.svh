@@ -1,0 +1,121 @@
+// What both benches do with a card behind their shell. The including bench has: `clk`, `host_read` and `host_write` of 32 bits,
+// `u_memory` (host_memory), `irqs` (requests seen), `dut`.
+//
+// A process of a bench drives at the falling edge and samples at the rising one: Verilator makes `<=` in an initial block a `=`, which the
+// device would see in the very edge that it was meant to follow.
+localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000, LogRing = 64'h1_0002_0000;
+localparam logic [31:0] LaneBase = 32'h1000;
+
+// Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a random phase on, with N units; left out,
+// the shell divides its own by two. `slow`: clocks of the bus in one of the card, rounded up.
+localparam int unsigned BusHalf = 8;
+int unsigned card_half = 0, slow = 2;
+initial begin
+  clk = 1'b0;
+  forever #(BusHalf) clk = !clk;
+end
+initial
+  if ($value$plusargs("card_half=%d", card_half)) begin
+    slow = (card_half + BusHalf - 1) / BusHalf;
+    dut.u_card_clk.free = 1'b1;
+    #(1 + $urandom_range(card_half));
+    forever #(card_half) dut.u_card_clk.half_q = !dut.u_card_clk.half_q;
+  end
+
+// The bench and the shell must see the same edges of the bus's clock in the same step, or one reads what the other writes at them.
+logic [7:0] edges_q = '0, shell_edges_q = '0;
+always_ff @(posedge clk) begin
+  edges_q <= edges_q + 8'd1;
+  assert (edges_q == shell_edges_q) else $fatal(1, "the bench's clock is behind the shell's");
+end
+always_ff @(posedge dut.u_card.bus_clk_i) begin
+  shell_edges_q <= shell_edges_q + 8'd1;
+  assert (edges_q == shell_edges_q) else $fatal(1, "the shell's clock is behind the bench's");
+end
+
+task automatic expect_word(logic [31:0] addr, logic [31:0] wanted, string what);
+  logic [31:0] found;
+  host_read(addr, found);
+  if (found !== wanted) $fatal(1, "%s: register %h is %h, wanted %h", what, addr, found, wanted);
+endtask
+
+task automatic await_life(layout_pkg::life_e wanted, string what);
+  logic [31:0] status;
+  for (int i = 0; i < 40000; i++) begin
+    host_read(32'h44, status);
+    if (status[3:0] == 4'(wanted)) return;
+  end
+  $fatal(1, "%s: life is %0d, wanted %0d", what, status[3:0], wanted);
+endtask
+
+task automatic identify(logic [7:0] key_flags);
+  expect_word(32'h000, 32'h4c55_4350, "magic");
+  for (int i = 0; i < 8; i++) expect_word(32'h020 + 32'(i * 4), layout_pkg::MapDigest[32*i+:32], "map digest");
+  expect_word(32'h018, {24'd0, key_flags}, "key flags");
+  // A simulated card has the top bit of its design id's first byte set.
+  for (int i = 0; i < 4; i++)
+    expect_word(32'h150 + 32'(i * 4), design_pkg::DesignId[32*i+:32] | (i == 0 ? 32'h80 : 32'h0), "design id");
+  for (int i = 0; i < 4; i++) expect_word(32'h160 + 32'(i * 4), 32'd0, "boot nonce");
+endtask
+
+// One row a bank, of no kind, which matches nothing.
+task automatic load_tables();
+  layout_pkg::image_header_t header;
+  logic [31:0][31:0] words;
+  header = '0;
+  header.magic = 32'(layout_pkg::ImageMagic);
+  header.version = 8'(layout_pkg::LayoutVersion);
+  header.map_digest = layout_pkg::MapDigest;
+  header.policy_rows = 16'd1;
+  header.entropy_rows = 16'd1;
+  words = header;
+  host_write(32'h40, 32'd1);
+  await_life(layout_pkg::LifeLoad, "LOAD");
+  for (int i = 0; i < 32; i++) host_write(32'h1_0000 + 32'(i * 4), words[i]);
+  for (int i = 0; i < 48; i++) host_write(32'h4_0000 + 32'(i * 4), 32'd0);
+  for (int i = 0; i < 48; i++) host_write(32'h8_0000 + 32'(i * 4), 32'd0);
+endtask
+
+// Brings the card from RESET to RUN: the first OPEN is refused for its digest, which the card then shows.
+task automatic open_session();
+  logic [31:0] digest[8];
+  for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), 32'd0);
+  load_tables();
+  host_write(32'h40, 32'd2);
+  await_life(layout_pkg::LifeLoad, "OPEN with a wrong digest");
+  expect_word(32'h4C, 32'(layout_pkg::FaultImageDigest), "load fault");
+  for (int i = 0; i < 8; i++) host_read(32'h80 + 32'(i * 4), digest[i]);
+  for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), digest[i]);
+  load_tables();
+  host_write(LaneBase + 32'h00, SubmissionRing[31:0]);
+  host_write(LaneBase + 32'h04, SubmissionRing[63:32]);
+  host_write(LaneBase + 32'h08, 32'd5);
+  host_write(LaneBase + 32'h10, CompletionRing[31:0]);
+  host_write(LaneBase + 32'h14, CompletionRing[63:32]);
+  host_write(LaneBase + 32'h20, LogRing[31:0]);
+  host_write(LaneBase + 32'h24, LogRing[63:32]);
+  host_write(LaneBase + 32'h28, 32'd4);
+  host_write(32'h40, 32'd2);
+  await_life(layout_pkg::LifeRun, "OPEN");
+  expect_word(32'h48, 32'd0, "fault");
+endtask
+
+// Two entries of zeros, which the card must refuse, each with a record and a completion.
+task automatic refuse_two();
+  int unsigned seen;
+  logic [31:0] refused;
+  seen = irqs;
+  host_write(LaneBase + 32'h0C, 32'd2);
+  for (int i = 0; i < 40000; i++) begin
+    host_read(LaneBase + 32'h38, refused);
+    if (refused == 32'd2) break;
+  end
+  expect_word(LaneBase + 32'h38, 32'd2, "completions");
+  expect_word(32'h114, 32'd2, "refused");
+  expect_word(32'h108, 32'd0, "admits");
+  if (!u_memory.lines.exists(LogRing) || u_memory.lines[LogRing] == '0) $fatal(1, "no OPEN record in host memory");
+  if (!u_memory.lines.exists(CompletionRing + 64) || u_memory.lines[CompletionRing+64] == '0)
+    $fatal(1, "no second completion in host memory");
+  repeat (64 * slow) @(negedge clk);
+  if (irqs == seen) $fatal(1, "no interrupt after completions");
+endtask
