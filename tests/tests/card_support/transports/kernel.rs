@@ -62,7 +62,7 @@ impl Card for KernelCard {
 
 impl TestCard for KernelCard {
     fn fresh() -> Self {
-        let place = std::env::var(PLACE).expect("the virtual machine names its card");
+        let place = std::env::var(PLACE).unwrap_or_else(|_| panic!("{PLACE} names the card of the virtual machine"));
         let bdf: Bdf = place.parse().unwrap();
         let noiommu = Sysfs::default().function(bdf).unwrap().noiommu;
         Self(VfioCard::open(bdf, if noiommu { Access::NoIommu } else { Access::Iommu }).unwrap())
