@@ -26,9 +26,8 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
     for target in &targets {
         say(&format!("fuzz {target}, {seconds} s"));
         let folders = ["work", "seeds"].map(|folder| format!("{WORK}/{folder}/{target}"));
-        let kept = format!("fuzz/corpus/{target}");
+        let kept = unpack(target)?;
         fs::create_dir_all(&folders[0])?;
-        fs::create_dir_all(&kept)?;
         let time = format!("-max_total_time={seconds}");
         // What is found goes to the first folder.
         let run = fuzz(&["run", target])?;
@@ -40,7 +39,7 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
             "-rss_limit_mb=4096",
         ]))?;
         if keep {
-            minimise(target, &folders[0], &folders[1], Path::new(&kept))?;
+            minimise(target, &folders[0], &folders[1], &kept)?;
         }
     }
     Ok(())
@@ -87,6 +86,33 @@ fn seed() -> Result<()> {
     tool::run(cargo().args(test).env("PORTCULLIS_SEEDS", seeds))
 }
 
+/// The kept corpus of a target: an input a line, in hexadecimal.
+fn corpus(target: &str) -> PathBuf {
+    Path::new("fuzz/corpus").join(target).with_extension("hex")
+}
+
+/// Puts a target's kept inputs into a folder, a file each, as libFuzzer wants them.
+fn unpack(target: &str) -> Result<PathBuf> {
+    let folder = Path::new(WORK).join("kept").join(target);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let file = corpus(target);
+    let text = if file.exists() { fs::read_to_string(&file)? } else { String::new() };
+    for (number, line) in text.lines().enumerate() {
+        let bytes = unhex(line).with_context(|| format!("{}:{}: not hexadecimal", file.display(), number + 1))?;
+        fs::write(folder.join(number.to_string()), bytes)?;
+    }
+    Ok(folder)
+}
+
+fn unhex(line: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let pairs = line.as_bytes().chunks(2);
+    pairs.map(|pair| u8::try_from(digit(pair.first()?)? << 4 | digit(pair.get(1)?)?).ok()).collect()
+}
+
 /// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs first.
 fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
     let merged = PathBuf::from(format!("{WORK}/merged/{target}"));
@@ -102,16 +128,31 @@ fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
         inputs.push((file.metadata()?.len(), file.path()));
     }
     inputs.sort();
-    fs::remove_dir_all(kept)?;
-    fs::create_dir_all(kept)?;
+    let mut lines = String::new();
     let mut total = 0;
     for (size, path) in inputs.into_iter().filter(|(size, _)| *size <= KEPT_INPUT) {
         total += size;
         if total > KEPT_TARGET {
             break;
         }
-        let name = path.file_name().context("a file has a name")?;
-        fs::copy(&path, kept.join(name))?;
+        for byte in fs::read(&path)? {
+            lines.push_str(&format!("{byte:02x}"));
+        }
+        lines.push('\n');
     }
-    Ok(())
+    Ok(fs::write(corpus(target), lines)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unhex;
+
+    #[test]
+    fn lines_are_inputs() {
+        assert_eq!(unhex(""), Some(Vec::new()));
+        assert_eq!(unhex("00ff7F"), Some(vec![0, 255, 127]));
+        for line in ["0", "0g", "00 11"] {
+            assert_eq!(unhex(line), None);
+        }
+    }
 }
