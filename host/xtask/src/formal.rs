@@ -62,9 +62,11 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
 
 /// The first task of a proof that claims something, rather than only covers.
 pub(crate) fn claims_task(sby: &str) -> Result<String> {
-    let tasks = sby.lines().skip_while(|line| *line != "[tasks]").skip(1).take_while(|line| !line.starts_with('['));
-    let first = tasks.map(str::trim).find(|task| !task.is_empty() && *task != "cover");
-    first.map(str::to_owned).context("a proof has a task besides `cover`")
+    let lines = sby.lines().skip_while(|line| *line != "[tasks]").skip(1).take_while(|line| !line.starts_with('['));
+    // A line is a task and the groups that it belongs to.
+    let mut claims = lines.filter(|line| line.split_whitespace().all(|word| word != "cover"));
+    let task = claims.find_map(|line| line.split_whitespace().next());
+    task.map(str::to_owned).context("a proof has a task besides `cover`")
 }
 
 fn prove(proof: &Path, name: &str) -> Result<()> {
@@ -77,4 +79,18 @@ fn prove(proof: &Path, name: &str) -> Result<()> {
     // sby ends with 0 only when every task passes; the words guard against a run that proved nothing.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::claims_task;
+
+    #[test]
+    fn the_first_task_that_claims_is_found() {
+        let task = |tasks: &str| claims_task(&format!("[tasks]\n{tasks}\n\n[options]\nmode prove\n")).ok();
+        assert_eq!(task("prove\ncover").as_deref(), Some("prove"));
+        assert_eq!(task("cover\nbmc").as_deref(), Some("bmc"));
+        assert_eq!(task("pulse_cover cover\npulse prove\nlevel prove").as_deref(), Some("pulse"));
+        assert_eq!(task("cover"), None);
+    }
 }
