@@ -4,7 +4,7 @@ use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The identifier of a refusal for which no evaluator gave one.
+/// The identifier of a refusal for which no evaluator that refuses gave one.
 pub const STRUCT_UNSPECIFIED: &str = "STRUCT-UNSPECIFIED";
 /// The identifier of a halt that says nothing of the input: the evaluator failed, or was not done in time.
 pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
@@ -122,7 +122,10 @@ impl Report {
         // Nobody judged: nothing speaks for the input.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
-        if !executive && evaluators.iter().all(|e| e.violations.is_empty()) {
+        // What a milder evaluator saw does not name the refusal of another one.
+        let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
+        let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
+        if !executive && !named {
             let unspecified =
                 Violation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
             let finding = Finding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };

@@ -124,6 +124,20 @@ proptest! {
         }
     }
 
+    /// An evaluator that refuses and names nothing is not covered by what a milder one named.
+    #[test]
+    fn a_mild_finding_does_not_name_a_refusal(text in input()) {
+        static BOTH: OnceLock<[Prefilter; 1]> = OnceLock::new();
+        let both = &each(&BOTH, |_| {
+            let evaluators = vec![evaluator("first-byte", by_first_byte), evaluator("silent", silent_halt)];
+            Prefilter::of(policy().with_threshold(Tier::Blocked), evaluators).unwrap()
+        })[0];
+        let report = both.report(text.as_bytes());
+        prop_assert!(!report.is_executive());
+        let refusing = report.evaluators().iter().filter(|e| e.tier == Tier::Critical);
+        prop_assert!(refusing.flat_map(|e| e.violations()).next().is_some(), "{:?}", report);
+    }
+
     /// Earlier inputs and their order make no difference: one filter has judged these texts in order, the other backwards, each after all
     /// those of the cases before.
     #[test]
