@@ -135,7 +135,7 @@ enum Bell {
 
 fn write(card: &mut dyn portcullis_card::Card, bell: Bell, value: u32) {
     registers::with(card, |r| {
-        let [lane] = r.lane();
+        let [lane, ..] = r.lane();
         match bell {
             Bell::SqTail => lane.sq_tail().try_write(|w| w.set_v(value)),
             Bell::CqHead => lane.cq_head().try_write(|w| w.set_v(value)),
@@ -225,7 +225,7 @@ fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
     let word = |address: u64| ((address & 0xffff_ffff) as u32, (address >> 32) as u32);
     registers::with(card, |r| {
-        let [lane] = r.lane();
+        let [lane, ..] = r.lane();
         let [sq, cq, log] = [0, 1, 2].map(|i: usize| word(buffers[i].address()));
         lane.sq_lo().try_write(|w| w.set_v(sq.0)).unwrap();
         lane.sq_hi().try_write(|w| w.set_v(sq.1)).unwrap();
@@ -360,7 +360,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     for (i, rings) in [good].into_iter().chain(bad).enumerate() {
         load_only(&mut card, &world.tables()).unwrap();
         registers::with(&mut card, |r| {
-            let [lane] = r.lane();
+            let [lane, ..] = r.lane();
             lane.sq_lo().try_write(|w| w.set_v(rings.0)).unwrap();
             lane.sq_hi().try_write(|w| w.set_v(rings.1)).unwrap();
             lane.sq_size().try_write(|w| w.set_log2(rings.2)).unwrap();

@@ -93,7 +93,7 @@ impl Decoder {
     pub(super) fn new() -> Self {
         // SAFETY: only the addresses of the accessors are asked for; nothing is read or written through them.
         let r = unsafe { Registers::from_ptr(std::ptr::null_mut()) };
-        let [lane] = r.lane();
+        let [lane, ..] = r.lane();
         let mut decoder = Self { words: Vec::new() };
         decoder.put(r.magic().as_ptr(), Register::Magic);
         decoder.put(r.map_version().as_ptr(), Register::MapVersion);

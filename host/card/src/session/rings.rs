@@ -66,7 +66,7 @@ impl Rings {
             (split(self.submissions.address()), split(self.completions.address()), split(self.log.address()));
         let (ring_log2, log_log2) = (self.ring_log2, self.log_log2);
         let found = registers::with(card, |r| {
-            let [lane] = r.lane();
+            let [lane, ..] = r.lane();
             lane.sq_lo().try_write(|w| w.set_v(sq.0))?;
             lane.sq_hi().try_write(|w| w.set_v(sq.1))?;
             lane.sq_size().try_write(|w| w.set_log2(ring_log2))?;
@@ -115,7 +115,7 @@ impl Rings {
         }
         let tail = (self.submitted & 0xffff) as u32;
         registers::with(card, |r| {
-            let [lane] = r.lane();
+            let [lane, ..] = r.lane();
             lane.sq_tail().try_write(|w| w.set_v(tail))
         })?;
         self.rung_submitted = self.submitted;
@@ -131,7 +131,7 @@ impl Rings {
         if due(self.logged, self.rung_logged, self.log_log2) {
             let head = (self.logged & 0xffff_ffff) as u32;
             registers::with(card, |r| {
-                let [lane] = r.lane();
+                let [lane, ..] = r.lane();
                 lane.log_head().try_write(|w| w.set_v(head))
             })?;
             self.rung_logged = self.logged;
@@ -139,7 +139,7 @@ impl Rings {
         if due(self.completed, self.rung_completed, self.ring_log2) {
             let head = (self.completed & 0xffff) as u32;
             registers::with(card, |r| {
-                let [lane] = r.lane();
+                let [lane, ..] = r.lane();
                 lane.cq_head().try_write(|w| w.set_v(head))
             })?;
             self.rung_completed = self.completed;
@@ -189,7 +189,7 @@ impl Rings {
     /// Records that the card has written and that were not consumed, by its register.
     pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
         let tail = registers::with(card, |r| {
-            let [lane] = r.lane();
+            let [lane, ..] = r.lane();
             lane.log_tail().try_read()
         })?;
         Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))
