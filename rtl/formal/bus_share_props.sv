@@ -1,8 +1,9 @@
 // What is proved of the sharing of the bus, without bound, with two lanes: what is accepted on it is exactly what one lane offers in that
 // clock, told to that lane and to no other; an offer, once made and as long as its lane stands by it, stays and does not change until it is accepted; from
 // a write burst's first clock to its last beat no other lane has a part in a write, so that data come in the order of requests;
-// a lane's own id comes back to it, and an answer goes to the one lane whose id it bears; a lane that waits sees the other served once at
-// most; and after a burst that was broken off nothing is written until the next session.
+// a read's answer goes to the one lane whose id it bears, with the lane's own id; the answers to writes, which come in order, go to the lanes
+// in the order of their bursts (shown for an arbitrary one of the first 65,535 since the session was opened), and one that nobody awaits to lane
+// 0; a lane that waits sees the other served once at most; and after a burst that was broken off nothing is written until the next session.
 //
 // Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a burst's data from its request on, one
 // burst at a time, with the length that it says; its ids have four bits. Memory is free.
@@ -143,7 +144,7 @@ module bus_share_props
   logic [1:0][4:0] arid_q;
   logic [1:0] aw_was_q, ar_was_q, w_was_q;
   assign ar_lane = m_arid[4];
-  assign w_lane = m_awid[4];
+  assign w_lane = dut.w_lane;
   logic writing, done;  // A lane has the write channels; its burst ends.
   assign writing = m_awvalid || m_wvalid;
   assign done = writing && (!m_awvalid || m_awready) && (!m_wvalid || (m_wready && m_wlast));
@@ -164,6 +165,21 @@ module bus_share_props
       waits_w_q[l] <= !rst && aw_q[l] && !(writing && w_lane == l[0]) && (waits_w_q[l] || done);
     end
   end
+
+  // Bursts sent and answered since the session was opened, and whose the one of this number was.
+  logic [15:0] number, sent_q, answered_q;
+  logic owner_q;
+  always_ff @(posedge clk) number <= number;
+  always_ff @(posedge clk) begin
+    if (rst || clear) {sent_q, answered_q} <= '0;
+    else begin
+      if (done) sent_q <= sent_q + 16'd1;
+      if (m_bvalid && m_bready && answered_q != sent_q) answered_q <= answered_q + 16'd1;
+    end
+    if (done && sent_q == number) owner_q <= w_lane;
+  end
+  always_comb assume (sent_q != '1);
+
   always_comb begin
     for (int l = 0; l < 2; l++) begin
       assume (arid[l] < 5'd16);
@@ -173,7 +189,7 @@ module bus_share_props
       if (w_was_q[l]) assume (wdata[l] == wdata_q[l]);
     end
     // A session is opened when nothing is in flight.
-    if (clear) assume (aw_q == '0 && wvalid == '0 && ar_q == '0);
+    if (clear) assume (aw_q == '0 && wvalid == '0 && ar_q == '0 && !writing_q);
   end
 
   always_comb begin
@@ -198,12 +214,19 @@ module bus_share_props
         if (waits_w_q[l] && writing && aw_q[l]) assert (w_lane == l[0]);
       end
       // Answers.
-      assert (rvalid == (m_rvalid ? 2'b01 << m_rid[4] : 2'b00) && bvalid == (m_bvalid ? 2'b01 << m_bid[4] : 2'b00));
+      assert (rvalid == (m_rvalid ? 2'b01 << m_rid[4] : 2'b00));
+      assert ($onehot0(bvalid) && (bvalid != '0) == m_bvalid);
+      if (m_bvalid && answered_q == number && sent_q != answered_q) assert (bvalid[owner_q]);
+      if (m_bvalid && sent_q == answered_q) assert (bvalid[0]);
       if (m_rvalid) assert (rid[m_rid[4]] == {1'b0, m_rid[3:0]} && {rdata[m_rid[4]], rresp[m_rid[4]], rlast[m_rid[4]]} == {m_rdata, m_rresp, m_rlast});
-      if (m_bvalid) assert (bid[m_bid[4]] == {1'b0, m_bid[3:0]} && bresp[m_bid[4]] == m_bresp);
-      assert (m_rready == ready_r[m_rid[4]] && m_bready == ready_b[m_bid[4]]);
+      if (m_bvalid) assert (bid[bvalid[1]] == m_bid && bresp[bvalid[1]] == m_bresp && m_bready == ready_b[bvalid[1]]);
+      assert (m_rready == ready_r[m_rid[4]]);
+      assert (m_awid == '0);
 
       // ---- what the induction needs
+      assert (sent_q - answered_q <= 16'd64 && dut.sent_q == sent_q[6:0] && dut.answered_q == answered_q[6:0] && answered_q <= sent_q);
+      if (answered_q <= number && number < sent_q) assert (dut.owner_q[number[5:0]] == owner_q);
+      if (writing_q) assert (sent_q - answered_q < 16'd64);
       assert (dut.ar_held_q == ar_held_q && dut.w_held_q == writing_q && dut.broken_q == broken_q);
       if (ar_held_q) assert (dut.ar_turn_q == ar_lane_q && (ar_q[ar_lane_q] || gave_up_q[ar_lane_q]));
       if (writing_q) assert (dut.w_turn_q == w_lane_q && (aw_q[w_lane_q] || wvalid[w_lane_q] || gave_up_q[w_lane_q]));
@@ -220,6 +243,7 @@ module bus_share_props
       cover (m_arvalid && m_arready && ar_lane && ar_q[0]);
       cover (broken_q && aw_q[1]);
       cover (m_rvalid && rvalid[1]);
+      cover (m_bvalid && bvalid[1] && answered_q == number && number == 16'd1);
     end
   end
 endmodule
