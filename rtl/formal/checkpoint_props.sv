@@ -279,7 +279,8 @@ module checkpoint_props
       if (at == Snapshot || at == Fold || at == Head || at == Join) assert (32'(snapshot_lane) < Lanes);
       if (signing) assert (snapshot_lane == 3'(Lanes));
       if (at == Snapshot || at == Fold || at == Head) assert (joins_q == '0 && dut.join_q == '0);
-      if (at == Head || at == Join || signing) assert (!dut.second_q || at == Join);
+      if (at == Snapshot || at == Head || signing) assert (!dut.second_q);
+      if (at == Fold && dut.second_q) assert (dut.fold_hash);
       if (at == Join && snapshot_lane == '0) assert (joins_q == '0 && dut.join_q == '0 && !dut.second_q);
       if (at == Join && snapshot_lane == 3'd1) begin
         assert (dut.join_q <= 2'd1 && joins_q == 2'(dut.second_q) + 2'(asked_q) + {dut.join_q[0], 1'b0});
