@@ -45,7 +45,11 @@ fn build() -> Result<()> {
         common.push("--trace-fst".to_owned());
     }
     let mut card = common.clone();
-    card.extend([format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2), format!("-GRounds={rounds}"), format!("-GLanes={lanes}")]);
+    card.extend([
+        format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2),
+        format!("-GRounds={rounds}"),
+        format!("-GLanes={lanes}"),
+    ]);
     card.extend(sources(&workspace)?);
     // Built alike, so that it tells whether the card's assertions are alive.
     let mut canary = common;
