@@ -1,7 +1,8 @@
 // What is proved of the sharing of the hash core, without bound: it has one user at a time, whose turn it is; nobody else's request reaches
 // it and nobody else is told of an answer; a request of the user whose turn it is is never lost, and the core is never left with a
 // hash that nobody waits for. Nothing is hashed for tables or checkpoints before the key is made, and the public key is zero until then;
-// once made it changes only by a reset or when the root is computed again after an abandoned signature.
+// once made it changes only by a reset or when the root is computed again after an abandoned signature. With two lanes the tables of each are
+// hashed once, and called alike exactly when both hashed to the same.
 //
 // The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have proofs of their own) are free but for what those
 // proofs give: one request at a time, only while busy, and for a checkpoint only while granted and not during an abort;
@@ -10,7 +11,9 @@ module attest_props
   import layout_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
-(
+#(
+    parameter int unsigned Lanes = 1
+) (
     input logic clk,
     input logic reset,
     input logic digest_wanted,
@@ -24,6 +27,7 @@ module attest_props
     input logic [31:0] interval,
     input logic flush,
     input logic run,
+    input logic [63:0] records,
     input logic [63:0] size,
     input fault_e fault,
     input logic [63:0] tick,
@@ -59,13 +63,19 @@ module attest_props
   logic rst;
   assign rst = !started || reset;
 
-  attest dut (
+  logic digest_alike;
+  logic [2:0] read_lane;
+  attest #(
+      .Lanes(Lanes)
+  ) dut (
       .clk_i(clk),
       .rst_i(rst),
       .public_key_o(public_key),
       .digest_i(digest_wanted),
       .digest_done_o(digest_done),
       .digest_o(digest),
+      .digest_alike_o(digest_alike),
+      .read_lane_o(read_lane),
       .header_i(header),
       .read_o(read),
       .read_entropy_o(read_entropy),
@@ -80,7 +90,7 @@ module attest_props
       .interval_i(interval),
       .flush_i(flush),
       .run_i(run),
-      .size_i(size),
+      .records_i(records),
       .fault_i(fault),
       .tick_i(tick),
       .epoch_i(epoch),
@@ -89,6 +99,8 @@ module attest_props
       .boot_nonce_i(boot_nonce),
       .heartbeat_nonce_i(heartbeat_nonce),
       .snapshot_o(snapshot),
+      .snapshot_lane_o(),
+      .size_i(size),
       .snapshot_valid_i(snapshot_valid),
       .snapshot_last_i(snapshot_last),
       .snapshot_node_i(snapshot_node),
@@ -180,6 +192,15 @@ module attest_props
   end
   assign lost = asks & ~turn;
 
+  // Lanes whose tables were hashed since Digest was entered, and what the first's hashed to.
+  logic [2:0] hashed_q;
+  digest_t first_q;
+  always_ff @(posedge clk) begin
+    if (rst || at != Digest) hashed_q <= '0;
+    else if (dut.digest_done) hashed_q <= hashed_q + 3'd1;
+    if (dut.digest_done && hashed_q == '0) first_q <= dut.digest;
+  end
+
   logic known_q, was_rst_q, was_keygen_q;
   logic [255:0] key_q;
   always_ff @(posedge clk) begin
@@ -208,7 +229,11 @@ module attest_props
       if (at == Ready) assert (!dut.core_busy && !dut.request.start);
       if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
       if (at == Derive) assert (public_key == '0);
-      assert (digest_done == (dut.digest_done && digest_wanted));
+      assert (digest_done == (dut.digest_done && digest_wanted && 32'(read_lane) == Lanes - 1));
+      // Every lane's tables are hashed, one lane's after another's, and called alike only where all hashed to the same.
+      if (dut.digest_start) assert (32'(hashed_q) + 32'(at == Digest) < Lanes);
+      if (at == Digest) assert (read_lane == hashed_q);
+      if (digest_done) assert (digest_alike == (Lanes == 1 || dut.digest == first_q));
       if (at == Derive || at == Keygen) assert (!dut.digest_start && !dut.sign);
       if (dut.keygen) assert (at == Keygen && dut.signer_ready);
 
@@ -223,10 +248,14 @@ module attest_props
       if (at != Derive) assert (derived_q);
       if (at == Checkpoint && !signed_q) assert (!signer_busy_q);
       if (at != Checkpoint) assert (!signed_q);
+      if (at == Digest && hashed_q != '0) assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
+      if (at == Digest && hashed_q == '0) assert (dut.alike_q);
+      if (at != Digest && known_q) assert (!dut.digest_done || !digest_wanted);
 
       // ---- not vacuous
       cover (at == Ready && public_key != '0);
       cover (at == Digest && told.digest);
+      cover (digest_done && digest_alike);
       cover (at == Checkpoint && told.checkpoint);
       cover (at == Checkpoint && told.signer);
       cover (was_keygen_q && at == Ready && key_q != '0 && public_key != key_q);

@@ -21,6 +21,7 @@ module card_csr_props
     input logic rready,
     input logic locked,
     input csr_status_t status,
+    input lane_status_t [0:0] lane_status,
     input logic [31:0] window_data
 );
   logic started = 1'b0;
@@ -59,6 +60,9 @@ module card_csr_props
       .status_i(status),
       .config_o(),
       .doorbells_o(),
+      .lane_status_i(lane_status),
+      .lane_config_o(),
+      .lane_doorbells_o(),
       .command_write_o(),
       .command_o(),
       .header_access_o(header_access),

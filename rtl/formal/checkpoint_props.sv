@@ -1,8 +1,10 @@
 // What is proved of a checkpoint, without bound: one begins only when one is due and the ring has room for it; it is written as 270
-// beats, each once and in order, to its own entry, and counts, by one, only when all were answered, so that never more entries are
+// beats and one for each lane, each once and in order, to its own entry, and counts, by one, only when all were answered, so that never more entries are
 // in use than the ring has; what is signed, and what the first beats carry, is one and the same snapshot: it does not
-// change from the signature's start to the last beat, and says size, tick, digests, nonces and serial as they stood in the clock in which the tree's
-// head was taken, state and fault as at the beginning. The hash core is asked only while it is granted, for one hash at a time;
+// change from the signature's start to the last beat, and says tick, digests, boot nonce and serial as they stood in the clock in which the last
+// head was taken, the heartbeat as in that of the first, state and fault as at the beginning, and as size the sum of the heads'. The head of
+// each lane goes out in its place, with the size at its own snapshot and the root that was hashed into the tree; with two lanes the root is the
+// node over both heads' leaves (RFC 9162, 2.1.1), with one it is the leaf. The hash core is asked only while it is granted, for one hash at a time;
 // no level past the tree is read; an abort ends everything in the next clock and leaves the tail where it was.
 //
 // Assumed: the grant stands while requested; an answer only to a request; a snapshot of 48 levels, only when asked for; the ring's
@@ -13,6 +15,7 @@ module checkpoint_props
   import sha256_pkg::*;
   import log_pkg::*;
 #(
+    parameter int unsigned Lanes = 1,
     parameter bit Short = 1'b0  // A snapshot of three levels: for the covers alone.
 ) (
     input logic clk,
@@ -24,6 +27,7 @@ module checkpoint_props
     input logic [31:0] interval,
     input logic flush,
     input logic run,
+    input logic [63:0] records,
     input logic [63:0] size,
     input fault_e fault,
     input logic [63:0] tick,
@@ -60,7 +64,10 @@ module checkpoint_props
   logic snapshot_last;
   logic [5:0] level_q;  // Levels of the snapshot so far.
   assign snapshot_last = snapshot_valid && level_q == 6'd47;
-  checkpoint dut (
+  logic [2:0] snapshot_lane;
+  checkpoint #(
+      .Lanes(Lanes)
+  ) dut (
       .clk_i(clk),
       .rst_i(rst),
       .open_i(open),
@@ -71,7 +78,7 @@ module checkpoint_props
       .interval_i(interval),
       .flush_i(flush),
       .run_i(run),
-      .size_i(size),
+      .records_i(records),
       .fault_i(fault),
       .tick_i(tick),
       .epoch_i(epoch),
@@ -80,6 +87,8 @@ module checkpoint_props
       .boot_nonce_i(boot_nonce),
       .heartbeat_nonce_i(heartbeat_nonce),
       .snapshot_o(snapshot),
+      .snapshot_lane_o(snapshot_lane),
+      .size_i(size),
       .snapshot_valid_i(snapshot_valid),
       .snapshot_last_i(snapshot_last),
       .snapshot_node_i(snapshot_node),
@@ -103,10 +112,11 @@ module checkpoint_props
       .tail_o(tail)
   );
 
-  typedef enum logic [6:0] {
-    Idle = 7'h01, Snapshot = 7'h02, Fold = 7'h04, Head = 7'h08, Sign = 7'h10, Write = 7'h20, Answers = 7'h40
+  localparam logic [8:0] Beats = 9'd270 + 9'(Lanes);
+  typedef enum logic [7:0] {
+    Idle = 8'h01, Snapshot = 8'h02, Fold = 8'h04, Head = 8'h08, Join = 8'h10, Sign = 8'h20, Write = 8'h40, Answers = 8'h80
   } state_e;
-  logic [6:0] at;
+  logic [7:0] at;
   assign at = dut.state_q;
 
   // ---- what surrounds it
@@ -126,7 +136,7 @@ module checkpoint_props
     if (at == Idle) assume (life_valid || life == LifeRun);
     if (at == Idle && !life_valid && life != LifeRun) assume (!run);
     // The signature has 1,068 words.
-    if (dut.made_q == 9'd270) assume (!word_valid);
+    if (dut.made_q >= 9'd270) assume (!word_valid);
     // Life opens when nothing is under way.
     if (open) assume (at == Idle);
   end
@@ -148,7 +158,8 @@ module checkpoint_props
   logic [CheckpointBytes*8-1:0] message_q, in_order;
   logic known_q, was_abort_q, was_open_q, was_due_q, was_full_q;
   logic [31:0] tail_q;
-  logic [6:0] at_q;
+  logic [63:0] total_q;  // Records under the heads so far.
+  logic [7:0] at_q;
   always_ff @(posedge clk) begin
     known_q <= started && !rst;
     was_abort_q <= abort;
@@ -163,23 +174,50 @@ module checkpoint_props
       due_q.fault <= fault;
     end
     if (snapshot_last) begin
-      due_q.size <= size;
+      due_q.size <= total_q + size;
       due_q.tick <= tick;
       due_q.epoch <= epoch;
       due_q.policy_digest <= policy_digest;
       due_q.ticket_digest <= ticket_digest;
       due_q.boot_nonce <= boot_nonce;
-      due_q.heartbeat_nonce <= heartbeat_nonce;
+      if (snapshot_lane == '0) due_q.heartbeat_nonce <= heartbeat_nonce;
       due_q.serial <= 64'(tail);
     end
   end
   assign now = dut.ckpt_q;
-  for (genvar i = 0; i < CheckpointBytes; i++) begin : gen_in_order
-    assign in_order[8*i+:8] = message[8*(CheckpointBytes-1-i)+:8];
-  end
+
   logic signing;  // From the signature's start on.
   assign signing = at == Sign || at == Write || at == Answers;
 
+  // The heads: those of two lanes, or the one's.
+  logic [63:0] size_q[2];
+  digest_t root_q[2], leaf_q[2], node_q;
+  logic [1:0] joins_q;
+  always_ff @(posedge clk) begin
+    if (at == Idle) begin
+      total_q <= '0;
+      joins_q <= '0;
+    end else if (snapshot_last) total_q <= total_q + size;
+    if (snapshot_last) size_q[snapshot_lane[0]] <= size;
+    if (at == Head && asked_q && hash_answer.done) begin
+      root_q[snapshot_lane[0]] <= dut.root_q;
+      leaf_q[snapshot_lane[0]] <= hash_answer.digest;
+    end
+    if (at == Join && hash.start) joins_q <= joins_q + 2'd1;
+    if (at == Join && asked_q && hash_answer.done) node_q <= hash_answer.digest;
+  end
+  lane_head_t gone[2];
+  for (genvar l = 0; l < 2; l++) begin : gen_gone
+    assign gone[l].lane = 8'(l);
+    assign gone[l].reserved_1 = '0;
+    assign gone[l].size = size_q[l];
+    assign gone[l].root = digest_bytes(root_q[l]);
+  end
+  logic after_head;  // Lane 0's head was taken.
+  assign after_head = (at == Snapshot && snapshot_lane != '0) || at == Fold || at == Head || at == Join || signing;
+  for (genvar i = 0; i < CheckpointBytes; i++) begin : gen_in_order
+    assign in_order[8*i+:8] = message[8*(CheckpointBytes-1-i)+:8];
+  end
   always_comb begin
     if (started && !rst) begin
       assert (request == (at != Idle) && snapshot == (at == Snapshot));
@@ -190,19 +228,23 @@ module checkpoint_props
         if (was_abort_q && !was_open_q) assert (at == Idle && !beat_valid && !hash.start);
       end
       // The hash core.
-      if (hash.start) assert (grant && !asked_q && !abort && (at == Fold || at == Head));
+      if (hash.start) assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
       // Beats.
-      if (beat_valid) assert (beat_at == taken_q && taken_q < 9'd270 && beat_entry == tail && (at == Write));
+      if (beat_valid) assert (beat_at == taken_q && taken_q < Beats && beat_entry == tail && (at == Write));
       if (beat_valid && beat_at < 9'd3) assert (beat == in_order[512*beat_at[1:0]+:512]);
-      if (life_done) assert (at == Answers && answered_q == 9'd270);
+      if (beat_valid && beat_at >= 9'd270) assert (beat == 512'(gone[1'(beat_at - 9'd270)]));
+      if (at == Head && hash.start) assert (hash.block == head_block('{lane: 8'(snapshot_lane), reserved_1: '0, size: size_q[snapshot_lane[0]], root: digest_bytes(dut.root_q)}));
+      if (at == Join && hash.start) assert (Lanes == 2 && snapshot_lane == 3'd1 && joins_q < 2'd2 && hash.block == node_block(leaf_q[0], leaf_q[1], joins_q[0]));
+      if (signing) assert (now.root == digest_bytes(Lanes == 2 ? node_q : leaf_q[0]));
+      if (life_done) assert (at == Answers && answered_q == Beats);
       if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
       if (word_ready) assert (at == Write && taken_q >= 9'd2);
       // What is signed.
       if (sign) assert (at == Sign && grant && !abort);
-      if (known_q && signing && at_q != Head && at_q != Fold) assert (message == message_q);
+      if (known_q && signing && at_q != Join) assert (message == message_q);
       if (signing) begin
-        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'd1 && now.key_flags == 8'h01);
+        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'(Lanes) && now.key_flags == 8'h01);
         assert (now.size == due_q.size && now.tick == due_q.tick && now.epoch == due_q.epoch && now.serial == due_q.serial);
         assert (now.policy_digest == due_q.policy_digest && now.ticket_digest == due_q.ticket_digest);
         assert (now.boot_nonce == due_q.boot_nonce && now.heartbeat_nonce == due_q.heartbeat_nonce);
@@ -213,31 +255,49 @@ module checkpoint_props
       // ---- what the induction needs
       assert ($onehot(at));
       if (at != Idle) assert (dut.life_q == due_q.state && dut.fault_q == due_q.fault);
-      if (at == Fold || at == Head || signing) begin
-        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'd1 && now.key_flags == 8'h01);
+      if (after_head) begin
+        assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.lanes == 8'(Lanes) && now.key_flags == 8'h01);
         assert (now.size == due_q.size && now.tick == due_q.tick && now.epoch == due_q.epoch && now.serial == due_q.serial);
         assert (now.policy_digest == due_q.policy_digest && now.ticket_digest == due_q.ticket_digest);
         assert (now.boot_nonce == due_q.boot_nonce && now.heartbeat_nonce == due_q.heartbeat_nonce);
         assert (now.state == due_q.state && now.fault == due_q.fault && now.serial == 64'(tail));
-        assert (dut.size_q == due_q.size && due_q.size != '0);
+        assert (dut.total_q == total_q && total_q == due_q.size);
       end
       assert (dut.waits_q == asked_q);
-      if (asked_q) assert (at == Fold || at == Head);
+      if (asked_q) assert (at == Fold || at == Head || at == Join);
       if (at == Fold && asked_q) assert (dut.fold_hash);
       if (at == Snapshot) assert (dut.level_q == level_q && level_q < 6'd48);
       if (at == Fold) assert (dut.level_q <= 6'd48);
       if (at == Idle) assert (!beat_valid && taken_q == answered_q);
-      if (at == Snapshot || at == Fold || at == Head || at == Sign) assert (!beat_valid && taken_q == '0 && answered_q == '0);
-      if (at == Snapshot || at == Fold || at == Head || at == Sign) assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
-      if (at == Write || at == Answers) assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= 9'd270 && answered_q == dut.answered_q && answered_q <= taken_q);
-      if (at == Answers) assert (taken_q == 9'd270 && !beat_valid);
+      if (at != Idle && at != Write && at != Answers) assert (!beat_valid && taken_q == '0 && answered_q == '0);
+      if (at != Idle && at != Write && at != Answers) assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
+      if (at == Write || at == Answers) assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= Beats && answered_q == dut.answered_q && answered_q <= taken_q);
+      if (at == Answers) assert (taken_q == Beats && !beat_valid);
       if (at == Write || at == Answers || at == Sign) assert (granted_q || at == Sign);
+      if (at == Snapshot && snapshot_lane == '0) assert (total_q == '0 && dut.total_q == '0);
+      if (at == Fold || at == Head) assert (dut.size_q == size_q[snapshot_lane[0]] && dut.size_q != '0);
+      if (at == Snapshot || at == Fold || at == Head || at == Join) assert (32'(snapshot_lane) < Lanes);
+      if (signing) assert (snapshot_lane == 3'(Lanes));
+      if (at == Snapshot || at == Fold || at == Head) assert (joins_q == '0 && dut.join_q == '0);
+      if (at == Head || at == Join || signing) assert (!dut.second_q || at == Join);
+      if (at == Join && snapshot_lane == '0) assert (joins_q == '0 && dut.join_q == '0 && !dut.second_q);
+      if (at == Join && snapshot_lane == 3'd1) begin
+        assert (dut.join_q <= 2'd1 && joins_q == 2'(dut.second_q) + 2'(asked_q) + {dut.join_q[0], 1'b0});
+        assert (!(dut.join_q[0] && (dut.second_q || asked_q)));
+        if (dut.join_q[0]) assert (dut.top_q == node_q);
+      end
+      if (at == Join && dut.join_q == '0) assert (dut.top_q == leaf_q[snapshot_lane[0]]);
+      if (Lanes == 2 && ((at != Idle && snapshot_lane != '0) || signing)) assert (dut.joined_q[0] == leaf_q[0]);
+      if ((at != Idle && snapshot_lane != '0) || at == Join || signing) assert (dut.head_q[0] == gone[0]);
+      if (Lanes == 2 && ((snapshot_lane != '0 && at == Join) || signing)) assert (dut.head_q[1] == gone[1]);
+      if (beat_valid && beat_at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
 
       // ---- not vacuous
       cover (sign && now.root != '0);
       cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
       cover (hash.start && at == Fold && dut.second_q);
       cover (was_abort_q && at_q == Write);
+      if (Lanes == 2) cover (at == Join && hash.start && joins_q == 2'd1);
     end
   end
 endmodule

@@ -31,6 +31,7 @@ module lane_log_props
   lane dut (
       .clk_i(clk),
       .rst_i(rst),
+      .lane_i('0),
       .header_i(header),
       .epoch_i('0),
       .policy_digest_i('0),
@@ -66,7 +67,8 @@ module lane_log_props
       .session_ready_o(session_ready),
       .session_type_i(session_type),
       .session_cause_i(session_cause),
-      .committed_o(),
+      .log_opened_o(),
+      .log_closed_o(),
       .written_o(),
       .idle_o(idle),
       .size_o(),

@@ -53,6 +53,7 @@ module tick_props
       .clk_i(clk),
       .rst_i(rst),
       .flush_i(flush),
+      .lane_i('0),
       .declared_i(declared),
       .tick_i(tick),
       .spent_i(spent),

@@ -33,8 +33,8 @@ module sha256
     block_t schedule;  // the next 16 words, the next one at the top
   } rounds_t;
 
-  // `Rounds` rounds, of which the first is round `step * Rounds`.
-  function automatic rounds_t advance(rounds_t from, step_t step);
+  // `Rounds` rounds, of which the first is round `at * Rounds`.
+  function automatic rounds_t advance(rounds_t from, step_t at);
     word_t a, b, c, d, e, f, g, h, t1, t2;
     word_t w[16+Rounds];
     rounds_t to;
@@ -42,7 +42,7 @@ module sha256
     for (int unsigned i = 0; i < 16; i++) w[i] = from.schedule[32*(15-i)+:32];
     for (int unsigned i = 0; i < Rounds; i++) begin
       w[16+i] = lower_sigma1(w[14+i]) + w[9+i] + lower_sigma0(w[1+i]) + w[i];
-      t1 = h + upper_sigma1(e) + ch(e, f, g) + RoundConstants[6'(step) * 6'(Rounds) + 6'(i)] + w[i];
+      t1 = h + upper_sigma1(e) + ch(e, f, g) + RoundConstants[6'(at) * 6'(Rounds) + 6'(i)] + w[i];
       t2 = upper_sigma0(a) + maj(a, b, c);
       {h, g, f, e, d, c, b, a} = {g, f, e, d + t1, c, b, a, t1 + t2};
     end

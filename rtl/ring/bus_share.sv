@@ -1,8 +1,9 @@
 // One AXI4 master for all lanes: whose burst is next, and whose answer came.
 //
 // Reads: requests in turn, one a clock; a lane's id gets its lane above it, and by that the answer finds its way back. Writes: a lane has
-// request and data channel from its burst's first clock to its last, so that data come in the order of requests; in turn as well. A lane that
-// waits sees every other served once at most. Nothing is stored here and nothing is added to the way of a single lane.
+// request and data channel from its burst's first clock to its last, so that data come in the order of requests; in turn as well. All have id 0,
+// so answers come in that order too: whose they are is kept for up to 64 bursts, and no more are in flight. A lane that
+// waits sees every other served once at most. No burst is stored here and nothing is added to the way of a single lane.
 //
 // A lane whose watchdog expires takes its burst off the bus. A write burst that is broken off half way leaves the other side waiting for
 // its rest: from then on no lane writes, and each meets its own watchdog, until `clear_i` (a session is opened, nothing is in flight).
@@ -77,6 +78,7 @@ module bus_share
   end
 
   localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of an id that are a lane's own.
+  localparam int unsigned MaxWritesLog2 = 6;            // Write bursts in flight, of all lanes together.
   localparam logic [4:0] OwnMask = 5'((32'd1 << OwnBits) - 32'd1);
   typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;
 
@@ -108,11 +110,11 @@ module bus_share
 
   // ---- writes
   lane_t w_turn_q, w_lane;
-  logic w_held_q, broken_q, w_sent;
+  logic w_held_q, broken_q, may_write, writing, w_sent, room;
   assign w_lane = w_held_q ? w_turn_q : next(awvalid_i | wvalid_i, w_turn_q);
-  assign m_axi_awvalid = awvalid_i[w_lane] && !broken_q;
-  assign m_axi_wvalid = wvalid_i[w_lane] && !broken_q;
-  assign m_axi_awid = shared_id(w_lane, '0);
+  assign m_axi_awvalid = awvalid_i[w_lane] && may_write;
+  assign m_axi_wvalid = wvalid_i[w_lane] && may_write;
+  assign m_axi_awid = '0;
   assign m_axi_awaddr = awaddr_i[w_lane];
   assign m_axi_awlen = awlen_i[w_lane];
   assign m_axi_awsize = AxiSize64;
@@ -120,7 +122,27 @@ module bus_share
   assign m_axi_wdata = wdata_i[w_lane];
   assign m_axi_wstrb = '1;
   assign m_axi_wlast = wlast_i[w_lane];
-  assign w_sent = (!m_axi_awvalid || m_axi_awready) && (!m_axi_wvalid || (m_axi_wready && m_axi_wlast));
+  assign may_write = !broken_q && (w_held_q || room);
+  assign writing = m_axi_awvalid || m_axi_wvalid;
+  assign w_sent = writing && (!m_axi_awvalid || m_axi_awready) && (!m_axi_wvalid || (m_axi_wready && m_axi_wlast));
+
+  // Whose bursts await their answers, in order.
+  (* ram_style = "distributed" *) lane_t owner_q[2**MaxWritesLog2];
+  logic [MaxWritesLog2:0] sent_q, answered_q;
+  logic awaited;
+  lane_t b_lane;
+  assign awaited = sent_q != answered_q;
+  assign room = sent_q - answered_q != (MaxWritesLog2+1)'(2 ** MaxWritesLog2);
+  // An answer that nobody awaits is lane 0's fault to report.
+  assign b_lane = awaited ? owner_q[answered_q[MaxWritesLog2-1:0]] : '0;
+  always_ff @(posedge clk_i) begin
+    if (w_sent) owner_q[sent_q[MaxWritesLog2-1:0]] <= w_lane;
+    if (rst_i || clear_i) {sent_q, answered_q} <= '0;
+    else begin
+      if (w_sent) sent_q <= sent_q + 1'b1;
+      if (m_axi_bvalid && m_axi_bready && awaited) answered_q <= answered_q + 1'b1;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -129,27 +151,27 @@ module bus_share
     end else begin
       if (m_axi_arvalid) ar_turn_q <= ar_lane;
       ar_held_q <= m_axi_arvalid && !m_axi_arready;
-      if (m_axi_awvalid || m_axi_wvalid) w_turn_q <= w_lane;
-      w_held_q <= (m_axi_awvalid || m_axi_wvalid) && !w_sent;
+      if (writing) w_turn_q <= w_lane;
+      w_held_q <= writing && !w_sent;
       if (clear_i) broken_q <= 1'b0;
-      else if (w_held_q && !m_axi_awvalid && !m_axi_wvalid) broken_q <= 1'b1;
+      else if (w_held_q && !writing) broken_q <= 1'b1;
     end
   end
 
   // ---- back to the lanes
   assign m_axi_rready = rready_i[lane_of(m_axi_rid)];
-  assign m_axi_bready = bready_i[lane_of(m_axi_bid)];
+  assign m_axi_bready = bready_i[b_lane];
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
     assign arready_o[l] = m_axi_arready && ar_lane == lane_t'(l);
-    assign awready_o[l] = m_axi_awready && w_lane == lane_t'(l) && !broken_q;
-    assign wready_o[l] = m_axi_wready && w_lane == lane_t'(l) && !broken_q;
+    assign awready_o[l] = m_axi_awready && w_lane == lane_t'(l) && may_write;
+    assign wready_o[l] = m_axi_wready && w_lane == lane_t'(l) && may_write;
     assign rvalid_o[l] = m_axi_rvalid && lane_of(m_axi_rid) == lane_t'(l);
     assign rid_o[l] = m_axi_rid & OwnMask;
     assign rdata_o[l] = m_axi_rdata;
     assign rresp_o[l] = m_axi_rresp;
     assign rlast_o[l] = m_axi_rlast;
-    assign bvalid_o[l] = m_axi_bvalid && lane_of(m_axi_bid) == lane_t'(l);
-    assign bid_o[l] = m_axi_bid & OwnMask;
+    assign bvalid_o[l] = m_axi_bvalid && b_lane == lane_t'(l);
+    assign bid_o[l] = m_axi_bid;
     assign bresp_o[l] = m_axi_bresp;
   end
 endmodule

@@ -4,15 +4,12 @@
 #include <string>
 
 #include "Vcanary.h"
-#include "Vcard.h"
 #include "bus_memory.h"
 #include "bus_rules.h"
+#include "card_model.h"
 #include "model_hooks.h"
 #include "portcullis-sim/src/ffi.rs.h"
 #include "verilated.h"
-#if VM_TRACE
-#include "verilated_fst_c.h"
-#endif
 
 namespace portcullis {
 namespace {
@@ -22,7 +19,7 @@ constexpr unsigned kResetClocks = 8;
 }  // namespace
 
 struct CardSim::Parts {
-  explicit Parts(uint64_t watchdog) : rules(watchdog), model(&context, "card") {}
+  Parts(uint32_t lanes, uint64_t watchdog) : rules(watchdog), model(new_card_model(lanes, &context)) {}
 
   VerilatedContext context;
   ModelSink sink;
@@ -38,8 +35,9 @@ struct CardSim::Parts {
   VerilatedFstC trace;
   bool tracing = false;
 #endif
+  RegisterPins pins;
   // Last, so that it goes first.
-  Vcard model;
+  std::unique_ptr<CardModel> model;
 };
 
 // Makes this thread the model's for the time of a call, whichever thread it is.
@@ -60,9 +58,9 @@ class CardSim::Entry {
   VerilatedContext* before_;
 };
 
-CardSim::CardSim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed, uint64_t watchdog,
-                 rust::Str trace)
-    : parts_(new Parts(watchdog)) {
+CardSim::CardSim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
+                 uint64_t watchdog, rust::Str trace)
+    : parts_(new Parts(lanes, watchdog)) {
   Parts& p = *parts_;
   const Entry entry(p);
   p.context.randReset(0);
@@ -70,22 +68,17 @@ CardSim::CardSim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, u
 #if VM_TRACE
   if (!trace.empty()) {
     p.context.traceEverOn(true);
-    p.model.trace(&p.trace, 99);
+    p.model->trace(p.trace);
     p.trace.open(std::string(trace).c_str());
     p.trace_ok = p.tracing = p.trace.isOpen();
   }
 #else
   p.trace_ok = trace.empty();
 #endif
-  Vcard& m = p.model;
-  m.s_axil_awvalid = m.s_axil_wvalid = m.s_axil_arvalid = 0;
-  m.s_axil_awprot = m.s_axil_arprot = 0;
-  m.s_axil_wstrb = 0xf;
-  m.s_axil_bready = m.s_axil_rready = 1;
   p.bus.set(0, 0, 0, 0);
-  m.rst_i = 1;
+  p.model->reset(true);
   for (unsigned i = 0; i < kResetClocks; ++i) tick();
-  m.rst_i = 0;
+  p.model->reset(false);
   p.bus.set(read_latency, write_latency, stall, seed);
   p.counted_from = p.now;
 }
@@ -95,56 +88,22 @@ CardSim::~CardSim() {
 #if VM_TRACE
   if (parts_->tracing) parts_->trace.close();
 #endif
-  parts_->model.final();
+  parts_->model.reset();
 }
 
 // One clock. What the card drives is taken after the inputs of this clock have settled and before the rising edge.
 void CardSim::tick() {
   Parts& p = *parts_;
-  Vcard& m = p.model;
+  CardModel& model = *p.model;
   p.bus.drive(p.now);
-  if (p.bus.changed()) {
-    const ToCard& out = p.bus.out();
-    m.m_axi_arready = out.ar_ready;
-    m.m_axi_awready = out.aw_ready;
-    m.m_axi_wready = out.w_ready;
-    m.m_axi_rvalid = out.r_valid;
-    if (out.r_valid) {
-      m.m_axi_rid = out.r_id;
-      m.m_axi_rresp = out.r_response;
-      m.m_axi_rlast = out.r_last;
-      std::memcpy(m.m_axi_rdata.data(), out.r_data.data(), kBeatBytes);
-    }
-    m.m_axi_bvalid = out.b_valid;
-    m.m_axi_bid = out.b_id;
-    m.m_axi_bresp = out.b_response;
-  }
-  m.clk_i = 0;
-  m.eval();
+  if (p.bus.changed()) model.drive(p.bus.out());
+  model.low();
 #if VM_TRACE
   if (p.tracing) p.trace.dump(p.now * 2);
 #endif
-
   FromCard& from = p.from;
-  from.ar_valid = m.m_axi_arvalid;
-  from.aw_valid = m.m_axi_awvalid;
-  from.w_valid = m.m_axi_wvalid;
-  from.r_ready = m.m_axi_rready;
-  from.b_ready = m.m_axi_bready;
-  if (from.ar_valid) {
-    from.ar = {m.m_axi_araddr, m.m_axi_arid, m.m_axi_arlen, m.m_axi_arsize, m.m_axi_arburst};
-  }
-  if (from.aw_valid) {
-    from.aw = {m.m_axi_awaddr, m.m_axi_awid, m.m_axi_awlen, m.m_axi_awsize, m.m_axi_awburst};
-  }
-  if (from.w_valid) {
-    std::memcpy(from.w.data.data(), m.m_axi_wdata.data(), kBeatBytes);
-    from.w.strobe = m.m_axi_wstrb;
-    from.w.last = m.m_axi_wlast;
-  }
-
-  m.clk_i = 1;
-  m.eval();
+  model.sample(from);
+  model.high();
 #if VM_TRACE
   if (p.tracing) p.trace.dump(p.now * 2 + 1);
 #endif
@@ -174,48 +133,41 @@ bool CardSim::is_mapped(uint64_t address) const {
 RegisterResult CardSim::read32(uint32_t address, uint64_t bound) {
   Parts& p = *parts_;
   const Entry entry(p);
-  Vcard& m = p.model;
-  m.s_axil_araddr = address;
-  m.s_axil_arvalid = 1;
+  p.pins.read_address = address;
+  p.pins.ar_valid = true;
   RegisterResult result{false, 0, 0};
-  for (uint64_t i = 0; i < bound && !p.sink.stopped; ++i) {
+  for (uint64_t i = 0; i < bound && !p.sink.stopped && !result.answered; ++i) {
     // What the port answers in this clock is known once its inputs have settled.
-    m.clk_i = 0;
-    m.eval();
-    const bool accepted = m.s_axil_arvalid && m.s_axil_arready;
-    if (m.s_axil_rvalid) {
-      result = {true, static_cast<uint8_t>(m.s_axil_rresp), m.s_axil_rdata};
-    }
+    p.model->drive(p.pins);
+    p.model->low();
+    const RegisterAnswers answers = p.model->registers();
+    if (answers.r_valid) result = {true, answers.r_response, answers.data};
+    if (answers.ar_ready) p.pins.ar_valid = false;
     tick();
-    if (accepted) m.s_axil_arvalid = 0;
-    if (result.answered) break;
   }
-  m.s_axil_arvalid = 0;
+  p.pins.ar_valid = false;
+  p.model->drive(p.pins);
   return result;
 }
 
 RegisterResult CardSim::write32(uint32_t address, uint32_t value, uint64_t bound) {
   Parts& p = *parts_;
   const Entry entry(p);
-  Vcard& m = p.model;
-  m.s_axil_awaddr = address;
-  m.s_axil_wdata = value;
-  m.s_axil_awvalid = m.s_axil_wvalid = 1;
+  p.pins.write_address = address;
+  p.pins.data = value;
+  p.pins.aw_valid = p.pins.w_valid = true;
   RegisterResult result{false, 0, 0};
-  for (uint64_t i = 0; i < bound && !p.sink.stopped; ++i) {
-    m.clk_i = 0;
-    m.eval();
-    const bool address_accepted = m.s_axil_awvalid && m.s_axil_awready;
-    const bool data_accepted = m.s_axil_wvalid && m.s_axil_wready;
-    if (m.s_axil_bvalid) {
-      result = {true, static_cast<uint8_t>(m.s_axil_bresp), 0};
-    }
+  for (uint64_t i = 0; i < bound && !p.sink.stopped && !result.answered; ++i) {
+    p.model->drive(p.pins);
+    p.model->low();
+    const RegisterAnswers answers = p.model->registers();
+    if (answers.b_valid) result = {true, answers.b_response, 0};
+    if (answers.aw_ready) p.pins.aw_valid = false;
+    if (answers.w_ready) p.pins.w_valid = false;
     tick();
-    if (address_accepted) m.s_axil_awvalid = 0;
-    if (data_accepted) m.s_axil_wvalid = 0;
-    if (result.answered) break;
   }
-  m.s_axil_awvalid = m.s_axil_wvalid = 0;
+  p.pins.aw_valid = p.pins.w_valid = false;
+  p.model->drive(p.pins);
   return result;
 }
 
@@ -276,9 +228,9 @@ uint64_t CardSim::failure_clock() const { return parts_->failure_clock; }
 
 rust::String CardSim::failure() const { return rust::String::lossy(parts_->sink.text); }
 
-std::unique_ptr<CardSim> new_card_sim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
-                                      uint64_t watchdog, rust::Str trace) {
-  return std::make_unique<CardSim>(read_latency, write_latency, stall, seed, watchdog, trace);
+std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
+                                      uint64_t seed, uint64_t watchdog, rust::Str trace) {
+  return std::make_unique<CardSim>(lanes, read_latency, write_latency, stall, seed, watchdog, trace);
 }
 
 rust::String canary() {

@@ -13,8 +13,8 @@ struct Counters;
 
 class CardSim {
  public:
-  CardSim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed, uint64_t watchdog,
-          rust::Str trace);
+  CardSim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
+          uint64_t watchdog, rust::Str trace);
   ~CardSim();
 
   bool trace_ok() const;
@@ -47,8 +47,9 @@ class CardSim {
   std::unique_ptr<Parts> parts_;
 };
 
-std::unique_ptr<CardSim> new_card_sim(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed,
-                                      uint64_t watchdog, rust::Str trace);
+// `lanes` is 1 or what this build has beside it.
+std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
+                                      uint64_t seed, uint64_t watchdog, rust::Str trace);
 
 // What a model with a failing assertion, built as the card is, says before it is stopped; empty when it is not stopped.
 rust::String canary();

@@ -12,6 +12,8 @@ pub const MAX_LATENCY: u32 = 1_000;
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
 /// SHA-256 rounds a clock in the simulated card.
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
+/// Lanes of the larger of the two cards that this build simulates: 4, or what the build's environment says in `PORTCULLIS_LANES`.
+pub const LANES: u32 = portcullis_verilated::LANES;
 
 /// When the bus model refuses to move data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +34,8 @@ pub enum Stall {
 /// Configuration of a simulated card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimConfig {
+    /// Lanes: 1 or [`LANES`].
+    pub lanes: u32,
     /// Clocks from the acceptance of a read request to its first data beat, 0 to [`MAX_LATENCY`]. At least one clock
     /// passes in any case.
     pub read_latency: u32,
@@ -44,8 +48,8 @@ pub struct SimConfig {
 }
 
 impl Default for SimConfig {
-    /// 100 clocks each way (0.4 µs at 250 MHz), no stalls, no trace.
+    /// One lane, 100 clocks each way (0.4 µs at 250 MHz), no stalls, no trace.
     fn default() -> Self {
-        Self { read_latency: 100, write_latency: 100, stall: Stall::None, trace: None }
+        Self { lanes: 1, read_latency: 100, write_latency: 100, stall: Stall::None, trace: None }
     }
 }

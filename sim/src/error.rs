@@ -65,6 +65,12 @@ pub enum SimError {
         /// Reason.
         source: std::io::Error,
     },
+    /// A number of lanes that this build simulates no card of.
+    #[error(
+        "no simulated card of {0} lanes in this build: it has 1 and {more} (build with PORTCULLIS_LANES=2, 4 or 8 for others)",
+        more = crate::LANES
+    )]
+    Lanes(u32),
     /// A latency over [`crate::MAX_LATENCY`].
     #[error("latency of {0} clocks is over the limit of {limit}", limit = crate::MAX_LATENCY)]
     Latency(u32),

@@ -28,7 +28,7 @@ mod sim;
 mod stats;
 mod watch;
 
-pub use config::{MAX_LATENCY, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
+pub use config::{LANES, MAX_LATENCY, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
 pub use error::SimError;
 pub use inject::Inject;
 pub use memory::DmaRegion;

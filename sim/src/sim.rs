@@ -7,7 +7,7 @@ use cxx::UniquePtr;
 
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
-use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
+use crate::{DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
 
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
@@ -66,8 +66,11 @@ impl Sim {
     /// A card after its reset, with no memory mapped.
     ///
     /// # Errors
-    /// [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
+    /// [`SimError::Lanes`], [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
+        if config.lanes != 1 && config.lanes != LANES {
+            return Err(SimError::Lanes(config.lanes));
+        }
         check_latency(config.read_latency)?;
         check_latency(config.write_latency)?;
         if config.trace.is_some() && !cfg!(feature = "trace") {
@@ -82,7 +85,8 @@ impl Sim {
             None => "",
         };
         let (stall, seed) = stall_code(config.stall);
-        let card = bridge::new_card_sim(config.read_latency, config.write_latency, stall, seed, WATCHDOG_CLOCKS, trace);
+        let (read, write) = (config.read_latency, config.write_latency);
+        let card = bridge::new_card_sim(config.lanes, read, write, stall, seed, WATCHDOG_CLOCKS, trace);
         let sim = Self { card, regions: Vec::new(), files: BTreeMap::new(), next_address: FIRST_ADDRESS };
         if !sim.card.trace_ok() {
             return Err(SimError::Trace(config.trace.unwrap_or_default()));

@@ -273,11 +273,23 @@ impl portcullis_card::session::RecordSink for Witness {
     }
 }
 
-/// With a limit of time and none of entries, and far too few records for a checkpoint: the driver asks for one by time.
 #[cfg(feature = "sim")]
 #[test]
 fn a_slow_host_finds_credit_by_time() {
-    let mut card = portcullis_card::sim::SimCard::fresh();
+    slow_host(1);
+}
+
+/// Lanes that never have an entry have every heartbeat too, and hold none of them up.
+#[cfg(feature = "sim")]
+#[test]
+fn a_slow_host_finds_credit_beside_idle_lanes() {
+    slow_host(portcullis_sim::LANES as u8);
+}
+
+/// With a limit of time and none of entries, and far too few records for a checkpoint: the driver asks for one by time.
+#[cfg(feature = "sim")]
+fn slow_host(lanes: u8) {
+    let mut card = <portcullis_card::sim::SimCard as card_support::Laned>::of_lanes(lanes);
     let world = World::random(&mut Rng::new(36), 1, 1);
     let witness = Witness::default();
     let checkpoints = Some(portcullis_card::session::CheckpointConfig { ring_log2: 2, interval: 10_000 });
@@ -295,13 +307,24 @@ fn a_slow_host_finds_credit_by_time() {
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
     }
     session.close().unwrap();
-    let mut rules = Rules::new((1, 1));
     let kept = witness.0.lock().unwrap();
-    for record in &kept.0 {
-        rules.next(record).unwrap();
+    let mut rules = Rules::new((1, 1));
+    for record in of_lane(&kept.0, 0) {
+        rules.next(&record).unwrap();
     }
     assert_eq!(rules.overdrawn(), None);
     let heartbeats = rules.counts().heartbeats;
     assert!((7..=12).contains(&heartbeats), "{heartbeats} heartbeats");
+    let nonces = |lane| {
+        let mut nonces = of_lane(&kept.0, lane);
+        nonces.retain(|record| record.answer.record_type == RecordType::Heartbeat as u8);
+        nonces.iter().map(|record| session_half(record).heartbeat_nonce.get()).collect::<Vec<_>>()
+    };
+    for lane in 0..lanes {
+        // CLOSE may have come before the last one.
+        let (first, own) = (nonces(0), nonces(lane));
+        let common = first.len().min(own.len());
+        assert!(first.len().abs_diff(own.len()) <= 1 && first[..common] == own[..common], "lane {lane}: {own:?}");
+    }
     card.assert_clean();
 }

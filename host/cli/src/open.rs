@@ -28,6 +28,9 @@ pub(crate) struct CardArgs {
 #[derive(clap::Args, Clone)]
 #[cfg(feature = "sim")]
 pub(crate) struct SimArgs {
+    /// Simulated card: lanes, 1 or 4 (builds with `PORTCULLIS_LANES=8` have 8 instead of 4).
+    #[arg(long, default_value_t = 1)]
+    lanes: u32,
     /// Simulated card: clocks from a read request to its data, 0 to 1000.
     #[arg(long, value_name = "CLOCKS", default_value_t = 100)]
     latency: u32,
@@ -43,6 +46,7 @@ pub(crate) struct SimArgs {
 impl SimArgs {
     pub(crate) fn config(&self) -> portcullis_sim::SimConfig {
         portcullis_sim::SimConfig {
+            lanes: self.lanes,
             read_latency: self.latency,
             stall: self.stall,
             trace: self.trace.clone(),

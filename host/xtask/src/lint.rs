@@ -42,13 +42,19 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Lints the card, the signer's bench top and both shells with assertions on; waivers stand in rtl/lint.vlt.
+/// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers stand in rtl/lint.vlt.
 fn rtl() -> Result<()> {
-    let mut tops = vec![("portcullis_top", vec!["rtl/portcullis.f"]), ("signer_tb", vec!["rtl/log/tb/signer_tb.f"])];
-    tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec())));
-    for (top, lists) in tops {
+    let card = vec!["rtl/portcullis.f"];
+    let mut tops = vec![
+        ("portcullis_top", card.clone(), None),
+        ("portcullis_top", card, Some("-GLanes=8")),
+        ("signer_tb", vec!["rtl/log/tb/signer_tb.f"], None),
+    ];
+    tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), None)));
+    for (top, lists, parameter) in tops {
         let mut lint = tool::verilator()?;
         lint.args(["--lint-only", "-Wall", "--assert", "--no-timing", "--top-module", top, "rtl/lint.vlt"]);
+        lint.args(parameter);
         for list in lists {
             lint.args(["-f", list]);
         }

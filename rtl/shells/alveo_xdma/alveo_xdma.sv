@@ -13,6 +13,7 @@ module alveo_xdma #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
     parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Lanes = 1,
     parameter int unsigned Rounds = 1
 ) (
     input  logic        pcie_refclk_p_i,
@@ -248,6 +249,7 @@ module alveo_xdma #(
       .PolicyRows(PolicyRows),
       .EntropyRows(EntropyRows),
       .MaxStreams(MaxStreams),
+      .Lanes(Lanes),
       .Rounds(Rounds),
       .Production(`PORTCULLIS_PRODUCTION),
       .DeviceSecret(`PORTCULLIS_SECRET),

@@ -12,6 +12,7 @@ module portcullis_cl #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
     parameter int unsigned MaxStreams = 1024,
+    parameter int unsigned Lanes = 1,
     parameter int unsigned Rounds = 1,
     parameter int unsigned PatienceLog2 = 20
 ) (
@@ -42,6 +43,7 @@ module portcullis_cl #(
       .PolicyRows(PolicyRows),
       .EntropyRows(EntropyRows),
       .MaxStreams(MaxStreams),
+      .Lanes(Lanes),
       .Rounds(Rounds),
       .PatienceLog2(PatienceLog2),
       .Production(`PORTCULLIS_PRODUCTION),

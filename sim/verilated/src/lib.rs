@@ -11,8 +11,14 @@ use lz4_sys as _;
 
 pub use params::WATCHDOG_LOG2;
 
-/// SHA-256 rounds a clock that the card was built with: 16, or what the build's environment says in `PORTCULLIS_ROUNDS`.
-pub const ROUNDS: u64 = match u64::from_str_radix(env!("PORTCULLIS_ROUNDS"), 10) {
-    Ok(rounds) => rounds,
-    Err(_) => 0,
-};
+/// SHA-256 rounds a clock that the cards were built with: 16, or what the build's environment says in `PORTCULLIS_ROUNDS`.
+pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;
+/// Lanes of the second card, beside the one with a single lane: 4, or what the build's environment says in `PORTCULLIS_LANES`.
+pub const LANES: u32 = number(env!("PORTCULLIS_LANES"));
+
+const fn number(text: &str) -> u32 {
+    match u32::from_str_radix(text, 10) {
+        Ok(number) => number,
+        Err(_) => 0,
+    }
+}

@@ -18,7 +18,7 @@ mod transports;
 pub use entries::{break_entry, gate, placed};
 pub use rng::Rng;
 pub use tables::World;
-pub use transports::{KernelCard, Lanes, TestCard};
+pub use transports::{KernelCard, Laned, Lanes, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};
 
@@ -36,17 +36,27 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes.
+/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes, and of the simulated card with more
+/// than one.
 macro_rules! on_lanes {
     ($($name:ident),* $(,)?) => {
         mod two_lanes {
-            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<2>>(); })*
+            use portcullis_card::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 2>>(); })*
         }
         mod four_lanes {
-            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<4>>(); })*
+            use portcullis_card::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 4>>(); })*
         }
         mod eight_lanes {
-            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<8>>(); })*
+            use portcullis_card::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 8>>(); })*
+        }
+        #[cfg(feature = "sim")]
+        mod simulated_lanes {
+            use portcullis_card::sim::SimCard;
+            const LANES: u8 = portcullis_sim::LANES as u8;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<SimCard, LANES>>(); })*
         }
     };
 }

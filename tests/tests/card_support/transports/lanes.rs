@@ -1,12 +1,33 @@
-//! The model with `N` lanes.
+//! Cards of `N` lanes.
 
 use super::TestCard;
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
 
-pub struct Lanes<const N: u8>(pub ModelCard);
+/// A card that can have more than one lane.
+pub trait Laned: TestCard {
+    fn of_lanes(lanes: u8) -> Self;
+}
 
-impl<const N: u8> Card for Lanes<N> {
+impl Laned for ModelCard {
+    fn of_lanes(lanes: u8) -> Self {
+        Self::with_lanes(lanes).unwrap()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Laned for portcullis_card::sim::SimCard {
+    fn of_lanes(lanes: u8) -> Self {
+        let lanes = lanes.into();
+        Self::new(portcullis_sim::SimConfig { lanes, read_latency: 20, write_latency: 20, ..Default::default() })
+            .unwrap()
+    }
+}
+
+/// A card of `N` lanes.
+pub struct Lanes<C, const N: u8>(pub C);
+
+impl<C: Laned, const N: u8> Card for Lanes<C, N> {
     fn kind(&self) -> CardKind {
         self.0.kind()
     }
@@ -40,11 +61,14 @@ impl<const N: u8> Card for Lanes<N> {
     fn patience(&self) -> u32 {
         self.0.patience()
     }
+    fn clocks(&self) -> Option<u64> {
+        self.0.clocks()
+    }
 }
 
-impl<const N: u8> TestCard for Lanes<N> {
+impl<C: Laned, const N: u8> TestCard for Lanes<C, N> {
     fn fresh() -> Self {
-        Self(ModelCard::with_lanes(N).unwrap())
+        Self(C::of_lanes(N))
     }
     fn break_reads(&mut self) {
         self.0.break_reads();

@@ -4,7 +4,7 @@ mod kernel;
 mod lanes;
 
 pub use kernel::KernelCard;
-pub use lanes::Lanes;
+pub use lanes::{Laned, Lanes};
 
 use portcullis_card::model::ModelCard;
 #[cfg(feature = "sim")]

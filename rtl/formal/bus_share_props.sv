@@ -1,0 +1,249 @@
+// What is proved of the sharing of the bus, without bound, with two lanes: what is accepted on it is exactly what one lane offers in that
+// clock, told to that lane and to no other; an offer, once made and as long as its lane stands by it, stays and does not change until it is accepted; from
+// a write burst's first clock to its last beat no other lane has a part in a write, so that data come in the order of requests;
+// a read's answer goes to the one lane whose id it bears, with the lane's own id; the answers to writes, which come in order, go to the lanes
+// in the order of their bursts (shown for an arbitrary one of the first 65,535 since the session was opened), and one that nobody awaits to lane
+// 0; a lane that waits sees the other served once at most; and after a burst that was broken off nothing is written until the next session.
+//
+// Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a burst's data from its request on, one
+// burst at a time, with the length that it says; its ids have four bits. Memory is free.
+module bus_share_props
+  import ring_pkg::*;
+(
+    input logic clk,
+    input logic reset,
+    input logic clear,
+    input logic [1:0] aw_start,
+    input logic [1:0] ar_start,
+    input logic [1:0] give_up,
+    input logic [1:0][63:0] awaddr,
+    input logic [1:0][7:0] awlen,
+    input logic [1:0][511:0] wdata,
+    input logic [1:0][4:0] arid,
+    input logic [1:0][63:0] araddr,
+    input logic [1:0][7:0] arlen,
+    input logic [1:0] ready_b,
+    input logic [1:0] ready_r,
+    input logic m_awready,
+    input logic m_wready,
+    input logic [4:0] m_bid,
+    input logic [1:0] m_bresp,
+    input logic m_bvalid,
+    input logic m_arready,
+    input logic [4:0] m_rid,
+    input logic [511:0] m_rdata,
+    input logic [1:0] m_rresp,
+    input logic m_rlast,
+    input logic m_rvalid
+);
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  // ---- lanes: bursts of one or three beats, as records and completions are
+  logic [1:0] aw_q, ar_q;
+  logic [1:0][1:0] left_q;  // Beats left of the burst on the bus.
+  logic [1:0] awready, wready, arready, wvalid, wlast, bvalid, rvalid, rlast;
+  logic [1:0][4:0] bid, rid;
+  logic [1:0][1:0] bresp, rresp;
+  logic [1:0][511:0] rdata;
+  for (genvar l = 0; l < 2; l++) begin : gen_lane
+    assign wvalid[l] = left_q[l] != '0;
+    assign wlast[l] = left_q[l] == 2'd1;
+    always_ff @(posedge clk) begin
+      if (rst || give_up[l]) begin
+        aw_q[l] <= 1'b0;
+        ar_q[l] <= 1'b0;
+        left_q[l] <= '0;
+      end else begin
+        if (awready[l]) aw_q[l] <= 1'b0;
+        if (wvalid[l] && wready[l]) left_q[l] <= left_q[l] - 2'd1;
+        if (aw_start[l] && !aw_q[l] && !wvalid[l]) begin
+          aw_q[l] <= 1'b1;
+          left_q[l] <= awlen[l] == 8'd2 ? 2'd3 : 2'd1;
+        end
+        if (arready[l]) ar_q[l] <= 1'b0;
+        if (ar_start[l] && !ar_q[l]) ar_q[l] <= 1'b1;
+      end
+    end
+  end
+
+  logic [4:0] m_awid, m_arid;
+  logic [63:0] m_awaddr, m_araddr;
+  logic [7:0] m_awlen, m_arlen;
+  logic m_awvalid, m_wvalid, m_wlast, m_arvalid, m_bready, m_rready;
+  logic [511:0] m_wdata;
+  bus_share #(
+      .Lanes(2)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .clear_i(clear),
+      .awvalid_i(aw_q),
+      .awready_o(awready),
+      .awaddr_i(awaddr),
+      .awlen_i(awlen),
+      .wvalid_i(wvalid),
+      .wready_o(wready),
+      .wlast_i(wlast),
+      .wdata_i(wdata),
+      .bvalid_o(bvalid),
+      .bid_o(bid),
+      .bresp_o(bresp),
+      .bready_i(ready_b),
+      .arvalid_i(ar_q),
+      .arready_o(arready),
+      .arid_i(arid),
+      .araddr_i(araddr),
+      .arlen_i(arlen),
+      .rvalid_o(rvalid),
+      .rid_o(rid),
+      .rdata_o(rdata),
+      .rresp_o(rresp),
+      .rlast_o(rlast),
+      .rready_i(ready_r),
+      .m_axi_awid(m_awid),
+      .m_axi_awaddr(m_awaddr),
+      .m_axi_awlen(m_awlen),
+      .m_axi_awsize(),
+      .m_axi_awburst(),
+      .m_axi_awvalid(m_awvalid),
+      .m_axi_awready(m_awready),
+      .m_axi_wdata(m_wdata),
+      .m_axi_wstrb(),
+      .m_axi_wlast(m_wlast),
+      .m_axi_wvalid(m_wvalid),
+      .m_axi_wready(m_wready),
+      .m_axi_bid(m_bid),
+      .m_axi_bresp(m_bresp),
+      .m_axi_bvalid(m_bvalid),
+      .m_axi_bready(m_bready),
+      .m_axi_arid(m_arid),
+      .m_axi_araddr(m_araddr),
+      .m_axi_arlen(m_arlen),
+      .m_axi_arsize(),
+      .m_axi_arburst(),
+      .m_axi_arvalid(m_arvalid),
+      .m_axi_arready(m_arready),
+      .m_axi_rid(m_rid),
+      .m_axi_rdata(m_rdata),
+      .m_axi_rresp(m_rresp),
+      .m_axi_rlast(m_rlast),
+      .m_axi_rvalid(m_rvalid),
+      .m_axi_rready(m_rready)
+  );
+
+  // ---- what went before
+  logic ar_held_q, aw_held_q, w_held_q, writing_q, broken_q;
+  logic ar_lane, w_lane, ar_lane_q, w_lane_q;
+  logic [1:0] gave_up_q, waits_ar_q, waits_w_q;
+  logic [1:0][63:0] awaddr_q, araddr_q;
+  logic [1:0][7:0] awlen_q, arlen_q;
+  logic [1:0][511:0] wdata_q;
+  logic [1:0][4:0] arid_q;
+  logic [1:0] aw_was_q, ar_was_q, w_was_q;
+  assign ar_lane = m_arid[4];
+  assign w_lane = dut.w_lane;
+  logic writing, done;  // A lane has the write channels; its burst ends.
+  assign writing = m_awvalid || m_wvalid;
+  assign done = writing && (!m_awvalid || m_awready) && (!m_wvalid || (m_wready && m_wlast));
+  always_ff @(posedge clk) begin
+    ar_held_q <= !rst && m_arvalid && !m_arready;
+    writing_q <= !rst && writing && !done;
+    ar_lane_q <= ar_lane;
+    w_lane_q <= w_lane;
+    gave_up_q <= rst ? 2'b0 : give_up;
+    {awaddr_q, araddr_q, awlen_q, arlen_q, wdata_q, arid_q} <= {awaddr, araddr, awlen, arlen, wdata, arid};
+    aw_was_q <= rst ? 2'b0 : aw_q & ~awready;
+    ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
+    w_was_q <= rst ? 2'b0 : wvalid & ~wready;
+    broken_q <= !rst && !clear && (broken_q || (writing_q && !writing));
+    // How often the other was served while this one waited.
+    for (int l = 0; l < 2; l++) begin
+      waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid) && (waits_ar_q[l] || (m_arvalid && m_arready));
+      waits_w_q[l] <= !rst && aw_q[l] && !(writing && w_lane == l[0]) && (waits_w_q[l] || done);
+    end
+  end
+
+  // Bursts sent and answered since the session was opened, and whose the one of this number was.
+  logic [15:0] number, sent_q, answered_q;
+  logic owner_q;
+  always_ff @(posedge clk) number <= number;
+  always_ff @(posedge clk) begin
+    if (rst || clear) {sent_q, answered_q} <= '0;
+    else begin
+      if (done) sent_q <= sent_q + 16'd1;
+      if (m_bvalid && m_bready && answered_q != sent_q) answered_q <= answered_q + 16'd1;
+    end
+    if (done && sent_q == number) owner_q <= w_lane;
+  end
+  always_comb assume (sent_q != '1);
+
+  always_comb begin
+    for (int l = 0; l < 2; l++) begin
+      assume (arid[l] < 5'd16);
+      assume (awlen[l] == 8'd0 || awlen[l] == 8'd2);
+      if (aw_was_q[l]) assume (awaddr[l] == awaddr_q[l] && awlen[l] == awlen_q[l]);
+      if (ar_was_q[l]) assume ({arid[l], araddr[l], arlen[l]} == {arid_q[l], araddr_q[l], arlen_q[l]});
+      if (w_was_q[l]) assume (wdata[l] == wdata_q[l]);
+    end
+    // A session is opened when nothing is in flight.
+    if (clear) assume (aw_q == '0 && wvalid == '0 && ar_q == '0 && !writing_q);
+  end
+
+  always_comb begin
+    if (started && !rst) begin
+      // One lane's offer is the bus's, and what is accepted is told to it alone.
+      if (m_arvalid) assert (ar_q[ar_lane] && {m_arid[3:0], m_araddr, m_arlen} == {arid[ar_lane][3:0], araddr[ar_lane], arlen[ar_lane]});
+      if (m_awvalid) assert (aw_q[w_lane] && {m_awaddr, m_awlen} == {awaddr[w_lane], awlen[w_lane]});
+      if (m_wvalid) assert (wvalid[w_lane] && {m_wdata, m_wlast} == {wdata[w_lane], wlast[w_lane]});
+      assert ((ar_q & arready) == (m_arvalid && m_arready ? 2'b01 << ar_lane : 2'b00));
+      assert ((aw_q & awready) == (m_awvalid && m_awready ? 2'b01 << w_lane : 2'b00));
+      assert ((wvalid & wready) == (m_wvalid && m_wready ? 2'b01 << w_lane : 2'b00));
+      // Nothing is kept from the bus.
+      assert (m_arvalid == (ar_q != '0) || (ar_held_q && gave_up_q[ar_lane_q]));
+      // Offers stand.
+      if (ar_held_q && !gave_up_q[ar_lane_q]) assert (m_arvalid && ar_lane == ar_lane_q);
+      if (writing_q && !gave_up_q[w_lane_q]) assert (writing && w_lane == w_lane_q);
+      // A burst that was broken off is the last.
+      if (broken_q) assert (!m_awvalid && !m_wvalid);
+      // Turns.
+      for (int l = 0; l < 2; l++) begin
+        if (waits_ar_q[l] && m_arvalid && ar_q[l]) assert (ar_lane == l[0]);
+        if (waits_w_q[l] && writing && aw_q[l]) assert (w_lane == l[0]);
+      end
+      // Answers.
+      assert (rvalid == (m_rvalid ? 2'b01 << m_rid[4] : 2'b00));
+      assert ($onehot0(bvalid) && (bvalid != '0) == m_bvalid);
+      if (m_bvalid && answered_q == number && sent_q != answered_q) assert (bvalid[owner_q]);
+      if (m_bvalid && sent_q == answered_q) assert (bvalid[0]);
+      if (m_rvalid) assert (rid[m_rid[4]] == {1'b0, m_rid[3:0]} && {rdata[m_rid[4]], rresp[m_rid[4]], rlast[m_rid[4]]} == {m_rdata, m_rresp, m_rlast});
+      if (m_bvalid) assert (bid[bvalid[1]] == m_bid && bresp[bvalid[1]] == m_bresp && m_bready == ready_b[bvalid[1]]);
+      assert (m_rready == ready_r[m_rid[4]]);
+      assert (m_awid == '0);
+
+      // ---- what the induction needs
+      assert (sent_q - answered_q <= 16'd64 && dut.sent_q == sent_q[6:0] && dut.answered_q == answered_q[6:0] && answered_q <= sent_q);
+      if (answered_q <= number && number < sent_q) assert (dut.owner_q[number[5:0]] == owner_q);
+      if (writing_q) assert (sent_q - answered_q < 16'd64);
+      assert (dut.ar_held_q == ar_held_q && dut.w_held_q == writing_q && dut.broken_q == broken_q);
+      if (ar_held_q) assert (dut.ar_turn_q == ar_lane_q && (ar_q[ar_lane_q] || gave_up_q[ar_lane_q]));
+      if (writing_q) assert (dut.w_turn_q == w_lane_q && (aw_q[w_lane_q] || wvalid[w_lane_q] || gave_up_q[w_lane_q]));
+      for (int l = 0; l < 2; l++) begin
+        if (aw_q[l]) assert (wvalid[l] || (writing_q && w_lane_q == l[0]));
+        if (wvalid[l] && !aw_q[l]) assert ((writing_q && w_lane_q == l[0]));
+        if (waits_ar_q[l]) assert (dut.ar_turn_q != l[0]);
+        if (waits_w_q[l]) assert (dut.w_turn_q != l[0]);
+      end
+
+      // ---- not vacuous
+      cover (done && w_lane && m_wlast && left_q[0] == 2'd3 && aw_q[0]);
+      cover (waits_w_q[0] && writing && !w_lane);
+      cover (m_arvalid && m_arready && ar_lane && ar_q[0]);
+      cover (broken_q && aw_q[1]);
+      cover (m_rvalid && rvalid[1]);
+      cover (m_bvalid && bvalid[1] && answered_q == number && number == 16'd1);
+    end
+  end
+endmodule

@@ -1,0 +1,135 @@
+// The Verilated card as the harness sees it: its pins and its clock, whatever number of lanes it was built with.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "bus_port.h"
+#include "verilated.h"
+#if VM_TRACE
+#include "verilated_fst_c.h"
+#endif
+
+namespace portcullis {
+
+// The register port, as its master drives it.
+struct RegisterPins {
+  uint32_t read_address = 0;
+  uint32_t write_address = 0;
+  uint32_t data = 0;
+  bool ar_valid = false;
+  bool aw_valid = false;
+  bool w_valid = false;
+};
+
+// What the card answers in this clock.
+struct RegisterAnswers {
+  bool ar_ready, aw_ready, w_ready;
+  bool r_valid, b_valid;
+  uint8_t r_response, b_response;
+  uint32_t data;
+};
+
+class CardModel {
+ public:
+  virtual ~CardModel() = default;
+  virtual void reset(bool on) = 0;
+  virtual void drive(const ToCard& memory) = 0;
+  virtual void drive(const RegisterPins& pins) = 0;
+  // The clock is low, and everything has settled.
+  virtual void low() = 0;
+  virtual void high() = 0;
+  virtual void sample(FromCard& card) const = 0;
+  virtual RegisterAnswers registers() const = 0;
+#if VM_TRACE
+  virtual void trace(VerilatedFstC& file) = 0;
+#endif
+};
+
+template <typename Verilated>
+class CardModelOf final : public CardModel {
+ public:
+  explicit CardModelOf(VerilatedContext* context) : m_(context, "card") {
+    m_.s_axil_awprot = m_.s_axil_arprot = 0;
+    m_.s_axil_wstrb = 0xf;
+    m_.s_axil_bready = m_.s_axil_rready = 1;
+    drive(RegisterPins{});
+  }
+  ~CardModelOf() override { m_.final(); }
+
+  void reset(bool on) override { m_.rst_i = on; }
+
+  void drive(const ToCard& memory) override {
+    m_.m_axi_arready = memory.ar_ready;
+    m_.m_axi_awready = memory.aw_ready;
+    m_.m_axi_wready = memory.w_ready;
+    m_.m_axi_rvalid = memory.r_valid;
+    if (memory.r_valid) {
+      m_.m_axi_rid = memory.r_id;
+      m_.m_axi_rresp = memory.r_response;
+      m_.m_axi_rlast = memory.r_last;
+      std::memcpy(m_.m_axi_rdata.data(), memory.r_data.data(), kBeatBytes);
+    }
+    m_.m_axi_bvalid = memory.b_valid;
+    m_.m_axi_bid = memory.b_id;
+    m_.m_axi_bresp = memory.b_response;
+  }
+
+  void drive(const RegisterPins& pins) override {
+    m_.s_axil_araddr = pins.read_address;
+    m_.s_axil_awaddr = pins.write_address;
+    m_.s_axil_wdata = pins.data;
+    m_.s_axil_arvalid = pins.ar_valid;
+    m_.s_axil_awvalid = pins.aw_valid;
+    m_.s_axil_wvalid = pins.w_valid;
+  }
+
+  void low() override {
+    m_.clk_i = 0;
+    m_.eval();
+  }
+  void high() override {
+    m_.clk_i = 1;
+    m_.eval();
+  }
+
+  void sample(FromCard& card) const override {
+    card.ar_valid = m_.m_axi_arvalid;
+    card.aw_valid = m_.m_axi_awvalid;
+    card.w_valid = m_.m_axi_wvalid;
+    card.r_ready = m_.m_axi_rready;
+    card.b_ready = m_.m_axi_bready;
+    if (card.ar_valid) card.ar = {m_.m_axi_araddr, m_.m_axi_arid, m_.m_axi_arlen, m_.m_axi_arsize, m_.m_axi_arburst};
+    if (card.aw_valid) card.aw = {m_.m_axi_awaddr, m_.m_axi_awid, m_.m_axi_awlen, m_.m_axi_awsize, m_.m_axi_awburst};
+    if (card.w_valid) {
+      std::memcpy(card.w.data.data(), m_.m_axi_wdata.data(), kBeatBytes);
+      card.w.strobe = m_.m_axi_wstrb;
+      card.w.last = m_.m_axi_wlast;
+    }
+  }
+
+  RegisterAnswers registers() const override {
+    return {m_.s_axil_arready != 0,
+            m_.s_axil_awready != 0,
+            m_.s_axil_wready != 0,
+            m_.s_axil_rvalid != 0,
+            m_.s_axil_bvalid != 0,
+            static_cast<uint8_t>(m_.s_axil_rresp),
+            static_cast<uint8_t>(m_.s_axil_bresp),
+            m_.s_axil_rdata};
+  }
+
+#if VM_TRACE
+  void trace(VerilatedFstC& file) override { m_.trace(&file, 99); }
+#endif
+
+ private:
+  Verilated m_;
+};
+
+// The card with one lane, or with the larger number that this build has; null for any other.
+std::unique_ptr<CardModel> new_card_model(uint32_t lanes, VerilatedContext* context);
+
+}  // namespace portcullis
