@@ -11,7 +11,7 @@ use portcullis_card::{Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Opcode};
 use portcullis_policy::evaluate::Evaluator;
-use portcullis_sim::{Inject, SimConfig, Stall};
+use portcullis_sim::{Inject, LANES, SimConfig, Stall};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
@@ -230,6 +230,7 @@ fn every_entry_is_answered_once_whatever_the_bus_does() {
     while tally.answered < wanted {
         let mut rng = Rng::new(0xc4a0 + seed);
         let config = SimConfig {
+            lanes: rng.pick(&[1, LANES]),
             read_latency: rng.below(200) as u32,
             write_latency: rng.below(200) as u32,
             stall: rng.pick(&[Stall::None, Stall::EveryFourth, Stall::Random(seed), Stall::Random(seed + 1)]),

@@ -134,7 +134,7 @@ fn every_fault_of_the_bus_at_random_moments() {
             let mut rng = Rng::new(seed);
             let latency = rng.pick(&[0, 3, 50, 300]);
             let stall = rng.pick(&[Stall::None, Stall::EveryFourth, Stall::Random(seed)]);
-            let config = SimConfig { read_latency: latency, write_latency: latency, stall, trace: None };
+            let config = SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None };
             let mut card = SimCard::new(config).unwrap();
             *ends.entry(under_fire(&mut card, &mut rng, kind)).or_default() += 1;
             card.sim().inject(Inject::Unhang).unwrap();

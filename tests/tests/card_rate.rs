@@ -31,7 +31,7 @@ fn image(rows: u16) -> Image {
 }
 
 fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport {
-    let config = SimConfig { read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
+    let config = SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
     let mut card = SimCard::new(config).unwrap();
     let report = run(&mut card, &image(rows), BenchConfig { verdicts, streams: 64, attest }).unwrap();
     card.assert_clean();

@@ -30,7 +30,7 @@ use portcullis_sim::{Inject, SimConfig, Stall};
 use portcullis_vfio_user::message::region;
 use portcullis_vfio_user::{Channel, Connection, Device, DmaMap, Errno, RegionInfo};
 
-const QUICK: SimConfig = SimConfig { read_latency: 20, write_latency: 20, stall: Stall::None, trace: None };
+const QUICK: SimConfig = SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None };
 
 fn begin(slot: u16) -> Descriptor {
     Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()
