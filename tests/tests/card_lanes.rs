@@ -471,7 +471,7 @@ fn determinations_do_not_depend_on_the_number_of_lanes() {
             }
             (outcomes, slots)
         });
-        let [one, ref mut others @ ..] = &mut runs;
+        let [one, others @ ..] = &mut runs;
         admits += one.0.iter().filter(|outcome| outcome.is_admit()).count();
         refusals += one.0.iter().filter(|outcome| outcome.fault().is_some()).count();
         for (run, lanes) in others.iter().zip(&LANES[1..]) {
