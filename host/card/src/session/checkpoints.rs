@@ -1,7 +1,7 @@
 //! Out of the checkpoint ring: what the card signed.
 
 use portcullis_core::wire::{
-    CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES,
+    CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, Fault, LAYOUT_VERSION, LaneHead, Life, SIGNATURE_BYTES,
 };
 use zerocopy::FromBytes;
 
@@ -36,6 +36,8 @@ pub struct Signed {
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f over the COSE `Sig_structure` of the checkpoint's bytes (RFC 9052, 4.4).
     pub signature: Box<[u8]>,
+    /// Each lane's log as the checkpoint saw it, by lane. Not signed by themselves: they are the leaves under the checkpoint's root.
+    pub heads: Vec<LaneHead>,
 }
 
 impl std::fmt::Debug for Signed {
@@ -89,7 +91,7 @@ impl Checkpoints {
         let mut signature = vec![0; SIGNATURE_BYTES].into_boxed_slice();
         card.dma_read(&self.ring, at + Checkpoint::BYTES, &mut signature)?;
         let checkpoint = Checkpoint::read_from_bytes(&bytes).unwrap_or(Checkpoint::ZERO);
-        Ok(Signed { checkpoint, signature })
+        Ok(Signed { checkpoint, signature, heads: Vec::new() })
     }
 }
 
