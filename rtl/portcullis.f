@@ -1,5 +1,6 @@
 rtl/layout/gen/layout_pkg.sv
 rtl/csr/gen/card_pkg.sv
+rtl/csr/gen/lane_regs_pkg.sv
 rtl/gate/crc32_pkg.sv
 rtl/gate/gate_pkg.sv
 rtl/ring/ring_pkg.sv
@@ -10,9 +11,12 @@ rtl/log/log_pkg.sv
 rtl/log/key_pkg.sv
 rtl/log/gen/design_pkg.sv
 rtl/csr/gen/card.sv
+rtl/csr/gen/lane_regs.sv
 rtl/csr/card_csr.sv
+rtl/csr/lane_csr.sv
 rtl/csr/image_header.sv
 rtl/csr/life.sv
+rtl/csr/session_fork.sv
 rtl/csr/tick_counter.sv
 rtl/gate/bank_table.sv
 rtl/gate/bank_match.sv
@@ -33,6 +37,7 @@ rtl/log/slh_message.sv
 rtl/log/slh_tl.sv
 rtl/log/slh_dsa.sv
 rtl/log/attest.sv
+rtl/ring/bus_share.sv
 rtl/ring/ring.sv
 rtl/ring/ring_axi_rules.sv
 rtl/ring/ring_buffer.sv

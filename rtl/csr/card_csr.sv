@@ -1,4 +1,5 @@
-// The AXI4-Lite side of the card: the generated register block, with its structures flattened into the card's own.
+// The AXI4-Lite side of the card: the generated register block, with its structures flattened into the card's own, and behind it a block
+// for each lane. Registers of lanes that the card does not have read 0 and take no writes.
 //
 // Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
 // the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
@@ -48,6 +49,9 @@ module card_csr
     input  csr_status_t    status_i,
     output csr_config_t    config_o,
     output csr_doorbells_t doorbells_o,
+    input  lane_status_t [Lanes-1:0]    lane_status_i,
+    output lane_config_t [Lanes-1:0]    lane_config_o,
+    output lane_doorbells_t [Lanes-1:0] lane_doorbells_o,
     output logic           command_write_o,
     output logic [7:0]     command_o,
     output table_access_t  header_access_o,
@@ -128,26 +132,17 @@ module card_csr
   assign command_write_o = hwif_out.command.v.swmod;
   assign command_o = hwif_out.command.v.value;
 
-  logic sq_tail_we_q, cq_head_we_q, log_head_we_q, beat_we_q, flush_we_q;
+  logic beat_we_q, flush_we_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) {sq_tail_we_q, cq_head_we_q, log_head_we_q, beat_we_q, flush_we_q} <= '0;
+    if (rst_i) {beat_we_q, flush_we_q} <= '0;
     else begin
       beat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
       flush_we_q <= hwif_out.checkpoint_flush.v.swmod;
-      sq_tail_we_q <= hwif_out.lane[0].sq_tail.v.swmod;
-      cq_head_we_q <= hwif_out.lane[0].cq_head.v.swmod;
-      log_head_we_q <= hwif_out.lane[0].log_head.v.swmod;
     end
   end
   assign doorbells_o = '{
-          sq_tail_we: sq_tail_we_q,
-          cq_head_we: cq_head_we_q,
-          log_head_we: log_head_we_q,
           beat_we: beat_we_q,
           flush_we: flush_we_q,
-          sq_tail: hwif_out.lane[0].sq_tail.v.value,
-          cq_head: hwif_out.lane[0].cq_head.v.value,
-          log_head: hwif_out.lane[0].log_head.v.value,
           checkpoint_head: hwif_out.checkpoint_head.v.value,
           beat_nonce: {hwif_out.heartbeat_nonce_hi.v.value, hwif_out.heartbeat_nonce_lo.v.value}
       };
@@ -162,15 +157,44 @@ module card_csr
     config_o.heartbeat_records = hwif_out.heartbeat_records.v.value;
     config_o.heartbeat_ticks = hwif_out.heartbeat_ticks.v.value;
     config_o.checkpoint_interval = hwif_out.checkpoint_interval.v.value;
-    config_o.ring = '{
-        sq_base: {hwif_out.lane[0].sq_hi.v.value, hwif_out.lane[0].sq_lo.v.value},
-        cq_base: {hwif_out.lane[0].cq_hi.v.value, hwif_out.lane[0].cq_lo.v.value},
-        log_base: {hwif_out.lane[0].log_hi.v.value, hwif_out.lane[0].log_lo.v.value},
-        sq_log2: hwif_out.lane[0].sq_size.log2.value,
-        log_log2: hwif_out.lane[0].log_size.log2.value,
-        ckpt_base: {hwif_out.checkpoint_hi.v.value, hwif_out.checkpoint_lo.v.value},
-        ckpt_log2: hwif_out.checkpoint_size.log2.value
-    };
+    config_o.ckpt_base = {hwif_out.checkpoint_hi.v.value, hwif_out.checkpoint_lo.v.value};
+    config_o.ckpt_log2 = hwif_out.checkpoint_size.log2.value;
+  end
+
+  // ---- lanes
+  localparam int unsigned MapLanes = 8;  // That the map has a place for.
+  logic [MapLanes-1:0] lane_rd_ack, lane_wr_ack;
+  logic [MapLanes-1:0][31:0] lane_rd_data;
+  for (genvar l = 0; l < MapLanes; l++) begin : g_lane
+    if (l < Lanes) begin : g_have
+      lane_csr u_lane (
+          .clk_i,
+          .rst_i,
+          .access_i('{
+              valid: hwif_out.lane[l].req,
+              write: hwif_out.lane[l].req_is_wr,
+              address: hwif_out.lane[l].addr,
+              data: hwif_out.lane[l].wr_data,
+              bits: hwif_out.lane[l].wr_biten
+          }),
+          .rd_ack_o(lane_rd_ack[l]),
+          .rd_data_o(lane_rd_data[l]),
+          .wr_ack_o(lane_wr_ack[l]),
+          .cfg_locked_i,
+          .status_i(lane_status_i[l]),
+          .config_o(lane_config_o[l]),
+          .doorbells_o(lane_doorbells_o[l])
+      );
+    end else begin : g_none
+      assign lane_rd_data[l] = '0;
+      always_ff @(posedge clk_i) begin
+        if (rst_i) {lane_rd_ack[l], lane_wr_ack[l]} <= '0;
+        else begin
+          lane_rd_ack[l] <= hwif_out.lane[l].req && !hwif_out.lane[l].req_is_wr;
+          lane_wr_ack[l] <= hwif_out.lane[l].req && hwif_out.lane[l].req_is_wr;
+        end
+      end
+    end
   end
 
   // ---- registers that the card drives
@@ -217,10 +241,12 @@ module card_csr
     hwif_in.open_streams.v.next = status_i.counters.open_streams;
     hwif_in.busy_clocks_lo.v.next = status_i.counters.busy_clocks[31:0];
     hwif_in.busy_clocks_hi.v.next = status_i.counters.busy_clocks[63:32];
-    hwif_in.lane[0].log_tail.v.next = status_i.log_tail;
-    hwif_in.lane[0].sq_head.v.next = 32'(status_i.sq_head);
-    hwif_in.lane[0].cq_tail.v.next = 32'(status_i.cq_tail);
 
+    for (int unsigned l = 0; l < MapLanes; l++) begin
+      hwif_in.lane[l].rd_ack = lane_rd_ack[l];
+      hwif_in.lane[l].rd_data = lane_rd_data[l];
+      hwif_in.lane[l].wr_ack = lane_wr_ack[l];
+    end
     hwif_in.header.rd_ack = header_rd_ack_i;
     hwif_in.header.rd_data = header_rd_data_i;
     hwif_in.header.wr_ack = header_wr_ack_q;
@@ -243,13 +269,5 @@ module card_csr
     hwif_in.checkpoint_hi.v.swwel = cfg_locked_i;
     hwif_in.checkpoint_size.log2.swwel = cfg_locked_i;
     hwif_in.checkpoint_interval.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].sq_lo.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].sq_hi.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].sq_size.log2.swwel = cfg_locked_i;
-    hwif_in.lane[0].cq_lo.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].cq_hi.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].log_lo.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].log_hi.v.swwel = cfg_locked_i;
-    hwif_in.lane[0].log_size.log2.swwel = cfg_locked_i;
   end
 endmodule

@@ -12,18 +12,41 @@ package csr_pkg;
     logic [31:0] heartbeat_records;
     logic [31:0] heartbeat_ticks;
     logic [31:0] checkpoint_interval;
-    ring_cfg_t ring;
+    logic [63:0] ckpt_base;     // Checkpoint ring.
+    logic [7:0] ckpt_log2;      // log2 of its entries; 0: there is none.
   } csr_config_t;
 
   // Doorbells: one clock of `_we` with the value written.
   typedef struct packed {
-    logic sq_tail_we, cq_head_we, log_head_we;
     logic beat_we;              // A heartbeat is presented.
     logic flush_we;             // A checkpoint is asked for.
-    logic [31:0] sq_tail, cq_head, log_head;
     logic [31:0] checkpoint_head;
     logic [63:0] beat_nonce;
   } csr_doorbells_t;
+
+  // The same of one lane.
+  typedef struct packed {
+    logic [63:0] sq_base, cq_base, log_base;
+    logic [7:0] sq_log2, log_log2;
+  } lane_config_t;
+  typedef struct packed {
+    logic sq_tail_we, cq_head_we, log_head_we;
+    logic [31:0] sq_tail, cq_head, log_head;
+  } lane_doorbells_t;
+  typedef struct packed {
+    logic [15:0] sq_head;
+    logic [15:0] cq_tail;
+    logic [31:0] log_tail;
+  } lane_status_t;
+
+  // An access to a lane's registers.
+  typedef struct packed {
+    logic valid;
+    logic write;
+    logic [5:0] address;
+    logic [31:0] data;
+    logic [31:0] bits;          // Those that are written.
+  } lane_access_t;
 
   // What the status registers show.
   typedef struct packed {
@@ -35,9 +58,6 @@ package csr_pkg;
     logic [63:0] tick;
     counters_t counters;
     logic [31:0] records;
-    logic [15:0] sq_head;
-    logic [15:0] cq_tail;
-    logic [31:0] log_tail;
     logic [255:0] policy_digest;
     logic [255:0] public_key;
     logic [127:0] design_id;

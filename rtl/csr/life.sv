@@ -59,7 +59,7 @@ module life
     input  logic         record_ready_i,
     output record_type_e record_type_o,
     output fault_e       record_cause_o,
-    input  logic         record_committed_i,  // It is in the log's tree, and will have its place in the ring.
+    input  logic         log_open_i,          // OPEN is in the log of every lane, and CLOSE is missing in one.
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
@@ -95,7 +95,6 @@ module life
 
   state_e state_q;
   logic command_q;          // `command_i` is to be acted on.
-  logic log_open_q;         // The OPEN record is in the log, and no CLOSE record.
   logic alarm_q, close_q;   // Records that FAULT still has to write.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
   logic sign_q;             // FAULT still has to have a checkpoint made.
@@ -155,7 +154,7 @@ module life
   assign sign_life_o = (state_q == StFault && last_record_q) ? LifeClosing : life_o;
   assign record_cause_o = fault_q;
   assign busy_o = !(state_q == StReset || state_q == StLoad || state_q == StFault) || !lane_idle_i
-      || (state_q == StFault && (alarm_q || close_q || sign_q || (log_open_q && !written_i && !ring_bus_dead_i)))
+      || (state_q == StFault && (alarm_q || close_q || sign_q || (log_open_i && !written_i && !ring_bus_dead_i)))
       || (state_q == StRun && !ring_idle_i);
   assign fault_o = fault_q;
   assign load_fault_o = load_fault_q;
@@ -178,10 +177,6 @@ module life
   end
 
   // ---- state
-  logic opens, closes;  // The OPEN record, a CLOSE record, is in the log.
-  assign opens = record_committed_i && state_q == StOpenWait;
-  assign closes = record_committed_i && (state_q == StCloseWait || (state_q == StFault && last_record_q));
-
   state_e state_d;
   fault_e refusal;  // Why OPEN goes back to LOAD.
   logic settled;    // What this state waits for has held for 8 clocks.
@@ -246,7 +241,7 @@ module life
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StReset;
-      {command_q, log_open_q, alarm_q, close_q, last_record_q, sign_q, beat_q} <= '0;
+      {command_q, alarm_q, close_q, last_record_q, sign_q, beat_q} <= '0;
       wait_q <= '0;
       fault_q <= FaultNone;
       load_fault_q <= FaultNone;
@@ -254,10 +249,6 @@ module life
       state_q <= state_d;
       command_q <= command_write_i;
       wait_q <= (settled && state_d == state_q) ? (wait_q == '1 ? wait_q : wait_q + 3'd1) : 3'd0;
-
-      // What is in the tree is in the log, however long the ring has no place for it: nothing may follow CLOSE.
-      if (opens) log_open_q <= 1'b1;
-      if (closes) log_open_q <= 1'b0;
 
       if (state_q == StLoad && is_open) load_fault_q <= FaultNone;
       if (refusal != FaultNone) load_fault_q <= refusal;
@@ -267,7 +258,7 @@ module life
 
       if (faulting) begin
         fault_q <= cause;
-        alarm_q <= (log_open_q || opens) && !closes;
+        alarm_q <= log_open_i;
         {close_q, sign_q} <= '0;
       end else if (state_q == StStreams && state_d == StFault) begin
         fault_q <= ring_fault_i;
@@ -279,12 +270,12 @@ module life
           sign_q <= 1'b1;
         end
         if (sign_o && sign_done_i) sign_q <= 1'b0;
-        if (is_close && log_open_q && !last_record_q) close_q <= 1'b1;
+        if (is_close && log_open_i && !last_record_q) close_q <= 1'b1;
         if (ring_bus_dead_i) {alarm_q, close_q, sign_q} <= '0;
-        if (!log_open_q) {alarm_q, close_q} <= '0;
+        if (!log_open_i) {alarm_q, close_q} <= '0;
       end
       if (state_q == StQuiet || state_q == StLoad || state_q == StReset) begin
-        {alarm_q, close_q, log_open_q, last_record_q, sign_q} <= '0;
+        {alarm_q, close_q, last_record_q, sign_q} <= '0;
       end
       if (state_q == StQuiet && state_d == StReset) begin
         fault_q <= FaultNone;

@@ -12,11 +12,13 @@ module entry_check
   import gate_pkg::*;
   import crc32_pkg::*;
 #(
-    parameter int unsigned MaxStreams = 1024  // 1 to 65536: slots from here on are refused.
+    parameter int unsigned MaxStreams = 1024,  // 1 to 65536: slots from here on are refused.
+    parameter int unsigned Lanes = 1           // 1, 2, 4 or 8: slots of other lanes are refused as well.
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
+    input  logic [7:0]  lane_i,          // The slots whose number is this modulo Lanes are its own.
     input  declared_t   declared_i,
     input  logic [63:0] tick_i,
     input  logic        spent_i,         // The heartbeat credit is spent: refuse whatever is right otherwise.
@@ -64,7 +66,7 @@ module entry_check
 
   logic in_table, decide;
   fault_e fault;
-  assign in_table = 32'(entry_q.slot) < MaxStreams;
+  assign in_table = 32'(entry_q.slot) < MaxStreams && 32'(entry_q.slot) % Lanes == 32'(lane_i);
   assign decide = state_q == StCheck && step_q == DecideStep;
 
   always_comb begin

@@ -18,17 +18,18 @@ module lane
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
-    parameter int unsigned MaxStreams = 1024,   // 1 to 65536, 33 bits of RAM each.
+    parameter int unsigned MaxStreams = 1024,   // Of the card: 1 to 65536; each costs one of its lanes 33 bits of RAM.
+    parameter int unsigned Lanes = 1,           // Of the card: 1, 2, 4 or 8.
     parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.
     parameter int unsigned RingLog2Max = 15,
     parameter int unsigned LogLog2Max = 20,
     parameter int unsigned WatchdogLog2 = 22,   // Response watchdog, log2 of clocks.
     parameter int unsigned Rounds = 1,          // SHA-256 rounds a clock in the log.
-    parameter logic [7:0]  LaneIndex = 8'd0,
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
     input  logic           clk_i,
     input  logic           rst_i,
+    input  logic [7:0]     lane_i,           // Which it is; constant.
     // Session.
     input  image_header_t  header_i,
     input  logic [31:0]    epoch_i,
@@ -69,7 +70,8 @@ module lane
     output logic           session_ready_o,
     input  record_type_e   session_type_i,
     input  fault_e         session_cause_i,
-    output logic           committed_o,      // A record is in the log's tree and waits for its place in the ring, which it will get.
+    output logic           log_opened_o,     // OPEN is in the log's tree, and will have its place in the ring, ...
+    output logic           log_closed_o,     // ... and so is CLOSE, since the rings were opened.
     output logic           written_o,        // Every record handed to the ring was answered.
     output logic           idle_o,           // Nothing between the ring's two ends.
     // Checkpoints.
@@ -153,10 +155,12 @@ module lane
   assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
   entry_check #(
-      .MaxStreams(MaxStreams)
+      .MaxStreams(MaxStreams),
+      .Lanes(Lanes)
   ) u_check (
       .clk_i,
       .rst_i,
+      .lane_i,
       .flush_i(!run_i),
       .declared_i(declared_of(header_i)),
       .tick_i,
@@ -196,14 +200,14 @@ module lane
   );
 
   stream_table #(
-      .MaxStreams(MaxStreams)
+      .MaxStreams(MaxStreams / Lanes)
   ) u_streams (
       .clk_i,
       .rst_i,
       .clear_i(streams_clear_i),
       .clearing_o(streams_clearing_o),
       .read_i(stream_read),
-      .slot_i(stream_slot),
+      .slot_i(stream_slot >> $clog2(Lanes)),
       .stream_o(stream),
       .update_i(stream_update),
       .update_stream_i(stream_next)
@@ -350,7 +354,17 @@ module lane
   assign session_take = session_valid_i && session_ready_o;
   assign held = hold_i || (rec_valid_q && rec_session_q);
   assign rec_valid = rec_valid_q && (committed || (!drop_i && (rec_session_q || run_i)));
-  assign committed_o = committed;
+
+  // What is in the tree is in the log, however long the ring has no place for it: nothing may follow CLOSE.
+  logic log_opened_q, log_closed_q, session_in;
+  assign session_in = committed && rec_session_q && !clear_i;
+  assign log_opened_o = log_opened_q || (session_in && rec_answer_q.record_type == RecordTypeOpen);
+  assign log_closed_o = log_closed_q || (session_in && rec_answer_q.record_type == RecordTypeClose);
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i || clear_i) {log_opened_q, log_closed_q} <= '0;
+    else {log_opened_q, log_closed_q} <= {log_opened_o, log_closed_o};
+  end
+
   assign sent = rec_valid && rec_ready;
   assign beat_sent = sent && rec_answer_q.record_type == RecordTypeHeartbeat;
 
@@ -428,7 +442,7 @@ module lane
     if (session_take || resolved) begin
       automatic answer_t answer = '0;
       answer.version = 8'(LayoutVersion);
-      answer.lane = LaneIndex;
+      answer.lane = lane_i;
       answer.key_flags = KeyFlags;
       answer.epoch = epoch_i;
       // What an entry's credit was judged by; for a session's record, what credit is counted from.

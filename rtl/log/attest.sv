@@ -1,8 +1,8 @@
 // What makes the card's word worth something: its key, the digest of its tables, and signed checkpoints, over one hash core.
 //
 // After reset the key is derived from the device secret and the design, and its public half computed; until then nothing is
-// hashed or signed (`public_key_o` is zero). From then on the core serves one at a time: the digest of the tables while life asks
-// for it, or a checkpoint from its snapshot to its signature. Verdicts never wait for it: lanes hash with cores of their own.
+// hashed or signed (`public_key_o` is zero). From then on the core serves one at a time: the digest of every lane's tables while life
+// asks for it, or a checkpoint from its snapshots to its signature. Verdicts never wait for it: lanes hash with cores of their own.
 //
 // Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design id), i of 0 SK.seed, 1 SK.prf,
 // 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a parameter: it is in the bitstream and in nothing that the host can read.
@@ -15,7 +15,7 @@ module attest
 #(
     parameter int unsigned  Rounds = 1,            // SHA-256 rounds a clock: 1, 2, 4, 16.
     parameter logic [7:0]   KeyFlags = 8'h01,
-    parameter logic [7:0]   Lanes = 8'd1,
+    parameter int unsigned  Lanes = 1,             // 1, 2, 4 or 8.
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
@@ -25,8 +25,10 @@ module attest
     // Tables.
     input  logic          digest_i,            // Hash them, until ...
     output logic          digest_done_o,       // ... this, for one clock.
-    output logic [255:0]  digest_o,            // What they hashed to last; layout order.
+    output logic [255:0]  digest_o,            // What the last lane's hashed to last; layout order.
+    output logic          digest_alike_o,      // So did every other lane's.
     input  image_header_t header_i,
+    output logic [2:0]    read_lane_o,
     output logic          read_o,
     output logic          read_entropy_o,
     output logic [15:0]   read_row_o,
@@ -41,7 +43,7 @@ module attest
     input  logic [31:0]   interval_i,
     input  logic          flush_i,
     input  logic          run_i,
-    input  logic [63:0]   size_i,
+    input  logic [63:0]   records_i,
     input  fault_e        fault_i,
     input  logic [63:0]   tick_i,
     input  logic [31:0]   epoch_i,
@@ -50,6 +52,8 @@ module attest
     input  logic [127:0]  boot_nonce_i,
     input  logic [63:0]   heartbeat_nonce_i,
     output logic          snapshot_o,
+    output logic [2:0]    snapshot_lane_o,
+    input  logic [63:0]   size_i,
     input  logic          snapshot_valid_i,
     input  logic          snapshot_last_i,
     input  digest_t       snapshot_node_i,
@@ -155,10 +159,24 @@ module attest
       .hash_digest_i(derive_answer.digest)
   );
 
-  // ---- tables
-  logic digest_start, digest_done, digest_busy;
-  digest_t digest;
-  assign digest_start = state_q == StReady && digest_i;
+  // ---- tables: those of one lane after another
+  logic digest_start, digest_done, digest_busy, digest_more, alike_q;
+  digest_t digest, before_q;
+  logic [2:0] lane_q;
+  assign digest_more = state_q == StDigest && digest_done && 32'(lane_q) != Lanes - 1;
+  assign digest_start = digest_i && (state_q == StReady || digest_more);
+  assign read_lane_o = lane_q;
+  always_ff @(posedge clk_i) begin
+    if (digest_done) before_q <= digest;
+    if (rst_i || state_q != StDigest) begin
+      lane_q <= '0;
+      alike_q <= 1'b1;
+    end else if (digest_more) begin
+      lane_q <= lane_q + 3'd1;
+      alike_q <= digest_alike_o;
+    end
+  end
+  assign digest_alike_o = alike_q && (lane_q == '0 || digest == before_q);
   table_digest u_digest (
       .clk_i,
       .rst_i,
@@ -176,7 +194,7 @@ module attest
       .hash_o(digest_request),
       .hash_i(digest_answer)
   );
-  assign digest_done_o = digest_done && digest_i;
+  assign digest_done_o = digest_done && digest_i && !digest_more;
   assign digest_o = digest_bytes(digest);
 
   // ---- checkpoints
@@ -198,7 +216,7 @@ module attest
       .interval_i,
       .flush_i,
       .run_i,
-      .size_i,
+      .records_i,
       .fault_i,
       .tick_i,
       .epoch_i,
@@ -207,6 +225,8 @@ module attest
       .boot_nonce_i,
       .heartbeat_nonce_i,
       .snapshot_o,
+      .snapshot_lane_o,
+      .size_i,
       .snapshot_valid_i,
       .snapshot_last_i,
       .snapshot_node_i,
@@ -273,7 +293,7 @@ module attest
           if (digest_i) state_q <= StDigest;
           else if (wanted && !abort_i) state_q <= StCheckpoint;
         end
-        StDigest: if (digest_done || !digest_i) state_q <= StReady;
+        StDigest: if ((digest_done && !digest_more) || !digest_i) state_q <= StReady;
         StCheckpoint: begin
           if (abort_i) state_q <= StKeygen;
           else if (!wanted) state_q <= StReady;

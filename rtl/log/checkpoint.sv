@@ -1,15 +1,17 @@
-// Makes checkpoints: takes the lane's head, folds it to a root, has the checkpoint signed, and writes both to the checkpoint ring.
+// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has the checkpoint signed, and writes it, the
+// signature and the heads to the checkpoint ring.
 //
 // A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after `interval_i` records, and on `flush_i`.
-// It begins when the ring has room and `grant_i` gives the hash core; the only thing that records wait for is the snapshot, one clock a level.
+// It begins when the ring has room and `grant_i` gives the hash core; the only thing that a lane's records wait for is its snapshot, one clock a level.
 // It says the state, and the fault, in which it began: a fault that comes while the snapshot waits for its turn has its ALARM behind the
 // snapshot, and a checkpoint of its own.
-// What is written: 3 beats of checkpoint, 267 of signature, from the start of the ring's entry. `tail_o` counts a checkpoint once
-// every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
+// What is written: 3 beats of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry. `tail_o` counts a
+// checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
 // its protected header.
 //
 // `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an earlier session's.
-// Latency: the snapshot, two blocks a level of the tree, one for the lane head, the signature. After reset: nothing due.
+// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to join it; the signature.
+// After reset: nothing due.
 // The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
 module checkpoint
   import layout_pkg::*;
@@ -17,7 +19,7 @@ module checkpoint
   import log_pkg::*;
 #(
     parameter logic [7:0]   KeyFlags = 8'h01,
-    parameter logic [7:0]   Lanes = 8'd1,
+    parameter int unsigned  Lanes = 1,      // 1, 2, 4 or 8.
     parameter logic [127:0] DesignId = '0   // First byte lowest, as in the layout.
 ) (
     input  logic         clk_i,
@@ -31,7 +33,7 @@ module checkpoint
     input  logic [31:0]  interval_i,
     input  logic         flush_i,
     input  logic         run_i,           // Intervals and flushes count.
-    input  logic [63:0]  size_i,
+    input  logic [63:0]  records_i,       // In all lanes, a clock ago at most.
     // What it says.
     input  fault_e       fault_i,
     input  logic [63:0]  tick_i,
@@ -39,9 +41,11 @@ module checkpoint
     input  logic [255:0] policy_digest_i,  // Layout order.
     input  logic [255:0] ticket_digest_i,
     input  logic [127:0] boot_nonce_i,
-    input  logic [63:0]  heartbeat_nonce_i,
-    // Snapshot of the lane's tree.
+    input  logic [63:0]  heartbeat_nonce_i,  // Of lane 0.
+    // Snapshot of a lane's tree.
     output logic         snapshot_o,
+    output logic [2:0]   snapshot_lane_o,
+    input  logic [63:0]  size_i,             // Its records.
     input  logic         snapshot_valid_i,
     input  logic         snapshot_last_i,
     input  digest_t      snapshot_node_i,
@@ -68,16 +72,20 @@ module checkpoint
 );
   localparam logic [31:0] DefaultInterval = 32'd32768;
   localparam logic [8:0] CheckpointBeats = 9'(CheckpointBytes / BeatBytes);
-  localparam logic [8:0] AllBeats = 9'((CheckpointBytes + SignatureBytes) / BeatBytes);
+  localparam logic [8:0] SignedBeats = 9'((CheckpointBytes + SignatureBytes) / BeatBytes);
+  localparam logic [8:0] AllBeats = SignedBeats + 9'(Lanes);
+  localparam logic [2:0] LastLane = 3'(Lanes - 1);
+  localparam logic [1:0] JoinLevels = 2'($clog2(Lanes));
 
-  typedef enum logic [6:0] {
-    StIdle     = 7'h01,
-    StSnapshot = 7'h02,
-    StFold     = 7'h04,
-    StHead     = 7'h08,
-    StSign     = 7'h10,
-    StWrite    = 7'h20,  // Checkpoint and signature go out.
-    StAnswers  = 7'h40   // The last beats are awaited.
+  typedef enum logic [7:0] {
+    StIdle     = 8'h01,
+    StSnapshot = 8'h02,
+    StFold     = 8'h04,
+    StHead     = 8'h08,
+    StJoin     = 8'h10,  // The lane's head joins those to its left.
+    StSign     = 8'h20,
+    StWrite    = 8'h40,  // Checkpoint, signature and heads go out.
+    StAnswers  = 8'h80   // The last beats are awaited.
   } state_e;
 
   state_e state_q;
@@ -90,7 +98,7 @@ module checkpoint
   logic [31:0] interval;
   assign interval = interval_i == '0 ? DefaultInterval : interval_i;
   assign full = tail_q - head_i >= 32'd1 << ring_log2_i;
-  assign due = life_valid_i || (run_i && (due_q || size_i - signed_q >= 64'(interval)));
+  assign due = life_valid_i || (run_i && (due_q || records_i - signed_q >= 64'(interval)));
 
   // ---- snapshot and fold
   (* ram_style = "distributed" *) digest_t node_q[TreeLevels];
@@ -101,9 +109,20 @@ module checkpoint
   digest_t root_q;
   checkpoint_t ckpt_q;
 
+  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in a lane's tree.
   lane_head_t head;
+  (* ram_style = "distributed" *) lane_head_t head_q[8];
+  (* ram_style = "distributed" *) digest_t joined_q[4];
+  digest_t top_q;           // Root of the subtree that ends at this lane.
+  logic [2:0] lane_q;
+  logic [1:0] join_q;       // Its level.
+  logic joins;              // It is a right child: there is a left one to join.
+  logic [63:0] total_q;     // Records under the heads so far.
+  assign joins = join_q != JoinLevels && 1'(lane_q >> join_q);
+  assign snapshot_lane_o = lane_q;
   always_comb begin
     head = '0;
+    head.lane = 8'(lane_q);
     head.size = size_q;
     head.root = digest_bytes(root_q);
   end
@@ -122,6 +141,10 @@ module checkpoint
         hash_o.start = !abort_i;
         hash_o.state = InitialHash;
         hash_o.block = head_block(head);
+      end else if (state_q == StJoin && joins) begin
+        hash_o.start = !abort_i;
+        hash_o.state = second_q ? hash_i.digest : InitialHash;
+        hash_o.block = node_block(joined_q[join_q], top_q, second_q);
       end
     end
   end
@@ -137,7 +160,8 @@ module checkpoint
     assign message_o[8*(CheckpointBytes-1-i)+:8] = ckpt_bits[8*i+:8];
   end
 
-  assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && (!beat_valid_q || beat_take_i);
+  assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && made_q < SignedBeats
+      && (!beat_valid_q || beat_take_i);
   assign beat_valid_o = beat_valid_q;
   assign beat_o = beat_q;
   assign beat_entry_o = tail_q;
@@ -155,6 +179,8 @@ module checkpoint
 
   always_ff @(posedge clk_i) begin
     if (snapshot_valid_i) node_q[level_q] <= snapshot_node_i;
+    if (state_q == StHead) head_q[lane_q] <= head;
+    if (state_q == StJoin && !joins) joined_q[join_q] <= top_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -163,7 +189,7 @@ module checkpoint
       tail_q <= '0;
       signed_q <= '0;
       {due_q, for_life_q, folding_q, second_q, waits_q, beat_valid_q} <= '0;
-      {made_q, answered_q, level_q, words_q} <= '0;
+      {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
     end else begin
       if (flush_i && run_i) due_q <= 1'b1;
       // Life that takes its wish back, in a fault, will ask again: what is under way is not the answer.
@@ -174,8 +200,9 @@ module checkpoint
       if (beat_answered_i) answered_q <= answered_q + 9'd1;
       case (state_q)
         StIdle: begin
-          {made_q, answered_q, level_q, words_q} <= '0;
+          {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
           {folding_q, second_q} <= '0;
+          total_q <= '0;
           if (due && !full && ring_log2_i != '0) begin
             state_q <= StSnapshot;
             for_life_q <= life_valid_i;
@@ -189,7 +216,7 @@ module checkpoint
           if (snapshot_last_i) begin
             level_q <= '0;
             size_q <= size_i;
-            signed_q <= size_i;
+            total_q <= total_q + size_i;
             state_q <= StFold;
           end
         end
@@ -210,14 +237,39 @@ module checkpoint
             end
           end
         end
-        StHead: if (waits_q && hash_i.done) state_q <= StSign;
-        StSign: if (grant_i) state_q <= StWrite;
+        StHead: if (waits_q && hash_i.done) begin
+          top_q <= hash_i.digest;
+          state_q <= StJoin;
+        end
+        StJoin: begin
+          if (!joins) begin
+            {folding_q, join_q, level_q} <= '0;
+            lane_q <= lane_q + 3'd1;
+            state_q <= lane_q == LastLane ? StSign : StSnapshot;
+          end else if (waits_q && hash_i.done) begin
+            second_q <= !second_q;
+            if (second_q) begin
+              top_q <= hash_i.digest;
+              join_q <= join_q + 2'd1;
+            end
+          end
+        end
+        StSign: if (grant_i) begin
+          signed_q <= total_q;
+          state_q <= StWrite;
+        end
         StWrite: begin
           if (!beat_valid_q || beat_take_i) begin
             if (made_q < CheckpointBeats) begin
               beat_q <= ckpt_bits[512*made_q[1:0]+:512];
               beat_valid_q <= 1'b1;
               made_q <= made_q + 9'd1;
+            end else if (made_q >= SignedBeats) begin
+              if (made_q < AllBeats) begin
+                beat_q <= 512'(head_q[3'(made_q - SignedBeats)]);
+                beat_valid_q <= 1'b1;
+                made_q <= made_q + 9'd1;
+              end
             end else if (word_valid_i) begin
               beat_q <= {word_bytes(word_i), beat_q[511:128]};
               words_q <= words_q + 2'd1;
@@ -242,7 +294,8 @@ module checkpoint
     end
   end
 
-  // State and fault are those of the beginning, all else is what stood in the clock in which the head was taken; the root follows.
+  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else is what stood in the clock in which the
+  // last head was taken; the root follows.
   always_ff @(posedge clk_i) begin
     if (state_q == StSnapshot && snapshot_last_i) begin
       automatic checkpoint_t ckpt = '0;
@@ -250,20 +303,20 @@ module checkpoint
       ckpt.version = 8'(LayoutVersion);
       ckpt.key_flags = KeyFlags;
       ckpt.state = life_q;
-      ckpt.lanes = Lanes;
+      ckpt.lanes = 8'(Lanes);
       ckpt.serial = 64'(tail_q);
-      ckpt.size = size_i;
+      ckpt.size = total_q + size_i;
       ckpt.tick = tick_i;
       ckpt.policy_digest = policy_digest_i;
       ckpt.ticket_digest = ticket_digest_i;
       ckpt.design_id = DesignId;
       ckpt.boot_nonce = boot_nonce_i;
-      ckpt.heartbeat_nonce = heartbeat_nonce_i;
+      ckpt.heartbeat_nonce = lane_q == '0 ? heartbeat_nonce_i : ckpt_q.heartbeat_nonce;
       ckpt.epoch = epoch_i;
       ckpt.fault = fault_q;
       ckpt_q <= ckpt;
     end
-    if (state_q == StHead && waits_q && hash_i.done) ckpt_q.root <= digest_bytes(hash_i.digest);
+    if (state_q == StJoin && !joins) ckpt_q.root <= digest_bytes(top_q);
   end
 
   always_ff @(posedge clk_i) begin

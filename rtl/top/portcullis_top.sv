@@ -1,7 +1,9 @@
-// The card: registers, life, image header, one lane and the attestation of its log, between an AXI4-Lite slave and an AXI4 master.
+// The card: registers, life, image header, lanes and the attestation of their logs, between an AXI4-Lite slave and an AXI4 master.
 //
-// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digest,
-// checkpoints). `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
+// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digests,
+// checkpoints), session_fork (a session's records for every lane), bus_share (one master for all lanes). Tables are written to all lanes at once;
+// a read of a table window shows lane 0's, and OPEN and CLOSE read back those of every lane.
+// A fault in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
 // Elaboration stops where a production card would have the key that everybody knows, or call itself simulated.
 // `irq_o` is high for one clock after a completion was written; it is a hint and nothing waits for it.
 // After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of at
@@ -14,8 +16,8 @@ module portcullis_top
     parameter int unsigned PolicyRows = 256,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
-    parameter int unsigned Lanes = 1,          // 1: the register map holds one lane.
-    parameter int unsigned MaxReads = 32,      // Read bursts in flight, 512 bytes of buffer each.
+    parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
+    parameter int unsigned MaxReads = 32,      // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
     parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
     parameter bit          Production = 1'b0,
@@ -77,8 +79,14 @@ module portcullis_top
     input  logic         m_axi_rvalid,
     output logic         m_axi_rready
 );
-  if (Lanes != 1) begin : g_lanes
-    $fatal(1, "portcullis_top: Lanes must be 1: the generated register map holds the rings of one lane");
+  if (Lanes != 1 && Lanes != 2 && Lanes != 4 && Lanes != 8) begin : g_lanes
+    $fatal(1, "portcullis_top: Lanes is 1, 2, 4 or 8");
+  end
+  if (MaxStreams % Lanes != 0) begin : g_streams
+    $fatal(1, "portcullis_top: MaxStreams must be a multiple of Lanes");
+  end
+  if (MaxReads < 2 * Lanes) begin : g_reads
+    $fatal(1, "portcullis_top: every lane needs two reads in flight");
   end
 
   if (Production && (DeviceSecret == key_pkg::TestSecret || DeviceSecret == '0)) begin : g_test_key
@@ -99,6 +107,9 @@ module portcullis_top
   csr_config_t cfg;
   csr_doorbells_t doorbells;
   csr_status_t status;
+  lane_config_t [Lanes-1:0] lane_cfg;
+  lane_doorbells_t [Lanes-1:0] lane_doorbells;
+  lane_status_t [Lanes-1:0] lane_status;
   logic command_write;
   logic [7:0] command;
   table_access_t header_access, policy_access, entropy_access;
@@ -141,6 +152,9 @@ module portcullis_top
       .status_i(status),
       .config_o(cfg),
       .doorbells_o(doorbells),
+      .lane_status_i(lane_status),
+      .lane_config_o(lane_cfg),
+      .lane_doorbells_o(lane_doorbells),
       .command_write_o(command_write),
       .command_o(command),
       .header_access_o(header_access),
@@ -164,7 +178,8 @@ module portcullis_top
 
   // ---- image header
   image_header_t header;
-  logic header_fits, header_complete, banks_complete;
+  logic header_fits, header_complete;
+  logic [Lanes-1:0] banks_complete;
   image_header #(
       .PolicyRows(PolicyRows),
       .EntropyRows(EntropyRows)
@@ -185,12 +200,16 @@ module portcullis_top
   // ---- life
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
-  logic bus_dead, ring_idle, run, drop, streams_clear, streams_clearing;
-  logic session_valid, session_ready, committed, written, lane_idle;
+  logic run, drop, streams_clear, session_valid, session_ready;
+  // Of each lane.
+  fault_e [Lanes-1:0] ring_faults;
+  logic [Lanes-1:0] bus_dead, ring_idle, streams_clearing, log_opened, log_closed, written, lane_idle;
+  logic [Lanes-1:0] lane_session_valid, lane_session_ready;
   record_type_e session_type;
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
   logic [255:0] found_digest, policy_digest_q;
+  logic found_alike;
   life_e sign_life;
 
   life u_life (
@@ -203,11 +222,11 @@ module portcullis_top
       .tables_clear_o(tables_clear),
       .check_o(check),
       .header_fits_i(header_fits),
-      .complete_i(header_complete && banks_complete),
+      .complete_i(header_complete && banks_complete == '1),
       .digest_o(hash_tables),
       .digest_done_i(tables_hashed),
-      .digest_expected_i(found_digest == cfg.expected_digest),
-      .digest_same_i(found_digest == policy_digest_q),
+      .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
+      .digest_same_i(found_alike && found_digest == policy_digest_q),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
       .ring_halt_o(ring_halt),
@@ -215,39 +234,62 @@ module portcullis_top
       .tail_doorbell_o(tail_doorbell),
       .head_doorbells_o(head_doorbells),
       .ring_fault_i(ring_fault),
-      .ring_bus_dead_i(bus_dead),
-      .ring_idle_i(ring_idle),
+      .ring_bus_dead_i(|bus_dead),
+      .ring_idle_i(&ring_idle),
       .run_o(run),
       .hold_o(hold),
       .drop_o(drop),
       .streams_clear_o(streams_clear),
-      .streams_clearing_i(streams_clearing),
+      .streams_clearing_i(|streams_clearing),
       .record_valid_o(session_valid),
       .record_ready_i(session_ready),
       .record_type_o(session_type),
       .record_cause_o(session_cause),
-      .record_committed_i(committed),
-      .written_i(written),
-      .lane_idle_i(lane_idle),
+      .log_open_i(&log_opened && !(&log_closed)),
+      .written_i(&written),
+      .lane_idle_i(&lane_idle),
       .beat_i(doorbells.beat_we),
       .sign_o(life_sign),
       .sign_life_o(sign_life),
-      .sign_done_i(life_sign && (life_signed || cfg.ring.ckpt_log2 == '0)),
+      .sign_done_i(life_sign && (life_signed || cfg.ckpt_log2 == '0)),
       .life_o(status.life),
       .busy_o(status.busy),
       .fault_o(status.fault),
       .load_fault_o(status.load_fault)
   );
+  // The first lane's that has one.
+  always_comb begin
+    ring_fault = FaultNone;
+    for (int l = Lanes - 1; l >= 0; l--) if (ring_faults[l] != FaultNone) ring_fault = ring_faults[l];
+  end
+  session_fork #(
+      .Lanes(Lanes)
+  ) u_fork (
+      .clk_i,
+      .rst_i,
+      .valid_i(session_valid),
+      .ready_o(session_ready),
+      .type_i(session_type),
+      .log_open_i(log_opened & ~log_closed),
+      .valid_o(lane_session_valid),
+      .ready_i(lane_session_ready)
+  );
   assign status.locked = locked;
   assign status.tick = tick;
 
   // ---- attestation
-  logic read, read_entropy, read_ready;
+  typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;
+  logic read, read_entropy;
+  logic [2:0] read_lane;
   logic [15:0] read_row;
-  row_t row;
-  logic [63:0] size, heartbeat_nonce;
-  logic snapshot, snapshot_valid, snapshot_last;
-  log_pkg::digest_t snapshot_node;
+  logic [Lanes-1:0] read_ready;
+  row_t [Lanes-1:0] row;
+  logic [Lanes-1:0][63:0] size, heartbeat_nonce;
+  logic [63:0] records_q;
+  logic snapshot;
+  logic [2:0] snapshot_lane;
+  logic [Lanes-1:0] snapshot_valid, snapshot_last;
+  log_pkg::digest_t [Lanes-1:0] snapshot_node;
   logic beat_valid, beat_take, beat_answered;
   logic [31:0] beat_entry;
   logic [8:0] beat_at;
@@ -264,7 +306,7 @@ module portcullis_top
   attest #(
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
-      .Lanes(8'(Lanes)),
+      .Lanes(Lanes),
       .DeviceSecret(DeviceSecret),
       .DesignId(DesignId)
   ) u_attest (
@@ -274,33 +316,37 @@ module portcullis_top
       .digest_i(hash_tables),
       .digest_done_o(tables_hashed),
       .digest_o(found_digest),
+      .digest_alike_o(found_alike),
       .header_i(header),
+      .read_lane_o(read_lane),
       .read_o(read),
       .read_entropy_o(read_entropy),
       .read_row_o(read_row),
-      .read_ready_i(read_ready),
-      .row_i(row),
+      .read_ready_i(read_ready[lane_t'(read_lane)]),
+      .row_i(row[lane_t'(read_lane)]),
       .open_i(check),
-      .abort_i(ring_clear || bus_dead),
+      .abort_i(ring_clear || bus_dead != '0),
       .life_valid_i(life_sign),
       .life_i(sign_life),
       .life_done_o(life_signed),
       .interval_i(cfg.checkpoint_interval),
       .flush_i(doorbells.flush_we),
       .run_i(status.life == LifeRun),
-      .size_i(size),
+      .records_i(records_q),
       .fault_i(status.fault),
       .tick_i(tick),
       .epoch_i(cfg.epoch),
       .policy_digest_i(policy_digest_q),
       .ticket_digest_i(cfg.ticket_digest),
       .boot_nonce_i,
-      .heartbeat_nonce_i(heartbeat_nonce),
+      .heartbeat_nonce_i(heartbeat_nonce[0]),
       .snapshot_o(snapshot),
-      .snapshot_valid_i(snapshot_valid),
-      .snapshot_last_i(snapshot_last),
-      .snapshot_node_i(snapshot_node),
-      .ring_log2_i(cfg.ring.ckpt_log2),
+      .snapshot_lane_o(snapshot_lane),
+      .size_i(size[lane_t'(snapshot_lane)]),
+      .snapshot_valid_i(snapshot_valid[lane_t'(snapshot_lane)]),
+      .snapshot_last_i(snapshot_last[lane_t'(snapshot_lane)]),
+      .snapshot_node_i(snapshot_node[lane_t'(snapshot_lane)]),
+      .ring_log2_i(cfg.ckpt_log2),
       .head_i(doorbells.checkpoint_head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
@@ -311,89 +357,184 @@ module portcullis_top
       .tail_o(status.checkpoint_tail)
   );
 
-  // ---- lane
-  lane #(
-      .PolicyRows(PolicyRows),
-      .EntropyRows(EntropyRows),
-      .MaxStreams(MaxStreams),
-      .MaxReads(MaxReads),
-      .RingLog2Max(RingLog2Max),
-      .LogLog2Max(LogLog2Max),
-      .WatchdogLog2(WatchdogLog2),
-      .Rounds(Rounds),
-      .LaneIndex(8'd0),
-      .KeyFlags(KeyFlags)
-  ) u_lane (
+  // ---- lanes
+  counters_t [Lanes-1:0] counters;
+  logic [Lanes-1:0][31:0] records, credit;
+  logic [Lanes-1:0] lane_policy_ack, lane_entropy_ack;
+  logic [Lanes-1:0][31:0] lane_policy_data, lane_entropy_data;
+  logic [Lanes-1:0] beat_takes, beat_answers;
+  assign policy_rd_ack = lane_policy_ack[0];
+  assign policy_rd_data = lane_policy_data[0];
+  assign entropy_rd_ack = lane_entropy_ack[0];
+  assign entropy_rd_data = lane_entropy_data[0];
+  assign beat_take = beat_takes[0];
+  assign beat_answered = beat_answers[0];
+
+  // Their ways to the bus.
+  logic [Lanes-1:0] awvalid, awready, wvalid, wready, wlast, bvalid, bready;
+  logic [Lanes-1:0] arvalid, arready, rvalid, rready, rlast;
+  logic [Lanes-1:0][63:0] awaddr, araddr;
+  logic [Lanes-1:0][7:0] awlen, arlen;
+  logic [Lanes-1:0][511:0] wdata, rdata;
+  logic [Lanes-1:0][4:0] bid, arid, rid;
+  logic [Lanes-1:0][1:0] bresp, rresp;
+
+  for (genvar l = 0; l < Lanes; l++) begin : g_lane
+    ring_pkg::ring_cfg_t ring_cfg;
+    assign ring_cfg = '{
+            sq_base: lane_cfg[l].sq_base,
+            cq_base: lane_cfg[l].cq_base,
+            log_base: lane_cfg[l].log_base,
+            sq_log2: lane_cfg[l].sq_log2,
+            log_log2: lane_cfg[l].log_log2,
+            ckpt_base: l == 0 ? cfg.ckpt_base : '0,
+            ckpt_log2: l == 0 ? cfg.ckpt_log2 : '0
+        };
+    lane #(
+        .PolicyRows(PolicyRows),
+        .EntropyRows(EntropyRows),
+        .MaxStreams(MaxStreams),
+        .Lanes(Lanes),
+        .MaxReads(MaxReads / Lanes),
+        .RingLog2Max(RingLog2Max),
+        .LogLog2Max(LogLog2Max),
+        .WatchdogLog2(WatchdogLog2),
+        .Rounds(Rounds),
+        .KeyFlags(KeyFlags)
+    ) u_lane (
+        .clk_i,
+        .rst_i,
+        .lane_i(8'(l)),
+        .header_i(header),
+        .epoch_i(cfg.epoch),
+        .policy_digest_i(policy_digest_q),
+        .ticket_digest_i(cfg.ticket_digest),
+        .tick_i(tick),
+        .heartbeat_records_i(cfg.heartbeat_records),
+        .heartbeat_ticks_i(cfg.heartbeat_ticks),
+        .beat_i(doorbells.beat_we && status.life == LifeRun),
+        .beat_nonce_i(doorbells.beat_nonce),
+        .heartbeat_nonce_o(heartbeat_nonce[l]),
+        .heartbeat_credit_o(credit[l]),
+        .policy_access_i(policy_access),
+        .policy_rd_ack_o(lane_policy_ack[l]),
+        .policy_rd_data_o(lane_policy_data[l]),
+        .entropy_access_i(entropy_access),
+        .entropy_rd_ack_o(lane_entropy_ack[l]),
+        .entropy_rd_data_o(lane_entropy_data[l]),
+        .locked_i(locked),
+        .tables_clear_i(tables_clear),
+        .check_i(check),
+        .complete_o(banks_complete[l]),
+        .read_i(read && read_lane == 3'(l)),
+        .read_entropy_i(read_entropy),
+        .read_row_i(read_row),
+        .read_ready_o(read_ready[l]),
+        .read_row_o(row[l]),
+        .run_i(run),
+        .hold_i(hold),
+        .drop_i(drop),
+        .streams_clear_i(streams_clear),
+        .streams_clearing_o(streams_clearing[l]),
+        .session_valid_i(lane_session_valid[l]),
+        .session_ready_o(lane_session_ready[l]),
+        .session_type_i(session_type),
+        .session_cause_i(session_cause),
+        .log_opened_o(log_opened[l]),
+        .log_closed_o(log_closed[l]),
+        .written_o(written[l]),
+        .idle_o(lane_idle[l]),
+        .size_o(size[l]),
+        .snapshot_i(snapshot && snapshot_lane == 3'(l)),
+        .snapshot_valid_o(snapshot_valid[l]),
+        .snapshot_last_o(snapshot_last[l]),
+        .snapshot_node_o(snapshot_node[l]),
+        .beat_valid_i(beat_valid && l == 0),
+        .beat_take_o(beat_takes[l]),
+        .beat_entry_i(beat_entry),
+        .beat_at_i(beat_at),
+        .beat_data_i(beat),
+        .beat_answered_o(beat_answers[l]),
+        .ring_cfg_i(ring_cfg),
+        .open_i(ring_open),
+        .fetch_i(ring_fetch),
+        .halt_i(ring_halt),
+        .clear_i(ring_clear),
+        .sq_tail_we_i(lane_doorbells[l].sq_tail_we && tail_doorbell),
+        .sq_tail_i(lane_doorbells[l].sq_tail),
+        .cq_head_we_i(lane_doorbells[l].cq_head_we && head_doorbells),
+        .cq_head_i(lane_doorbells[l].cq_head),
+        .log_head_we_i(lane_doorbells[l].log_head_we && head_doorbells),
+        .log_head_i(lane_doorbells[l].log_head),
+        .ring_fault_o(ring_faults[l]),
+        .bus_dead_o(bus_dead[l]),
+        .ring_idle_o(ring_idle[l]),
+        .sq_head_o(lane_status[l].sq_head),
+        .cq_tail_o(lane_status[l].cq_tail),
+        .log_tail_o(lane_status[l].log_tail),
+        .counters_o(counters[l]),
+        .records_o(records[l]),
+        .m_axi_awid(),
+        .m_axi_awaddr(awaddr[l]),
+        .m_axi_awlen(awlen[l]),
+        .m_axi_awsize(),
+        .m_axi_awburst(),
+        .m_axi_awvalid(awvalid[l]),
+        .m_axi_awready(awready[l]),
+        .m_axi_wdata(wdata[l]),
+        .m_axi_wstrb(),
+        .m_axi_wlast(wlast[l]),
+        .m_axi_wvalid(wvalid[l]),
+        .m_axi_wready(wready[l]),
+        .m_axi_bid(bid[l]),
+        .m_axi_bresp(bresp[l]),
+        .m_axi_bvalid(bvalid[l]),
+        .m_axi_bready(bready[l]),
+        .m_axi_arid(arid[l]),
+        .m_axi_araddr(araddr[l]),
+        .m_axi_arlen(arlen[l]),
+        .m_axi_arsize(),
+        .m_axi_arburst(),
+        .m_axi_arvalid(arvalid[l]),
+        .m_axi_arready(arready[l]),
+        .m_axi_rid(rid[l]),
+        .m_axi_rdata(rdata[l]),
+        .m_axi_rresp(rresp[l]),
+        .m_axi_rlast(rlast[l]),
+        .m_axi_rvalid(rvalid[l]),
+        .m_axi_rready(rready[l])
+    );
+  end
+
+  bus_share #(
+      .Lanes(Lanes)
+  ) u_share (
       .clk_i,
       .rst_i,
-      .header_i(header),
-      .epoch_i(cfg.epoch),
-      .policy_digest_i(policy_digest_q),
-      .ticket_digest_i(cfg.ticket_digest),
-      .tick_i(tick),
-      .heartbeat_records_i(cfg.heartbeat_records),
-      .heartbeat_ticks_i(cfg.heartbeat_ticks),
-      .beat_i(doorbells.beat_we && status.life == LifeRun),
-      .beat_nonce_i(doorbells.beat_nonce),
-      .heartbeat_nonce_o(heartbeat_nonce),
-      .heartbeat_credit_o(status.heartbeat_credit),
-      .policy_access_i(policy_access),
-      .policy_rd_ack_o(policy_rd_ack),
-      .policy_rd_data_o(policy_rd_data),
-      .entropy_access_i(entropy_access),
-      .entropy_rd_ack_o(entropy_rd_ack),
-      .entropy_rd_data_o(entropy_rd_data),
-      .locked_i(locked),
-      .tables_clear_i(tables_clear),
-      .check_i(check),
-      .complete_o(banks_complete),
-      .read_i(read),
-      .read_entropy_i(read_entropy),
-      .read_row_i(read_row),
-      .read_ready_o(read_ready),
-      .read_row_o(row),
-      .run_i(run),
-      .hold_i(hold),
-      .drop_i(drop),
-      .streams_clear_i(streams_clear),
-      .streams_clearing_o(streams_clearing),
-      .session_valid_i(session_valid),
-      .session_ready_o(session_ready),
-      .session_type_i(session_type),
-      .session_cause_i(session_cause),
-      .committed_o(committed),
-      .written_o(written),
-      .idle_o(lane_idle),
-      .size_o(size),
-      .snapshot_i(snapshot),
-      .snapshot_valid_o(snapshot_valid),
-      .snapshot_last_o(snapshot_last),
-      .snapshot_node_o(snapshot_node),
-      .beat_valid_i(beat_valid),
-      .beat_take_o(beat_take),
-      .beat_entry_i(beat_entry),
-      .beat_at_i(beat_at),
-      .beat_data_i(beat),
-      .beat_answered_o(beat_answered),
-      .ring_cfg_i(cfg.ring),
-      .open_i(ring_open),
-      .fetch_i(ring_fetch),
-      .halt_i(ring_halt),
-      .clear_i(ring_clear),
-      .sq_tail_we_i(doorbells.sq_tail_we && tail_doorbell),
-      .sq_tail_i(doorbells.sq_tail),
-      .cq_head_we_i(doorbells.cq_head_we && head_doorbells),
-      .cq_head_i(doorbells.cq_head),
-      .log_head_we_i(doorbells.log_head_we && head_doorbells),
-      .log_head_i(doorbells.log_head),
-      .ring_fault_o(ring_fault),
-      .bus_dead_o(bus_dead),
-      .ring_idle_o(ring_idle),
-      .sq_head_o(status.sq_head),
-      .cq_tail_o(status.cq_tail),
-      .log_tail_o(status.log_tail),
-      .counters_o(status.counters),
-      .records_o(status.records),
+      .clear_i(ring_open),
+      .awvalid_i(awvalid),
+      .awready_o(awready),
+      .awaddr_i(awaddr),
+      .awlen_i(awlen),
+      .wvalid_i(wvalid),
+      .wready_o(wready),
+      .wlast_i(wlast),
+      .wdata_i(wdata),
+      .bvalid_o(bvalid),
+      .bid_o(bid),
+      .bresp_o(bresp),
+      .bready_i(bready),
+      .arvalid_i(arvalid),
+      .arready_o(arready),
+      .arid_i(arid),
+      .araddr_i(araddr),
+      .arlen_i(arlen),
+      .rvalid_o(rvalid),
+      .rid_o(rid),
+      .rdata_o(rdata),
+      .rresp_o(rresp),
+      .rlast_o(rlast),
+      .rready_i(rready),
       .m_axi_awid,
       .m_axi_awaddr,
       .m_axi_awlen,
@@ -425,15 +566,41 @@ module portcullis_top
       .m_axi_rready
   );
 
+  // ---- what they are together, a clock later
+  always_ff @(posedge clk_i) begin
+    automatic counters_t sums = '0;
+    automatic logic [63:0] all_records = '0;
+    automatic logic [31:0] all_logged = '0, least = '1;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      sums.verdicts += counters[l].verdicts;
+      sums.admits += counters[l].admits;
+      sums.rejects += counters[l].rejects;
+      sums.decomposes += counters[l].decomposes;
+      sums.refused += counters[l].refused;
+      sums.open_streams += counters[l].open_streams;
+      sums.busy_clocks += counters[l].busy_clocks;
+      all_records += size[l];
+      all_logged += records[l];
+      if (credit[l] < least) least = credit[l];
+    end
+    status.counters <= sums;
+    status.records <= all_logged;
+    status.heartbeat_credit <= least;
+    records_q <= all_records;
+  end
+
   // ---- interrupt hint
-  logic [15:0] cq_tail_q;
+  logic [Lanes-1:0][15:0] cq_tail, cq_tail_q;
+  for (genvar l = 0; l < Lanes; l++) begin : g_tail
+    assign cq_tail[l] = lane_status[l].cq_tail;
+  end
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       cq_tail_q <= '0;
       irq_o <= 1'b0;
     end else begin
-      cq_tail_q <= status.cq_tail;
-      irq_o <= status.cq_tail != cq_tail_q && status.life != LifeOpening;
+      cq_tail_q <= cq_tail;
+      irq_o <= cq_tail != cq_tail_q && status.life != LifeOpening;
     end
   end
 endmodule

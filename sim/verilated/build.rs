@@ -15,6 +15,9 @@ const FILE_LIST: &str = "rtl/portcullis.f";
 /// takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
+/// Lanes of the simulated card: 1, 2, 4 or 8.
+const LANES: &str = "PORTCULLIS_LANES";
+const DEFAULT_LANES: &str = "1";
 const CANARY: &str = "sim/verilated/canary.sv";
 
 fn main() {
@@ -28,17 +31,25 @@ fn build() -> Result<()> {
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
-    println!("cargo::rerun-if-env-changed={ROUNDS}");
-
-    let rounds = env::var(ROUNDS).unwrap_or_else(|_| DEFAULT_ROUNDS.to_owned());
-    println!("cargo::rustc-env={ROUNDS}={rounds}");
+    let parameter = |name: &str, default: &str| {
+        println!("cargo::rerun-if-env-changed={name}");
+        let value = env::var(name).unwrap_or_else(|_| default.to_owned());
+        println!("cargo::rustc-env={name}={value}");
+        value
+    };
+    let rounds = parameter(ROUNDS, DEFAULT_ROUNDS);
+    let lanes = parameter(LANES, DEFAULT_LANES);
 
     let mut common = vec!["--unroll-count".to_owned(), "16".to_owned()];
     if trace {
         common.push("--trace-fst".to_owned());
     }
     let mut card = common.clone();
-    card.extend([format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2), format!("-GRounds={rounds}")]);
+    card.extend([
+        format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2),
+        format!("-GRounds={rounds}"),
+        format!("-GLanes={lanes}"),
+    ]);
     card.extend(sources(&workspace)?);
     // Built alike, so that it tells whether the card's assertions are alive.
     let mut canary = common;

@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Keeper, Rng, TestCard, Trail, World, gate, small};
+use card_support::{Keeper, Rng, TestCard, Trail, World, gate, of_lane, small};
 use portcullis_card::session::{CheckpointConfig, Tables, load_only};
 use portcullis_card::sim::SimCard;
 use portcullis_card::{
@@ -20,12 +20,18 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Every root is that of the records before it, every signature that of the key; the checkpoints' states.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
-    let leaves: Vec<_> = trail.records.iter().map(|record| tree::leaf(record.as_bytes())).collect();
+    let leaves = |lane| of_lane(&trail.records, lane).into_iter().map(|record| tree::leaf(record.as_bytes()));
     let check = |(serial, signed): (usize, &portcullis_card::session::Signed)| {
         let found = &signed.checkpoint;
-        let size = found.size.get();
-        let root = tree::root(leaves[..size as usize].iter().copied());
-        assert_eq!(found.root, checkpoint::root_of_lane(size, root), "root of checkpoint {serial} over {size} records");
+        for head in &signed.heads {
+            let (lane, size) = (head.lane, head.size.get());
+            let root = tree::root(leaves(lane).take(size as usize));
+            assert_eq!(head.root, root, "root of lane {lane} in checkpoint {serial} over {size} records");
+        }
+        let size: u64 = signed.heads.iter().map(|head| head.size.get()).sum();
+        assert_eq!(found.size.get(), size);
+        let heads = signed.heads.iter().map(|head| tree::leaf(head.as_bytes()));
+        assert_eq!((signed.heads.len(), found.root), (found.lanes.into(), tree::root(heads)), "checkpoint {serial}");
         assert_eq!(found.serial.get(), serial as u64);
         let bytes = found.as_bytes().try_into().unwrap();
         let message = portcullis_evidence::cose::encode(bytes, signed.signature.as_ref().try_into().unwrap());
@@ -246,7 +252,7 @@ struct Meddled<'c> {
 
 impl Meddled<'_> {
     fn misuse(&mut self) {
-        registers::with(self.card, |r| r.lane()[0].sq_tail().try_write(|w| w.set_v(0x4000))).unwrap();
+        registers::with_lane(self.card, 0, |lane| lane.sq_tail().try_write(|w| w.set_v(0x4000))).unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod card_support;
 
-use card_support::{TestCard, World, on_all, placed, small};
+use card_support::{TestCard, World, on_all, on_lanes, placed, small};
 use portcullis_card::{Completed, Outcome, Session};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType, StageOutcome};
@@ -11,6 +11,14 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
 on_all!(
+    every_field_of_a_gate_is_checked,
+    the_first_fault_in_order_is_reported,
+    digest_entries_carry_nothing_else,
+    slots_and_sequences_are_kept,
+    a_refused_entry_moves_nothing,
+    a_zeroed_table_denies_everything,
+);
+on_lanes!(
     every_field_of_a_gate_is_checked,
     the_first_fault_in_order_is_reported,
     digest_entries_carry_nothing_else,

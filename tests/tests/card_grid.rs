@@ -5,7 +5,7 @@ mod card_support;
 
 use std::collections::BTreeMap;
 
-use card_support::{Rng, TestCard, World, gate, keeping, placed};
+use card_support::{Lanes, Rng, TestCard, World, gate, keeping, of_lane, placed};
 use portcullis_card::{Outcome, Session, SessionConfig};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
@@ -27,6 +27,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     let (config, kept) = keeping(SessionConfig { ring_log2, log_log2, epoch: None, ..SessionConfig::default() });
     let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
 
+    let lanes = session.info().lanes;
     // What each slot may say next, and what each ticket must be answered with.
     let mut next: Vec<u32> = vec![0; STREAMS.into()];
     let mut idle: Vec<u16> = (0..STREAMS).collect();
@@ -87,10 +88,14 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     session.close().unwrap();
     card.assert_clean();
 
-    // Every entry has its own record, in order, beside OPEN and CLOSE.
+    // Every entry has its own record, in order in its lane, beside each lane's OPEN and CLOSE.
     let kept = kept.lock().unwrap();
-    assert_eq!(kept.len() as u64, answered + 2);
-    assert!(kept.iter().enumerate().all(|(i, record)| record.answer.log_index.get() == i as u64));
+    assert_eq!(kept.len() as u64, answered + 2 * u64::from(lanes));
+    for lane in 0..lanes {
+        let log = of_lane(&kept, lane);
+        assert!(log.iter().enumerate().all(|(i, record)| record.answer.log_index.get() == i as u64), "lane {lane}");
+        assert!(log.len() > 2 + count as usize / usize::from(lanes) / 2, "lane {lane}: {}", log.len());
+    }
     let refused = kept.iter().filter(|r| r.answer.record_type == RecordType::Refused as u8).count();
     assert_eq!(refused, kept.iter().filter(|r| r.answer.fault.get() != 0).count());
     submitted
@@ -106,6 +111,15 @@ fn the_model_answers_everything_once_in_every_ring() {
         }
     }
     assert!(total >= 20_000, "{total}");
+}
+
+#[test]
+fn so_does_the_model_with_more_lanes() {
+    fn cells<const N: u8>() -> u64 {
+        let mut card = Lanes::<N>::fresh();
+        (0..7).flat_map(|seed| RINGS.map(|rings| (seed, rings))).map(|(s, r)| cell(&mut card, s, r, PER_CELL)).sum()
+    }
+    assert!(cells::<2>() + cells::<4>() + cells::<8>() >= 20_000);
 }
 
 /// The 16-bit counters of submissions and completions pass zero.

@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, keeping, on_both, small};
+use card_support::{Rng, TestCard, World, gate, keeping, of_lane, on_both, on_lanes, small};
 use portcullis_card::session::HeartbeatLimits;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
@@ -19,6 +19,13 @@ on_both!(
     a_heartbeat_waits_for_what_is_in_flight,
     limits_cannot_change_while_the_card_runs,
     the_records_alone_tell_what_had_credit,
+);
+on_lanes!(
+    spent_credit_refuses_until_a_heartbeat,
+    a_late_heartbeat_is_a_spent_credit,
+    without_limits_nothing_is_spent,
+    a_heartbeat_waits_for_what_is_in_flight,
+    limits_cannot_change_while_the_card_runs,
 );
 
 fn session_half(record: &Record) -> wire::Session {
@@ -58,8 +65,18 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
         assert_eq!(credit, 5);
     }
     assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
+    let lanes = session.info().lanes;
     session.close().unwrap();
+    // In each lane alike.
     let kept = kept.lock().unwrap();
+    for lane in 0..lanes {
+        assert_heartbeats(&of_lane(&kept, lane));
+    }
+    card.assert_clean();
+}
+
+/// OPEN with its limits, three heartbeats, and the last of them in CLOSE.
+fn assert_heartbeats(kept: &[Record]) {
     let open = session_half(&kept[0]);
     assert_eq!((open.heartbeat_records.get(), open.heartbeat_ticks.get(), open.heartbeat_nonce.get()), (5, 0, 0));
     let nonces: Vec<u64> = kept
@@ -70,7 +87,6 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
     assert_eq!(nonces, [0x0102_0304_0506_0708, 0x0102_0304_0506_0709, 0x0102_0304_0506_070a]);
     // CLOSE names the last one.
     assert_eq!(session_half(kept.last().unwrap()).heartbeat_nonce.get(), 0x0102_0304_0506_070a);
-    card.assert_clean();
 }
 
 fn a_late_heartbeat_is_a_spent_credit<C: TestCard>() {
@@ -129,10 +145,14 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
         assert_eq!(answers.len(), 20);
         assert!(answers.iter().all(|c| c.outcome == Outcome::Accepted));
     }
+    let lanes = session.info().lanes;
     session.close().unwrap();
-    let kinds: Vec<u8> = kept.lock().unwrap().iter().map(|record| record.answer.record_type).collect();
-    assert_eq!(kinds.iter().filter(|kind| **kind == RecordType::Heartbeat as u8).count(), 5);
-    assert_eq!(kinds.len(), 2 + 5 * 21 + 1);
+    for lane in 0..lanes {
+        let log = of_lane(&kept.lock().unwrap(), lane);
+        let beats = log.iter().filter(|record| record.answer.record_type == RecordType::Heartbeat as u8).count();
+        // The stream stands in lane 0.
+        assert_eq!((beats, log.len()), (5, if lane == 0 { 2 + 5 * 21 + 1 } else { 2 + 5 }), "lane {lane}");
+    }
     card.assert_clean();
 }
 

@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, on_all, placed, small};
+use card_support::{Rng, TestCard, World, gate, on_all, on_lanes, placed, small};
 use portcullis_card::model::ModelCard;
 use portcullis_card::session::Lost;
 use portcullis_card::{
@@ -16,6 +16,15 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
 on_all!(
+    a_stale_completion_of_another_epoch_loses_the_card,
+    planted_completions_lose_the_card,
+    a_device_that_is_gone_is_said_to_be_gone,
+    a_table_that_reads_back_otherwise_is_not_opened,
+    a_record_that_cannot_be_kept_releases_nothing,
+    a_card_of_another_kind_is_refused,
+    damage_on_the_way_is_refused_or_loses_the_card,
+);
+on_lanes!(
     a_stale_completion_of_another_epoch_loses_the_card,
     planted_completions_lose_the_card,
     a_device_that_is_gone_is_said_to_be_gone,
@@ -200,7 +209,7 @@ fn planted_completions_lose_the_card<C: TestCard>() {
     session.card_mut().pass(5_000);
     plant(&mut session, &planted(6, |_| ()));
     let lost = assert_lost(session, &world, "an admit beside a record that rejects");
-    assert_eq!(lost, Lost::Record { index: 2, what: "record and completion contradict" });
+    assert_eq!(lost, Lost::Record { lane: 0, index: 2, what: "record and completion contradict" });
     card.assert_clean();
 }
 
@@ -253,11 +262,13 @@ fn a_record_that_cannot_be_kept_releases_nothing<C: TestCard>() {
 
 fn a_card_of_another_kind_is_refused<C: TestCard>() {
     let mut card = Liar::<C>::new();
-    let lies: [(Misread, &str); 4] = [
+    let lies: [(Misread, &str); 6] = [
         (|address, value| if address == 0 { 0x1234 } else { value }, "no Portcullis card"),
         (|address, value| if address == 4 { 2 << 16 } else { value }, "version 2"),
         (|address, value| if address == 0x3c { value ^ 1 } else { value }, "map digest"),
-        (|address, value| if address == 8 { value + 1 } else { value }, "2 lanes"),
+        (|address, value| if address == 8 { value & !0xff | 3 } else { value }, "3 lanes"),
+        (|address, value| if address == 8 { value & !0xff } else { value }, "0 lanes"),
+        (|address, value| if address == 8 { value & !0xff | 16 } else { value }, "16 lanes"),
     ];
     for (lie, says) in lies {
         card.lie.read = Some(lie);

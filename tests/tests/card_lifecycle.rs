@@ -3,13 +3,22 @@
 
 mod card_support;
 
-use card_support::{Rng, TestCard, World, gate, keeping, on_all, small};
+use card_support::{Rng, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, small};
 use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError, bench, selftest};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
 use portcullis_policy::image::Image;
 use zerocopy::{FromBytes, IntoBytes};
 
 on_all!(
+    a_session_from_open_to_close,
+    one_card_serves_many_sessions,
+    the_self_test_passes,
+    the_benchmark_counts_every_verdict,
+    pipelined_and_blocking_calls_mix,
+    streams_take_free_slots_and_end,
+    an_image_opens,
+);
+on_lanes!(
     a_session_from_open_to_close,
     one_card_serves_many_sessions,
     the_self_test_passes,
@@ -54,10 +63,15 @@ fn a_session_from_open_to_close<C: TestCard>() {
     assert_eq!(closed.cause, Fault::None);
     assert_eq!(session_half(&record).open_streams.get(), 1);
     // OPEN, BEGIN, 50 verdicts, NOTE, END, BEGIN, CLOSE: each record once and in order, the log ring lapped three times.
+    let info = CardInfo::read(&mut card).unwrap();
     let kept = kept.lock().unwrap();
-    let indexes: Vec<u64> = kept.iter().map(|record| record.answer.log_index.get()).collect();
+    let log = of_lane(&kept, 0);
+    let indexes: Vec<u64> = log.iter().map(|record| record.answer.log_index.get()).collect();
     assert_eq!(indexes, (0..56).collect::<Vec<_>>());
-    assert_eq!(kept.last().unwrap(), &record);
+    assert_eq!(log.last().unwrap(), &record);
+    // OPEN and CLOSE of the others.
+    assert_eq!(closed.records, 56 + 2 * (u64::from(info.lanes) - 1));
+    assert_eq!(kept.len() as u64, closed.records);
     let info = CardInfo::read(&mut card).unwrap();
     assert_eq!((info.life, info.fault), (Life::Load, Fault::None));
     card.assert_clean();
@@ -90,7 +104,7 @@ fn the_self_test_passes<C: TestCard>() {
     let report = selftest::run(&mut card).unwrap();
     let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    assert_eq!(report.records, report.checks.len() as u64 + 2);
+    assert_eq!(report.records, report.checks.len() as u64 + 2 * u64::from(report.info.lanes));
     card.assert_clean();
 }
 
@@ -162,8 +176,10 @@ fn streams_take_free_slots_and_end<C: TestCard>() {
     let (again, _) = session.begin([0; 32]).unwrap();
     assert_eq!(again.slot(), 17);
     assert_eq!(session.place(&again).unwrap().sequence, 1);
+    // Each lane counts its own.
+    let lanes = u32::from(session.info().lanes);
     let open = session_half(&session.close().unwrap().record.unwrap()).open_streams.get();
-    assert_eq!(open, slots);
+    assert_eq!(open, slots / lanes);
     card.assert_clean();
 }
 

@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Kept, Rng, TestCard, World, gate, keeping, on_all, placed, small};
+use card_support::{Kept, Rng, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, placed, small};
 use portcullis_card::session::{Tables, load_only, reset};
 use portcullis_card::{CardInfo, Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
@@ -12,6 +12,23 @@ use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType
 use zerocopy::little_endian::U16;
 
 on_all!(
+    more_entries_than_the_ring_holds_are_refused_by_the_driver,
+    a_doorbell_out_of_range_is_a_sticky_fault,
+    a_command_that_the_state_does_not_allow_is_a_sticky_fault,
+    an_image_that_does_not_fit_is_not_opened,
+    a_row_that_was_not_written_whole_is_not_opened,
+    a_checkpoint_ring_that_cannot_be_is_not_opened,
+    tables_of_another_digest_are_not_opened,
+    rings_that_are_not_allowed_are_not_opened,
+    tables_cannot_be_written_while_running,
+    a_read_error_admits_nothing,
+    a_write_error_admits_nothing,
+    a_read_that_is_never_answered_trips_the_watchdog,
+    a_write_that_is_never_answered_trips_the_watchdog,
+    a_reset_at_any_moment_leaves_a_card_that_serves,
+    a_fault_closes_with_its_cause,
+);
+on_lanes!(
     more_entries_than_the_ring_holds_are_refused_by_the_driver,
     a_doorbell_out_of_range_is_a_sticky_fault,
     a_command_that_the_state_does_not_allow_is_a_sticky_fault,
@@ -78,7 +95,9 @@ fn more_entries_than_the_ring_holds_are_refused_by_the_driver<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     let (mut session, _) = open(&mut card, &world, 1);
-    let entries: Vec<_> = (0..33).map(begin).collect();
+    // All of one lane.
+    let lanes = u16::from(session.info().lanes);
+    let entries: Vec<_> = (0..33).map(|i| begin(i * lanes)).collect();
     assert!(matches!(session.submit(&entries), Err(SessionError::RingFull { entries: 33, room: 32 })));
     session.submit(&entries[..32]).unwrap();
     assert!(matches!(session.submit(&entries[32..]), Err(SessionError::RingFull { entries: 1, room: 0 })));
@@ -92,7 +111,7 @@ fn more_entries_than_the_ring_holds_are_refused_by_the_driver<C: TestCard>() {
 fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // 16 entries are submitted, completed and consumed before each.
+    // 16 entries are submitted to lane 0, completed and consumed before each.
     type Ring = fn(&mut dyn portcullis_card::Card);
     let rings: [(&str, Ring); 7] = [
         ("one more entry than the ring holds", |card| write(card, Bell::SqTail, 16 + 33)),
@@ -105,7 +124,8 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
     ];
     for (what, ring) in rings {
         let (mut session, kept) = open(&mut card, &world, 2);
-        session.submit(&(0..16).map(begin).collect::<Vec<_>>()).unwrap();
+        let lanes = u16::from(session.info().lanes);
+        session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
         // Says what was consumed, so that the counters stand where the table above thinks.
         write(*session.card_mut(), Bell::LogHead, 17);
@@ -134,13 +154,10 @@ enum Bell {
 }
 
 fn write(card: &mut dyn portcullis_card::Card, bell: Bell, value: u32) {
-    registers::with(card, |r| {
-        let [lane] = r.lane();
-        match bell {
-            Bell::SqTail => lane.sq_tail().try_write(|w| w.set_v(value)),
-            Bell::CqHead => lane.cq_head().try_write(|w| w.set_v(value)),
-            Bell::LogHead => lane.log_head().try_write(|w| w.set_v(value)),
-        }
+    registers::with_lane(card, 0, |lane| match bell {
+        Bell::SqTail => lane.sq_tail().try_write(|w| w.set_v(value)),
+        Bell::CqHead => lane.cq_head().try_write(|w| w.set_v(value)),
+        Bell::LogHead => lane.log_head().try_write(|w| w.set_v(value)),
     })
     .unwrap();
 }
@@ -223,25 +240,34 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
 /// Gives OPEN to a card that stands in LOAD with valid rings, and waits for what comes of it.
 fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
-    let word = |address: u64| ((address & 0xffff_ffff) as u32, (address >> 32) as u32);
-    registers::with(card, |r| {
-        let [lane] = r.lane();
-        let [sq, cq, log] = [0, 1, 2].map(|i: usize| word(buffers[i].address()));
-        lane.sq_lo().try_write(|w| w.set_v(sq.0)).unwrap();
-        lane.sq_hi().try_write(|w| w.set_v(sq.1)).unwrap();
-        lane.sq_size().try_write(|w| w.set_log2(5)).unwrap();
-        lane.cq_lo().try_write(|w| w.set_v(cq.0)).unwrap();
-        lane.cq_hi().try_write(|w| w.set_v(cq.1)).unwrap();
-        lane.log_lo().try_write(|w| w.set_v(log.0)).unwrap();
-        lane.log_hi().try_write(|w| w.set_v(log.1)).unwrap();
-        lane.log_size().try_write(|w| w.set_log2(4)).unwrap();
-    });
+    let [sq, cq, log] = [0, 1, 2].map(|i: usize| buffers[i].address());
+    // The same for every lane: none comes to use them.
+    for lane in 0..CardInfo::read(card).unwrap().lanes {
+        place_rings(card, lane, (sq, cq, log), (5, 4));
+    }
     let came = give_open(card);
     reset(card).unwrap();
     for buffer in buffers {
         card.release(buffer).unwrap();
     }
     came
+}
+
+/// Says where a lane's rings are: submission, completion and log ring, and log2 of their entries.
+fn place_rings<C: TestCard>(card: &mut C, lane: u8, at: (u64, u64, u64), log2: (u8, u8)) {
+    let word = |address: u64| ((address & 0xffff_ffff) as u32, (address >> 32) as u32);
+    let (sq, cq, log) = (word(at.0), word(at.1), word(at.2));
+    registers::with_lane(card, lane, |lane| {
+        lane.sq_lo().try_write(|w| w.set_v(sq.0))?;
+        lane.sq_hi().try_write(|w| w.set_v(sq.1))?;
+        lane.sq_size().try_write(|w| w.set_log2(log2.0))?;
+        lane.cq_lo().try_write(|w| w.set_v(cq.0))?;
+        lane.cq_hi().try_write(|w| w.set_v(cq.1))?;
+        lane.log_lo().try_write(|w| w.set_v(log.0))?;
+        lane.log_hi().try_write(|w| w.set_v(log.1))?;
+        lane.log_size().try_write(|w| w.set_log2(log2.1))
+    })
+    .unwrap();
 }
 
 fn give_open<C: TestCard>(card: &mut C) -> (Life, Fault) {
@@ -343,33 +369,27 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Rng::new(14), 1, 1);
     let buffer = card.allocate(1 << 16).unwrap();
-    let low = (buffer.address() & 0xffff_ffff) as u32;
-    let high = (buffer.address() >> 32) as u32;
-    // sq_lo, sq_hi, log2 of the ring, cq_lo, log_lo, log_hi, log2 of the log
-    let good = (low, high, 5u8, low + 4096, low + 8192, high, 4u8);
+    let base = buffer.address();
+    let lanes = CardInfo::read(&mut card).unwrap().lanes;
+    // Submission ring, completion ring, log ring; log2 of the rings, of the log.
+    let good = ((base, base + 4096, base + 8192), (5u8, 4u8));
     let mut bad = [good; 9];
-    bad[0].0 += 64;
-    bad[1].3 += 2048;
-    bad[2].4 += 256;
-    bad[3].2 = 4;
-    bad[4].2 = 16;
-    bad[5].6 = 3;
-    bad[6].6 = 21;
-    (bad[7].0, bad[7].1, bad[7].2) = (0xffff_f000, u32::MAX, 6);
-    (bad[8].4, bad[8].5, bad[8].6) = (0xffff_f000, u32::MAX, 5);
+    bad[0].0.0 += 64;
+    bad[1].0.1 += 2048;
+    bad[2].0.2 += 256;
+    bad[3].1.0 = 4;
+    bad[4].1.0 = 16;
+    bad[5].1.1 = 3;
+    bad[6].1.1 = 21;
+    (bad[7].0.0, bad[7].1.0) = (0xffff_ffff_ffff_f000, 6);
+    (bad[8].0.2, bad[8].1.1) = (0xffff_ffff_ffff_f000, 5);
+    // In the last lane; the others' are right.
     for (i, rings) in [good].into_iter().chain(bad).enumerate() {
         load_only(&mut card, &world.tables()).unwrap();
-        registers::with(&mut card, |r| {
-            let [lane] = r.lane();
-            lane.sq_lo().try_write(|w| w.set_v(rings.0)).unwrap();
-            lane.sq_hi().try_write(|w| w.set_v(rings.1)).unwrap();
-            lane.sq_size().try_write(|w| w.set_log2(rings.2)).unwrap();
-            lane.cq_lo().try_write(|w| w.set_v(rings.3)).unwrap();
-            lane.cq_hi().try_write(|w| w.set_v(high)).unwrap();
-            lane.log_lo().try_write(|w| w.set_v(rings.4)).unwrap();
-            lane.log_hi().try_write(|w| w.set_v(rings.5)).unwrap();
-            lane.log_size().try_write(|w| w.set_log2(rings.6)).unwrap();
-        });
+        for lane in 0..lanes {
+            let (at, log2) = if lane == lanes - 1 { rings } else { good };
+            place_rings(&mut card, lane, at, log2);
+        }
         let expected = if i == 0 { (Life::Run, Fault::None) } else { (Life::Load, Fault::RingConfig) };
         assert_eq!(give_open(&mut card), expected, "rings {i}: {rings:x?}");
         reset(&mut card).unwrap();
@@ -495,9 +515,16 @@ fn a_fault_closes_with_its_cause<C: TestCard>() {
     command(*session.card_mut(), Command::Open as u8);
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::Command);
-    let kinds: Vec<u8> = kept.lock().unwrap().iter().map(|record| record.answer.record_type).collect();
-    let expected = [RecordType::Open, RecordType::Begin, RecordType::Alarm, RecordType::Close];
-    assert_eq!(kinds, expected.map(|kind| kind as u8));
+    for lane in 0..CardInfo::read(&mut card).unwrap().lanes {
+        let log = of_lane(&kept.lock().unwrap(), lane);
+        let kinds: Vec<u8> = log.iter().map(|record| record.answer.record_type).collect();
+        let mut expected = vec![RecordType::Open, RecordType::Begin, RecordType::Alarm, RecordType::Close];
+        if lane > 0 {
+            // The stream is lane 0's.
+            expected.remove(1);
+        }
+        assert_eq!(kinds, expected.iter().map(|kind| *kind as u8).collect::<Vec<_>>(), "lane {lane}");
+    }
     card.assert_clean();
     assert_serves(&mut card);
 }

@@ -17,14 +17,14 @@ use crate::{Card, Outcome, Session, SessionConfig, SessionError, known};
 pub struct BenchConfig {
     /// Verdicts to take.
     pub verdicts: u64,
-    /// Streams that each have one GATE in flight.
+    /// Streams of each lane; each has one GATE in flight.
     pub streams: u16,
     /// Have checkpoints signed, one after every 4,096 records.
     pub attest: bool,
 }
 
 impl Default for BenchConfig {
-    /// 20,000 verdicts over 64 streams, without checkpoints.
+    /// 20,000 verdicts over 64 streams a lane, without checkpoints.
     fn default() -> Self {
         Self { verdicts: 20_000, streams: 64, attest: false }
     }
@@ -35,6 +35,8 @@ impl Default for BenchConfig {
 pub struct BenchReport {
     /// Verdicts taken.
     pub verdicts: u64,
+    /// How many of them each lane gave.
+    pub lanes: Vec<u64>,
     /// Admits among them.
     pub admits: u64,
     /// Rejects among them.
@@ -125,7 +127,9 @@ pub fn run_with<C: Card>(
     let begun = Instant::now();
     let mut session = Session::open(card, image, SessionConfig { checkpoints, ..SessionConfig::default() })?;
     let opened = begun.elapsed();
-    let streams = u32::from(config.streams).min(session.info().max_streams);
+    let lanes = session.info().lanes;
+    // Neighbouring slots belong to neighbouring lanes.
+    let streams = (u32::from(config.streams) * u32::from(lanes)).min(session.info().max_streams).min(1 << 16);
     let begins: Vec<_> = (0..streams)
         .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
         .collect();
@@ -144,6 +148,7 @@ pub fn run_with<C: Card>(
     let latency = Histogram::new_with_max(LONGEST, 3).map_err(|error| Lost::Broken(error.to_string()))?;
     let mut report = BenchReport {
         verdicts: 0,
+        lanes: vec![0; lanes.into()],
         admits: 0,
         rejects: 0,
         decomposes: 0,
@@ -180,6 +185,8 @@ pub fn run_with<C: Card>(
                 Outcome::Fault(fault) => return Err(SessionError::Refused(fault)),
             }
             report.verdicts += 1;
+            let lane = usize::from(completed.entry.slot.get()) % usize::from(lanes);
+            report.lanes.get_mut(lane).into_iter().for_each(|count| *count += 1);
             let sequence = completed.entry.sequence.get().wrapping_add(1);
             batch.extend(next_gate(completed.entry.slot.get(), sequence));
         }
@@ -208,6 +215,7 @@ mod tests {
         let config = BenchConfig { verdicts: 5_000, streams: 64, attest: false };
         let report = run(ModelCard::new(), &image, config).unwrap();
         assert_eq!(report.verdicts, 5_000);
+        assert_eq!(report.lanes, [5_000]);
         assert_eq!(report.admits + report.rejects + report.decomposes, 5_000);
         assert!(report.rejects > 0, "{report:?}");
         // Each answer has its latency, and the steps hold all of them.
@@ -221,5 +229,15 @@ mod tests {
         assert_eq!((report.clocks, report.bus_basis_points()), (None, None));
         let counted = BenchReport { clocks: Some(2_000_000), ..report };
         assert_eq!(counted.bus_basis_points(), Some((50, 100)));
+    }
+
+    #[test]
+    fn lanes_share_the_work() {
+        let image = known::image().unwrap();
+        for lanes in [2, 4, 8] {
+            let config = BenchConfig { verdicts: 4_096, streams: 64, attest: false };
+            let report = run(ModelCard::with_lanes(lanes).unwrap(), &image, config).unwrap();
+            assert_eq!(report.lanes, vec![4_096 / u64::from(lanes); lanes.into()]);
+        }
     }
 }

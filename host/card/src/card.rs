@@ -199,6 +199,9 @@ pub enum CardError {
     /// No such register.
     #[error("{0:#x} is not the address of a register word")]
     Address(u32),
+    /// A lane that the register map does not have.
+    #[error("the register map has no lane {0}")]
+    Lane(u8),
     /// A register access of another width.
     #[error("register access of {bytes} bytes at {address:#x}; the card has 32-bit registers only")]
     Width {

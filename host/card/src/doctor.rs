@@ -10,8 +10,8 @@ use crate::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
 /// Memory that a session locks at most: its rings, with room.
 const LOCKED: u64 = 64 << 20;
-/// Huge pages that a session without an IOMMU takes at most.
-const HUGE_PAGES: u64 = 16;
+/// Huge pages that a session without an IOMMU takes at most: one for each ring of eight lanes, and those of the checkpoint ring.
+const HUGE_PAGES: u64 = 32;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,7 +217,7 @@ mod tests {
         put(root, "sys/kernel/iommu_groups/7/name", "vfio-noiommu\n");
         assert_eq!(missing(&doctor, bdf), ["group's node", "huge pages"]);
         put(root, "dev/vfio/noiommu-7", "");
-        put(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "16\n");
+        put(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "32\n");
         assert_eq!(missing(&doctor, bdf), [""; 0]);
     }
 }

@@ -8,6 +8,7 @@ use peakrdl_rust::reg::RegInt;
 use crate::{Card, CardError};
 
 pub use crate::regs::Card as Registers;
+pub use crate::regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
 pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
@@ -46,6 +47,18 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, B
     let bus = Bus(RefCell::new(card));
     // SAFETY: the pointer is never dereferenced: `Bus` takes it for a number and hands it to the card, which checks it.
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
+}
+
+/// Calls `body` with the registers of a lane of `card`.
+///
+/// # Errors
+/// [`CardError::Lane`] for a lane that the map does not have, and those of `body`.
+pub fn with_lane<C: Card + ?Sized, R>(
+    card: &mut C,
+    lane: u8,
+    body: impl FnOnce(&LaneRegisters<'_, Bus<'_, C>>) -> Result<R, CardError>,
+) -> Result<R, CardError> {
+    with(card, |r| body(r.lane().get(usize::from(lane)).ok_or(CardError::Lane(lane))?))
 }
 
 /// Byte address of the image header's window.

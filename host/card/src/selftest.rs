@@ -14,6 +14,8 @@ use crate::{Card, CardInfo, Outcome, Session, SessionConfig, SessionError};
 pub struct Check {
     /// What was tried.
     pub name: &'static str,
+    /// In which lane.
+    pub lane: u8,
     /// What the card must answer.
     pub expected: Outcome,
     /// What it answered.
@@ -35,7 +37,7 @@ pub struct Report {
     pub info: CardInfo,
     /// Every step, in order.
     pub checks: Vec<Check>,
-    /// Records of the session, OPEN and CLOSE included.
+    /// Records of the session in all lanes, each lane's OPEN and CLOSE included.
     pub records: u64,
 }
 
@@ -122,33 +124,46 @@ pub fn run<C: Card>(card: C) -> Result<Report, SelftestError> {
     let mut session = Session::open(card, &image, SessionConfig::default())?;
     let info = session.info().clone();
     let mut checks = Vec::new();
-    let (stream, begun) = session.begin([1; 32])?;
-    checks.push(Check { name: "begin a stream", expected: Outcome::Accepted, found: begun.outcome });
-    for (name, gate, expected) in gates() {
-        let found = session.gate_descriptor(&stream, gate)?.outcome;
-        checks.push(Check { name, expected, found });
+    // On the lowest slots: one in each lane.
+    let mut streams = Vec::new();
+    for lane in 0..info.lanes {
+        let (stream, begun) = session.begin([1; 32])?;
+        checks.push(Check { name: "begin a stream", lane, expected: Outcome::Accepted, found: begun.outcome });
+        streams.push((lane, stream));
     }
-    let place = session.place(&stream)?;
-    let placed =
-        Descriptor { slot: U16::new(place.slot), sequence: U32::new(place.sequence), ..known::gate() }.sealed();
-    let corrupted = Descriptor { crc: U32::new(placed.crc.get() ^ 1), ..placed };
-    let early = Descriptor { sequence: U32::new(place.sequence + 1), ..placed }.sealed();
-    let closed_slot = Place { slot: place.slot + 1, sequence: 1 };
-    let closed_slot = Descriptor::entry(Opcode::End, closed_slot, [0; 32]).sealed();
-    for (name, entry, expected) in [
-        ("refuse a corrupted descriptor", corrupted, Outcome::Fault(Fault::Crc)),
-        ("refuse a gap in the sequence", early, Outcome::Fault(Fault::Sequence)),
-        ("refuse a stream that is not open", closed_slot, Outcome::Fault(Fault::Slot)),
-    ] {
-        let found = session.call(entry)?.outcome;
-        checks.push(Check { name, expected, found });
+    for (lane, stream) in streams {
+        let mut check = |name, expected, found| checks.push(Check { name, lane, expected, found });
+        for (name, gate, expected) in gates() {
+            check(name, expected, session.gate_descriptor(&stream, gate)?.outcome);
+        }
+        let place = session.place(&stream)?;
+        let placed =
+            Descriptor { slot: U16::new(place.slot), sequence: U32::new(place.sequence), ..known::gate() }.sealed();
+        let corrupted = Descriptor { crc: U32::new(placed.crc.get() ^ 1), ..placed };
+        let early = Descriptor { sequence: U32::new(place.sequence + 1), ..placed }.sealed();
+        let closed_slot = Place { slot: place.slot + u16::from(info.lanes), sequence: 1 };
+        let closed_slot = Descriptor::entry(Opcode::End, closed_slot, [0; 32]).sealed();
+        for (name, entry, expected) in [
+            ("refuse a corrupted descriptor", corrupted, Outcome::Fault(Fault::Crc)),
+            ("refuse a gap in the sequence", early, Outcome::Fault(Fault::Sequence)),
+            ("refuse a stream that is not open", closed_slot, Outcome::Fault(Fault::Slot)),
+        ] {
+            check(name, expected, session.call(entry)?.outcome);
+        }
+        if info.lanes > 1 {
+            // Right in everything, but of the next lane.
+            let other = Place { slot: place.slot + 1, sequence: 0 };
+            let other = Descriptor::entry(Opcode::Begin, other, [0; 32]).sealed();
+            session.submit_raw_to(lane, &[other])?;
+            let found = session.drain()?.first().map_or(Outcome::Accepted, |completed| completed.outcome);
+            check("refuse a slot of another lane", Outcome::Fault(Fault::Slot), found);
+        }
+        check("note a digest", Outcome::Accepted, session.note(&stream, [2; 32])?.outcome);
+        check("end the stream", Outcome::Accepted, session.end(stream, [3; 32])?.outcome);
     }
-    let found = session.note(&stream, [2; 32])?.outcome;
-    checks.push(Check { name: "note a digest", expected: Outcome::Accepted, found });
-    let found = session.end(stream, [3; 32])?.outcome;
-    checks.push(Check { name: "end the stream", expected: Outcome::Accepted, found });
-    let record = session.close()?.record.ok_or(SelftestError::NoClose)?;
-    Ok(Report { info, checks, records: record.answer.log_index.get() + 1 })
+    let closed = session.close()?;
+    closed.record.ok_or(SelftestError::NoClose)?;
+    Ok(Report { info, checks, records: closed.records })
 }
 
 #[cfg(test)]
@@ -158,10 +173,14 @@ mod tests {
 
     #[test]
     fn the_model_passes() {
-        let report = run(ModelCard::new()).unwrap();
-        let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
-        assert!(failed.is_empty(), "{failed:#?}");
-        // OPEN and CLOSE beside the checks.
-        assert_eq!(report.records, report.checks.len() as u64 + 2);
+        for lanes in crate::model::LANES {
+            let report = run(ModelCard::with_lanes(lanes).unwrap()).unwrap();
+            let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
+            assert!(failed.is_empty(), "{failed:#?}");
+            // Every lane is asked the same, and has OPEN and CLOSE beside the checks.
+            assert_eq!(report.records, report.checks.len() as u64 + 2 * u64::from(lanes));
+            let asked = |lane| report.checks.iter().filter(|check| check.lane == lane).count();
+            assert!((0..lanes).all(|lane| asked(lane) == report.checks.len() / usize::from(lanes)));
+        }
     }
 }

@@ -77,7 +77,7 @@ pub(crate) enum Command {
         /// Verdicts to take.
         #[arg(long, default_value_t = BenchConfig::default().verdicts)]
         verdicts: u64,
-        /// Streams in flight.
+        /// Streams in flight in each lane.
         #[arg(long, default_value_t = BenchConfig::default().streams)]
         streams: u16,
         /// Have checkpoints signed meanwhile, one after every 4,096 records.
@@ -111,7 +111,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 outln!(
                     "{}",
                     serde_json::json!({
-                        "card": card.name(), "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
+                        "card": card.name(), "lanes": report.lanes.len(), "lane_verdicts": report.lanes, "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
                         "rejects": report.rejects, "decomposes": report.decomposes,
                         "opened_microseconds": report.opened.as_micros(), "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
                         "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
@@ -125,6 +125,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 );
             } else {
                 outln!("card                {}", card.name());
+                outln!("lanes               {}", report.lanes.len());
                 outln!("rows swept          {}", report.rows);
                 outln!(
                     "verdicts            {} ({} admit, {} reject, {} decompose)",
@@ -133,6 +134,10 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                     report.rejects,
                     report.decomposes
                 );
+                if report.lanes.len() > 1 {
+                    let shares: Vec<_> = report.lanes.iter().map(ToString::to_string).collect();
+                    outln!("verdicts by lane    {}", shares.join(", "));
+                }
                 outln!("verdicts a second   {} of wall time", report.verdicts_per_second());
                 if let Some(clocks) = clocks {
                     outln!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
@@ -222,11 +227,13 @@ fn present(there: bool) -> String {
 
 fn self_test(args: &CardArgs, json: bool) -> Result<u8, Failure> {
     let report = selftest::run(args.open()?).map_err(|e| Failure::Card(e.into()))?;
+    let lanes = report.info.lanes;
     for check in &report.checks {
         if json {
-            outln!("{}", serde_json::json!({ "check": check.name, "passed": check.passed() }));
+            outln!("{}", serde_json::json!({ "check": check.name, "lane": check.lane, "passed": check.passed() }));
         } else {
-            outln!("{} {}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
+            let place = if lanes > 1 { format!("lane {}: ", check.lane) } else { String::new() };
+            outln!("{} {place}{}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
         }
     }
     if !json {

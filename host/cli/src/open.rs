@@ -12,7 +12,7 @@ use std::path::Path;
 /// Which card.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind the socket of
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust; `model:lanes=N` for more than one lane), `vfio-user:PATH` (a PCI device behind the socket of
     /// `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one without).
     #[arg(long, default_value_t = default_card())]
     card: CardChoice,

@@ -77,7 +77,10 @@ fn make(scratch: &Path) -> Result<()> {
         tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
         Ok(())
     };
-    peakrdl("regblock", "rtl/csr/gen", &["--cpuif", "axi4-lite-flat", "--default-reset", "rst"])?;
+    let reset = ["--default-reset", "rst"];
+    peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "axi4-lite-flat"], &reset[..]].concat())?;
+    // A lane's registers are a block that the card has once for each lane.
+    peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
     peakrdl("rust", "host/card/src/regs", &["--force"])?;
     peakrdl("markdown", "docs/registers.md", &[])?;
 

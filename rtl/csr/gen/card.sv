@@ -269,22 +269,7 @@ module card (
         logic public_key[8];
         logic design_id[4];
         logic boot_nonce[4];
-        struct {
-            logic sq_lo;
-            logic sq_hi;
-            logic sq_size;
-            logic sq_tail;
-            logic cq_lo;
-            logic cq_hi;
-            logic cq_head;
-            logic log_lo;
-            logic log_hi;
-            logic log_size;
-            logic log_head;
-            logic log_tail;
-            logic sq_head;
-            logic cq_tail;
-        } lane[1];
+        logic lane[8];
         logic header;
         logic policy_bank;
         logic entropy_bank;
@@ -362,21 +347,10 @@ module card (
         for(int i0=0; i0<4; i0++) begin
             decoded_reg_strb.boot_nonce[i0] = cpuif_req_masked & (cpuif_addr == 20'h160 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
         end
-        for(int i0=0; i0<1; i0++) begin
-            decoded_reg_strb.lane[i0].sq_lo = cpuif_req_masked & (cpuif_addr == 20'h1000 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].sq_hi = cpuif_req_masked & (cpuif_addr == 20'h1004 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].sq_size = cpuif_req_masked & (cpuif_addr == 20'h1008 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].sq_tail = cpuif_req_masked & (cpuif_addr == 20'h100c + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].cq_lo = cpuif_req_masked & (cpuif_addr == 20'h1010 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].cq_hi = cpuif_req_masked & (cpuif_addr == 20'h1014 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].cq_head = cpuif_req_masked & (cpuif_addr == 20'h1018 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].log_lo = cpuif_req_masked & (cpuif_addr == 20'h1020 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].log_hi = cpuif_req_masked & (cpuif_addr == 20'h1024 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].log_size = cpuif_req_masked & (cpuif_addr == 20'h1028 + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].log_head = cpuif_req_masked & (cpuif_addr == 20'h102c + (20)'(i0) * 20'h100);
-            decoded_reg_strb.lane[i0].log_tail = cpuif_req_masked & (cpuif_addr == 20'h1030 + (20)'(i0) * 20'h100) & !cpuif_req_is_wr;
-            decoded_reg_strb.lane[i0].sq_head = cpuif_req_masked & (cpuif_addr == 20'h1034 + (20)'(i0) * 20'h100) & !cpuif_req_is_wr;
-            decoded_reg_strb.lane[i0].cq_tail = cpuif_req_masked & (cpuif_addr == 20'h1038 + (20)'(i0) * 20'h100) & !cpuif_req_is_wr;
+        for(int i0=0; i0<8; i0++) begin
+            decoded_reg_strb.lane[i0] = cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
+            is_external |= cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
+            is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
         end
         decoded_reg_strb.header = cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'h7f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'h7f);
@@ -499,74 +473,6 @@ module card (
                 logic load_next;
             } v;
         } checkpoint_head;
-        struct {
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } sq_lo;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } sq_hi;
-            struct {
-                struct {
-                    logic [7:0] next;
-                    logic load_next;
-                } log2;
-            } sq_size;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } sq_tail;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } cq_lo;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } cq_hi;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } cq_head;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } log_lo;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } log_hi;
-            struct {
-                struct {
-                    logic [7:0] next;
-                    logic load_next;
-                } log2;
-            } log_size;
-            struct {
-                struct {
-                    logic [31:0] next;
-                    logic load_next;
-                } v;
-            } log_head;
-        } lane[1];
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -641,63 +547,6 @@ module card (
                 logic [31:0] value;
             } v;
         } checkpoint_head;
-        struct {
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } sq_lo;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } sq_hi;
-            struct {
-                struct {
-                    logic [7:0] value;
-                } log2;
-            } sq_size;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } sq_tail;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } cq_lo;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } cq_hi;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } cq_head;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } log_lo;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } log_hi;
-            struct {
-                struct {
-                    logic [7:0] value;
-                } log2;
-            } log_size;
-            struct {
-                struct {
-                    logic [31:0] value;
-                } v;
-            } log_head;
-        } lane[1];
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1032,263 +881,13 @@ module card (
     end
     assign hwif_out.checkpoint_head.v.value = field_storage.checkpoint_head.v.value;
     assign hwif_out.checkpoint_head.v.swmod = decoded_reg_strb.checkpoint_head && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
-    for(genvar i0=0; i0<1; i0++) begin
-        // Field: card.lane[].sq_lo.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].sq_lo.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].sq_lo && decoded_req_is_wr && !(hwif_in.lane[i0].sq_lo.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].sq_lo.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].sq_lo.v.next = next_c;
-            field_combo.lane[i0].sq_lo.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].sq_lo.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].sq_lo.v.load_next) begin
-                    field_storage.lane[i0].sq_lo.v.value <= field_combo.lane[i0].sq_lo.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].sq_lo.v.value = field_storage.lane[i0].sq_lo.v.value;
-        // Field: card.lane[].sq_hi.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].sq_hi.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].sq_hi && decoded_req_is_wr && !(hwif_in.lane[i0].sq_hi.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].sq_hi.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].sq_hi.v.next = next_c;
-            field_combo.lane[i0].sq_hi.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].sq_hi.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].sq_hi.v.load_next) begin
-                    field_storage.lane[i0].sq_hi.v.value <= field_combo.lane[i0].sq_hi.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].sq_hi.v.value = field_storage.lane[i0].sq_hi.v.value;
-        // Field: card.lane[].sq_size.log2
-        always_comb begin
-            automatic logic [7:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].sq_size.log2.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].sq_size && decoded_req_is_wr && !(hwif_in.lane[i0].sq_size.log2.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].sq_size.log2.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].sq_size.log2.next = next_c;
-            field_combo.lane[i0].sq_size.log2.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].sq_size.log2.value <= 8'h0;
-            end else begin
-                if(field_combo.lane[i0].sq_size.log2.load_next) begin
-                    field_storage.lane[i0].sq_size.log2.value <= field_combo.lane[i0].sq_size.log2.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].sq_size.log2.value = field_storage.lane[i0].sq_size.log2.value;
-        // Field: card.lane[].sq_tail.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].sq_tail.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].sq_tail && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.lane[i0].sq_tail.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].sq_tail.v.next = next_c;
-            field_combo.lane[i0].sq_tail.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].sq_tail.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].sq_tail.v.load_next) begin
-                    field_storage.lane[i0].sq_tail.v.value <= field_combo.lane[i0].sq_tail.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].sq_tail.v.value = field_storage.lane[i0].sq_tail.v.value;
-        assign hwif_out.lane[i0].sq_tail.v.swmod = decoded_reg_strb.lane[i0].sq_tail && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
-        // Field: card.lane[].cq_lo.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].cq_lo.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].cq_lo && decoded_req_is_wr && !(hwif_in.lane[i0].cq_lo.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].cq_lo.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].cq_lo.v.next = next_c;
-            field_combo.lane[i0].cq_lo.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].cq_lo.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].cq_lo.v.load_next) begin
-                    field_storage.lane[i0].cq_lo.v.value <= field_combo.lane[i0].cq_lo.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].cq_lo.v.value = field_storage.lane[i0].cq_lo.v.value;
-        // Field: card.lane[].cq_hi.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].cq_hi.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].cq_hi && decoded_req_is_wr && !(hwif_in.lane[i0].cq_hi.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].cq_hi.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].cq_hi.v.next = next_c;
-            field_combo.lane[i0].cq_hi.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].cq_hi.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].cq_hi.v.load_next) begin
-                    field_storage.lane[i0].cq_hi.v.value <= field_combo.lane[i0].cq_hi.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].cq_hi.v.value = field_storage.lane[i0].cq_hi.v.value;
-        // Field: card.lane[].cq_head.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].cq_head.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].cq_head && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.lane[i0].cq_head.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].cq_head.v.next = next_c;
-            field_combo.lane[i0].cq_head.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].cq_head.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].cq_head.v.load_next) begin
-                    field_storage.lane[i0].cq_head.v.value <= field_combo.lane[i0].cq_head.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].cq_head.v.value = field_storage.lane[i0].cq_head.v.value;
-        assign hwif_out.lane[i0].cq_head.v.swmod = decoded_reg_strb.lane[i0].cq_head && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
-        // Field: card.lane[].log_lo.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].log_lo.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].log_lo && decoded_req_is_wr && !(hwif_in.lane[i0].log_lo.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].log_lo.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].log_lo.v.next = next_c;
-            field_combo.lane[i0].log_lo.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].log_lo.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].log_lo.v.load_next) begin
-                    field_storage.lane[i0].log_lo.v.value <= field_combo.lane[i0].log_lo.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].log_lo.v.value = field_storage.lane[i0].log_lo.v.value;
-        // Field: card.lane[].log_hi.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].log_hi.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].log_hi && decoded_req_is_wr && !(hwif_in.lane[i0].log_hi.v.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].log_hi.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].log_hi.v.next = next_c;
-            field_combo.lane[i0].log_hi.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].log_hi.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].log_hi.v.load_next) begin
-                    field_storage.lane[i0].log_hi.v.value <= field_combo.lane[i0].log_hi.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].log_hi.v.value = field_storage.lane[i0].log_hi.v.value;
-        // Field: card.lane[].log_size.log2
-        always_comb begin
-            automatic logic [7:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].log_size.log2.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].log_size && decoded_req_is_wr && !(hwif_in.lane[i0].log_size.log2.swwel)) begin // SW write
-                next_c = (field_storage.lane[i0].log_size.log2.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].log_size.log2.next = next_c;
-            field_combo.lane[i0].log_size.log2.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].log_size.log2.value <= 8'h0;
-            end else begin
-                if(field_combo.lane[i0].log_size.log2.load_next) begin
-                    field_storage.lane[i0].log_size.log2.value <= field_combo.lane[i0].log_size.log2.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].log_size.log2.value = field_storage.lane[i0].log_size.log2.value;
-        // Field: card.lane[].log_head.v
-        always_comb begin
-            automatic logic [31:0] next_c;
-            automatic logic load_next_c;
-            next_c = field_storage.lane[i0].log_head.v.value;
-            load_next_c = '0;
-            if(decoded_reg_strb.lane[i0].log_head && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.lane[i0].log_head.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-                load_next_c = '1;
-            end
-            field_combo.lane[i0].log_head.v.next = next_c;
-            field_combo.lane[i0].log_head.v.load_next = load_next_c;
-        end
-        always_ff @(posedge clk) begin
-            if(rst) begin
-                field_storage.lane[i0].log_head.v.value <= 32'h0;
-            end else begin
-                if(field_combo.lane[i0].log_head.v.load_next) begin
-                    field_storage.lane[i0].log_head.v.value <= field_combo.lane[i0].log_head.v.next;
-                end
-            end
-        end
-        assign hwif_out.lane[i0].log_head.v.value = field_storage.lane[i0].log_head.v.value;
-        assign hwif_out.lane[i0].log_head.v.swmod = decoded_reg_strb.lane[i0].log_head && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
+    for(genvar i0=0; i0<8; i0++) begin
+        // External region: card.lane[]
+        assign hwif_out.lane[i0].req = decoded_reg_strb.lane[i0];
+        assign hwif_out.lane[i0].addr = decoded_addr[5:0];
+        assign hwif_out.lane[i0].req_is_wr = decoded_req_is_wr;
+        assign hwif_out.lane[i0].wr_data = decoded_wr_data;
+        assign hwif_out.lane[i0].wr_biten = decoded_wr_biten;
     end
     // External region: card.header
     assign hwif_out.header.req = decoded_reg_strb.header;
@@ -1315,6 +914,9 @@ module card (
     always_comb begin
         automatic logic wr_ack;
         wr_ack = '0;
+        for(int i0=0; i0<8; i0++) begin
+            wr_ack |= hwif_in.lane[i0].wr_ack;
+        end
         wr_ack |= hwif_in.header.wr_ack;
         wr_ack |= hwif_in.policy_bank.wr_ack;
         wr_ack |= hwif_in.entropy_bank.wr_ack;
@@ -1331,6 +933,9 @@ module card (
     always_comb begin
         automatic logic rd_ack;
         rd_ack = '0;
+        for(int i0=0; i0<8; i0++) begin
+            rd_ack |= hwif_in.lane[i0].rd_ack;
+        end
         rd_ack |= hwif_in.header.rd_ack;
         rd_ack |= hwif_in.policy_bank.rd_ack;
         rd_ack |= hwif_in.entropy_bank.rd_ack;
@@ -1503,48 +1108,9 @@ module card (
                 readback_data_var[31:0] = hwif_in.boot_nonce[i0].v.next;
             end
         end
-        for(int i0=0; i0<1; i0++) begin
-            if(rd_mux_addr == 20'h1000 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].sq_lo.v.value;
-            end
-            if(rd_mux_addr == 20'h1004 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].sq_hi.v.value;
-            end
-            if(rd_mux_addr == 20'h1008 + (20)'(i0) * 20'h100) begin
-                readback_data_var[7:0] = field_storage.lane[i0].sq_size.log2.value;
-            end
-            if(rd_mux_addr == 20'h100c + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].sq_tail.v.value;
-            end
-            if(rd_mux_addr == 20'h1010 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].cq_lo.v.value;
-            end
-            if(rd_mux_addr == 20'h1014 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].cq_hi.v.value;
-            end
-            if(rd_mux_addr == 20'h1018 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].cq_head.v.value;
-            end
-            if(rd_mux_addr == 20'h1020 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].log_lo.v.value;
-            end
-            if(rd_mux_addr == 20'h1024 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].log_hi.v.value;
-            end
-            if(rd_mux_addr == 20'h1028 + (20)'(i0) * 20'h100) begin
-                readback_data_var[7:0] = field_storage.lane[i0].log_size.log2.value;
-            end
-            if(rd_mux_addr == 20'h102c + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = field_storage.lane[i0].log_head.v.value;
-            end
-            if(rd_mux_addr == 20'h1030 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = hwif_in.lane[i0].log_tail.v.next;
-            end
-            if(rd_mux_addr == 20'h1034 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = hwif_in.lane[i0].sq_head.v.next;
-            end
-            if(rd_mux_addr == 20'h1038 + (20)'(i0) * 20'h100) begin
-                readback_data_var[31:0] = hwif_in.lane[i0].cq_tail.v.next;
+        for(int i0=0; i0<8; i0++) begin
+            if((rd_mux_addr >= 20'h1000 + (20)'(i0) * 20'h100) && (rd_mux_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b)) begin
+                readback_data_var = hwif_in.lane[i0].rd_data;
             end
         end
         if((rd_mux_addr >= 20'h10000) && (rd_mux_addr <= 20'h10000 + 20'h7f)) begin

@@ -50,11 +50,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } card__max_streams_desc_890b9de3__v__in_t;
+    } card__max_streams_desc_39976f3e__v__in_t;
 
     typedef struct {
-        card__max_streams_desc_890b9de3__v__in_t v;
-    } card__max_streams_desc_890b9de3__in_t;
+        card__max_streams_desc_39976f3e__v__in_t v;
+    } card__max_streams_desc_39976f3e__in_t;
 
     typedef struct {
         logic [7:0] next;
@@ -84,11 +84,11 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_e9822798__v__in_t;
+    } ro_r_desc_e9822798__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_e9822798__v__in_t v;
-    } card__ro_r_desc_e9822798__in_t;
+        ro_r_desc_e9822798__v__in_t v;
+    } ro_r_desc_e9822798__in_t;
 
     typedef struct {
         logic [3:0] next;
@@ -126,289 +126,217 @@ package card_pkg;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_2322bf59__v__in_t;
+    } cfg_r_desc_2322bf59__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_2322bf59__v__in_t v;
-    } card__cfg_r_desc_2322bf59__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_7d5ec112__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_7d5ec112__v__in_t v;
-    } card__ro_r_desc_7d5ec112__in_t;
+        cfg_r_desc_2322bf59__v__in_t v;
+    } cfg_r_desc_2322bf59__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_b874c647__v__in_t;
+    } ro_r_desc_7d5ec112__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_b874c647__v__in_t v;
-    } card__ro_r_desc_b874c647__in_t;
+        ro_r_desc_7d5ec112__v__in_t v;
+    } ro_r_desc_7d5ec112__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_b874c647__v__in_t;
+
+    typedef struct {
+        ro_r_desc_b874c647__v__in_t v;
+    } ro_r_desc_b874c647__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_92f400d4__v__in_t;
+    } cfg_r_desc_92f400d4__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_92f400d4__v__in_t v;
-    } card__cfg_r_desc_92f400d4__in_t;
+        cfg_r_desc_92f400d4__v__in_t v;
+    } cfg_r_desc_92f400d4__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_f7f7e3ea__v__in_t;
+    } ro_r_desc_f7f7e3ea__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_f7f7e3ea__v__in_t v;
-    } card__ro_r_desc_f7f7e3ea__in_t;
+        ro_r_desc_f7f7e3ea__v__in_t v;
+    } ro_r_desc_f7f7e3ea__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_04ee4c1b__v__in_t;
+    } cfg_r_desc_04ee4c1b__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_04ee4c1b__v__in_t v;
-    } card__cfg_r_desc_04ee4c1b__in_t;
-
-    typedef struct {
-        logic swwel;
-    } card__cfg_r_desc_ae02335e__v__in_t;
-
-    typedef struct {
-        card__cfg_r_desc_ae02335e__v__in_t v;
-    } card__cfg_r_desc_ae02335e__in_t;
+        cfg_r_desc_04ee4c1b__v__in_t v;
+    } cfg_r_desc_04ee4c1b__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_fd4a955e__v__in_t;
+    } cfg_r_desc_fba5d635__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_fd4a955e__v__in_t v;
-    } card__cfg_r_desc_fd4a955e__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_72b3c2ca__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_72b3c2ca__v__in_t v;
-    } card__ro_r_desc_72b3c2ca__in_t;
+        cfg_r_desc_fba5d635__v__in_t v;
+    } cfg_r_desc_fba5d635__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_7245db2b__v__in_t;
+    } cfg_r_desc_fd4a955e__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_7245db2b__v__in_t v;
-    } card__cfg_r_desc_7245db2b__in_t;
+        cfg_r_desc_fd4a955e__v__in_t v;
+    } cfg_r_desc_fd4a955e__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_6d8a3ec1__v__in_t;
+
+    typedef struct {
+        ro_r_desc_6d8a3ec1__v__in_t v;
+    } ro_r_desc_6d8a3ec1__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_b9689d12__v__in_t;
+    } cfg_r_desc_7245db2b__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_b9689d12__v__in_t v;
-    } card__cfg_r_desc_b9689d12__in_t;
-
-    typedef struct {
-        logic swwel;
-    } card__checkpoint_size_desc_be67fb09__log2__in_t;
-
-    typedef struct {
-        card__checkpoint_size_desc_be67fb09__log2__in_t log2;
-    } card__checkpoint_size_desc_be67fb09__in_t;
+        cfg_r_desc_7245db2b__v__in_t v;
+    } cfg_r_desc_7245db2b__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_ee951f2a__v__in_t;
+    } cfg_r_desc_b9689d12__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_ee951f2a__v__in_t v;
-    } card__cfg_r_desc_ee951f2a__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_7cc048e4__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_7cc048e4__v__in_t v;
-    } card__ro_r_desc_7cc048e4__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_62ae8653__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_62ae8653__v__in_t v;
-    } card__ro_r_desc_62ae8653__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_a6f78cc0__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_a6f78cc0__v__in_t v;
-    } card__ro_r_desc_a6f78cc0__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_7c9829ac__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_7c9829ac__v__in_t v;
-    } card__ro_r_desc_7c9829ac__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_92141acb__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_92141acb__v__in_t v;
-    } card__ro_r_desc_92141acb__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_81349e4c__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_81349e4c__v__in_t v;
-    } card__ro_r_desc_81349e4c__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_325d3e02__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_325d3e02__v__in_t v;
-    } card__ro_r_desc_325d3e02__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_7e8c4993__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_7e8c4993__v__in_t v;
-    } card__ro_r_desc_7e8c4993__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_86b42606__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_86b42606__v__in_t v;
-    } card__ro_r_desc_86b42606__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_b9689d12__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_b9689d12__v__in_t v;
-    } card__ro_r_desc_b9689d12__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_bd535d95__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_bd535d95__v__in_t v;
-    } card__ro_r_desc_bd535d95__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_cf60d431__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_cf60d431__v__in_t v;
-    } card__ro_r_desc_cf60d431__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_bf766848__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_bf766848__v__in_t v;
-    } card__ro_r_desc_bf766848__in_t;
+        cfg_r_desc_b9689d12__v__in_t v;
+    } cfg_r_desc_b9689d12__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_5d51bbd4__v__in_t;
+    } card__checkpoint_size_desc_1e320957__log2__in_t;
 
     typedef struct {
-        card__cfg_r_desc_5d51bbd4__v__in_t v;
-    } card__cfg_r_desc_5d51bbd4__in_t;
-
-    typedef struct {
-        logic swwel;
-    } card__lane_rf__sq_size_desc_685192df__log2__in_t;
-
-    typedef struct {
-        card__lane_rf__sq_size_desc_685192df__log2__in_t log2;
-    } card__lane_rf__sq_size_desc_685192df__in_t;
+        card__checkpoint_size_desc_1e320957__log2__in_t log2;
+    } card__checkpoint_size_desc_1e320957__in_t;
 
     typedef struct {
         logic swwel;
-    } card__cfg_r_desc_53e9d39e__v__in_t;
+    } cfg_r_desc_ee951f2a__v__in_t;
 
     typedef struct {
-        card__cfg_r_desc_53e9d39e__v__in_t v;
-    } card__cfg_r_desc_53e9d39e__in_t;
-
-    typedef struct {
-        logic swwel;
-    } card__cfg_r_desc_2b06244b__v__in_t;
-
-    typedef struct {
-        card__cfg_r_desc_2b06244b__v__in_t v;
-    } card__cfg_r_desc_2b06244b__in_t;
-
-    typedef struct {
-        logic swwel;
-    } card__lane_rf__log_size_desc_74d3926e__log2__in_t;
-
-    typedef struct {
-        card__lane_rf__log_size_desc_74d3926e__log2__in_t log2;
-    } card__lane_rf__log_size_desc_74d3926e__in_t;
+        cfg_r_desc_ee951f2a__v__in_t v;
+    } cfg_r_desc_ee951f2a__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_952d5eb9__v__in_t;
+    } ro_r_desc_7cc048e4__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_952d5eb9__v__in_t v;
-    } card__ro_r_desc_952d5eb9__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } card__ro_r_desc_784b21d0__v__in_t;
-
-    typedef struct {
-        card__ro_r_desc_784b21d0__v__in_t v;
-    } card__ro_r_desc_784b21d0__in_t;
+        ro_r_desc_7cc048e4__v__in_t v;
+    } ro_r_desc_7cc048e4__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } card__ro_r_desc_52866f22__v__in_t;
+    } ro_r_desc_62ae8653__v__in_t;
 
     typedef struct {
-        card__ro_r_desc_52866f22__v__in_t v;
-    } card__ro_r_desc_52866f22__in_t;
+        ro_r_desc_62ae8653__v__in_t v;
+    } ro_r_desc_62ae8653__in_t;
 
     typedef struct {
-        card__cfg_r_desc_5d51bbd4__in_t sq_lo;
-        card__cfg_r_desc_b9689d12__in_t sq_hi;
-        card__lane_rf__sq_size_desc_685192df__in_t sq_size;
-        card__cfg_r_desc_53e9d39e__in_t cq_lo;
-        card__cfg_r_desc_b9689d12__in_t cq_hi;
-        card__cfg_r_desc_2b06244b__in_t log_lo;
-        card__cfg_r_desc_b9689d12__in_t log_hi;
-        card__lane_rf__log_size_desc_74d3926e__in_t log_size;
-        card__ro_r_desc_952d5eb9__in_t log_tail;
-        card__ro_r_desc_784b21d0__in_t sq_head;
-        card__ro_r_desc_52866f22__in_t cq_tail;
-    } card__lane_rf__in_t;
+        logic [31:0] next;
+    } ro_r_desc_a6f78cc0__v__in_t;
+
+    typedef struct {
+        ro_r_desc_a6f78cc0__v__in_t v;
+    } ro_r_desc_a6f78cc0__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_7c9829ac__v__in_t;
+
+    typedef struct {
+        ro_r_desc_7c9829ac__v__in_t v;
+    } ro_r_desc_7c9829ac__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_92141acb__v__in_t;
+
+    typedef struct {
+        ro_r_desc_92141acb__v__in_t v;
+    } ro_r_desc_92141acb__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_81349e4c__v__in_t;
+
+    typedef struct {
+        ro_r_desc_81349e4c__v__in_t v;
+    } ro_r_desc_81349e4c__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_325d3e02__v__in_t;
+
+    typedef struct {
+        ro_r_desc_325d3e02__v__in_t v;
+    } ro_r_desc_325d3e02__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_7e8c4993__v__in_t;
+
+    typedef struct {
+        ro_r_desc_7e8c4993__v__in_t v;
+    } ro_r_desc_7e8c4993__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_86b42606__v__in_t;
+
+    typedef struct {
+        ro_r_desc_86b42606__v__in_t v;
+    } ro_r_desc_86b42606__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_b9689d12__v__in_t;
+
+    typedef struct {
+        ro_r_desc_b9689d12__v__in_t v;
+    } ro_r_desc_b9689d12__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_bd535d95__v__in_t;
+
+    typedef struct {
+        ro_r_desc_bd535d95__v__in_t v;
+    } ro_r_desc_bd535d95__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_cf60d431__v__in_t;
+
+    typedef struct {
+        ro_r_desc_cf60d431__v__in_t v;
+    } ro_r_desc_cf60d431__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } ro_r_desc_bf766848__v__in_t;
+
+    typedef struct {
+        ro_r_desc_bf766848__v__in_t v;
+    } ro_r_desc_bf766848__in_t;
+
+    typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } lane_rf__external__in_t;
 
     typedef struct {
         logic rd_ack;
@@ -431,40 +359,40 @@ package card_pkg;
     typedef struct {
         card__capabilities_desc_daa12b50__in_t capabilities;
         card__rows_desc_ab5c093c__in_t rows;
-        card__max_streams_desc_890b9de3__in_t max_streams;
+        card__max_streams_desc_39976f3e__in_t max_streams;
         card__queue_limits_desc_e22caa69__in_t queue_limits;
         card__key_flags_desc_fe69d6c3__in_t key_flags;
-        card__ro_r_desc_e9822798__in_t map_digest[8];
+        ro_r_desc_e9822798__in_t map_digest[8];
         card__status_desc_80b339a4__in_t status;
         card__fault_desc_8a1f7eb5__in_t fault;
         card__load_fault_desc_1d02ace6__in_t load_fault;
-        card__cfg_r_desc_2322bf59__in_t epoch;
-        card__ro_r_desc_7d5ec112__in_t tick_lo;
-        card__ro_r_desc_b874c647__in_t tick_hi;
-        card__cfg_r_desc_92f400d4__in_t expected_digest[8];
-        card__ro_r_desc_f7f7e3ea__in_t policy_digest[8];
-        card__cfg_r_desc_04ee4c1b__in_t ticket_digest[8];
-        card__cfg_r_desc_ae02335e__in_t heartbeat_records;
-        card__cfg_r_desc_fd4a955e__in_t heartbeat_ticks;
-        card__ro_r_desc_72b3c2ca__in_t heartbeat_credit;
-        card__cfg_r_desc_7245db2b__in_t checkpoint_lo;
-        card__cfg_r_desc_b9689d12__in_t checkpoint_hi;
-        card__checkpoint_size_desc_be67fb09__in_t checkpoint_size;
-        card__cfg_r_desc_ee951f2a__in_t checkpoint_interval;
-        card__ro_r_desc_7cc048e4__in_t checkpoint_tail;
-        card__ro_r_desc_62ae8653__in_t records;
-        card__ro_r_desc_a6f78cc0__in_t verdicts;
-        card__ro_r_desc_7c9829ac__in_t admits;
-        card__ro_r_desc_92141acb__in_t rejects;
-        card__ro_r_desc_81349e4c__in_t decomposes;
-        card__ro_r_desc_325d3e02__in_t refused;
-        card__ro_r_desc_7e8c4993__in_t open_streams;
-        card__ro_r_desc_86b42606__in_t busy_clocks_lo;
-        card__ro_r_desc_b9689d12__in_t busy_clocks_hi;
-        card__ro_r_desc_bd535d95__in_t public_key[8];
-        card__ro_r_desc_cf60d431__in_t design_id[4];
-        card__ro_r_desc_bf766848__in_t boot_nonce[4];
-        card__lane_rf__in_t lane[1];
+        cfg_r_desc_2322bf59__in_t epoch;
+        ro_r_desc_7d5ec112__in_t tick_lo;
+        ro_r_desc_b874c647__in_t tick_hi;
+        cfg_r_desc_92f400d4__in_t expected_digest[8];
+        ro_r_desc_f7f7e3ea__in_t policy_digest[8];
+        cfg_r_desc_04ee4c1b__in_t ticket_digest[8];
+        cfg_r_desc_fba5d635__in_t heartbeat_records;
+        cfg_r_desc_fd4a955e__in_t heartbeat_ticks;
+        ro_r_desc_6d8a3ec1__in_t heartbeat_credit;
+        cfg_r_desc_7245db2b__in_t checkpoint_lo;
+        cfg_r_desc_b9689d12__in_t checkpoint_hi;
+        card__checkpoint_size_desc_1e320957__in_t checkpoint_size;
+        cfg_r_desc_ee951f2a__in_t checkpoint_interval;
+        ro_r_desc_7cc048e4__in_t checkpoint_tail;
+        ro_r_desc_62ae8653__in_t records;
+        ro_r_desc_a6f78cc0__in_t verdicts;
+        ro_r_desc_7c9829ac__in_t admits;
+        ro_r_desc_92141acb__in_t rejects;
+        ro_r_desc_81349e4c__in_t decomposes;
+        ro_r_desc_325d3e02__in_t refused;
+        ro_r_desc_7e8c4993__in_t open_streams;
+        ro_r_desc_86b42606__in_t busy_clocks_lo;
+        ro_r_desc_b9689d12__in_t busy_clocks_hi;
+        ro_r_desc_bd535d95__in_t public_key[8];
+        ro_r_desc_cf60d431__in_t design_id[4];
+        ro_r_desc_bf766848__in_t boot_nonce[4];
+        lane_rf__external__in_t lane[8];
         card__header__external__in_t header;
         card__policy_bank__external__in_t policy_bank;
         card__entropy_bank__external__in_t entropy_bank;
@@ -481,43 +409,43 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_2322bf59__v__out_t;
+    } cfg_r_desc_2322bf59__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_2322bf59__v__out_t v;
-    } card__cfg_r_desc_2322bf59__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_92f400d4__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_92f400d4__v__out_t v;
-    } card__cfg_r_desc_92f400d4__out_t;
+        cfg_r_desc_2322bf59__v__out_t v;
+    } cfg_r_desc_2322bf59__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_04ee4c1b__v__out_t;
+    } cfg_r_desc_92f400d4__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_04ee4c1b__v__out_t v;
-    } card__cfg_r_desc_04ee4c1b__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_ae02335e__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_ae02335e__v__out_t v;
-    } card__cfg_r_desc_ae02335e__out_t;
+        cfg_r_desc_92f400d4__v__out_t v;
+    } cfg_r_desc_92f400d4__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_fd4a955e__v__out_t;
+    } cfg_r_desc_04ee4c1b__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_fd4a955e__v__out_t v;
-    } card__cfg_r_desc_fd4a955e__out_t;
+        cfg_r_desc_04ee4c1b__v__out_t v;
+    } cfg_r_desc_04ee4c1b__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } cfg_r_desc_fba5d635__v__out_t;
+
+    typedef struct {
+        cfg_r_desc_fba5d635__v__out_t v;
+    } cfg_r_desc_fba5d635__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } cfg_r_desc_fd4a955e__v__out_t;
+
+    typedef struct {
+        cfg_r_desc_fd4a955e__v__out_t v;
+    } cfg_r_desc_fd4a955e__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -539,35 +467,35 @@ package card_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_7245db2b__v__out_t;
+    } cfg_r_desc_7245db2b__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_7245db2b__v__out_t v;
-    } card__cfg_r_desc_7245db2b__out_t;
+        cfg_r_desc_7245db2b__v__out_t v;
+    } cfg_r_desc_7245db2b__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_b9689d12__v__out_t;
+    } cfg_r_desc_b9689d12__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_b9689d12__v__out_t v;
-    } card__cfg_r_desc_b9689d12__out_t;
+        cfg_r_desc_b9689d12__v__out_t v;
+    } cfg_r_desc_b9689d12__out_t;
 
     typedef struct {
         logic [7:0] value;
-    } card__checkpoint_size_desc_be67fb09__log2__out_t;
+    } card__checkpoint_size_desc_1e320957__log2__out_t;
 
     typedef struct {
-        card__checkpoint_size_desc_be67fb09__log2__out_t log2;
-    } card__checkpoint_size_desc_be67fb09__out_t;
+        card__checkpoint_size_desc_1e320957__log2__out_t log2;
+    } card__checkpoint_size_desc_1e320957__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } card__cfg_r_desc_ee951f2a__v__out_t;
+    } cfg_r_desc_ee951f2a__v__out_t;
 
     typedef struct {
-        card__cfg_r_desc_ee951f2a__v__out_t v;
-    } card__cfg_r_desc_ee951f2a__out_t;
+        cfg_r_desc_ee951f2a__v__out_t v;
+    } cfg_r_desc_ee951f2a__out_t;
 
     typedef struct {
         logic value;
@@ -588,85 +516,12 @@ package card_pkg;
     } card__checkpoint_head_desc_3a896400__out_t;
 
     typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_5d51bbd4__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_5d51bbd4__v__out_t v;
-    } card__cfg_r_desc_5d51bbd4__out_t;
-
-    typedef struct {
-        logic [7:0] value;
-    } card__lane_rf__sq_size_desc_685192df__log2__out_t;
-
-    typedef struct {
-        card__lane_rf__sq_size_desc_685192df__log2__out_t log2;
-    } card__lane_rf__sq_size_desc_685192df__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-        logic swmod;
-    } card__lane_rf__sq_tail_desc_a72b57f6__v__out_t;
-
-    typedef struct {
-        card__lane_rf__sq_tail_desc_a72b57f6__v__out_t v;
-    } card__lane_rf__sq_tail_desc_a72b57f6__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_53e9d39e__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_53e9d39e__v__out_t v;
-    } card__cfg_r_desc_53e9d39e__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-        logic swmod;
-    } card__lane_rf__cq_head_desc_120ab7a7__v__out_t;
-
-    typedef struct {
-        card__lane_rf__cq_head_desc_120ab7a7__v__out_t v;
-    } card__lane_rf__cq_head_desc_120ab7a7__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } card__cfg_r_desc_2b06244b__v__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_2b06244b__v__out_t v;
-    } card__cfg_r_desc_2b06244b__out_t;
-
-    typedef struct {
-        logic [7:0] value;
-    } card__lane_rf__log_size_desc_74d3926e__log2__out_t;
-
-    typedef struct {
-        card__lane_rf__log_size_desc_74d3926e__log2__out_t log2;
-    } card__lane_rf__log_size_desc_74d3926e__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-        logic swmod;
-    } card__lane_rf__log_head_desc_6d9f41a2__v__out_t;
-
-    typedef struct {
-        card__lane_rf__log_head_desc_6d9f41a2__v__out_t v;
-    } card__lane_rf__log_head_desc_6d9f41a2__out_t;
-
-    typedef struct {
-        card__cfg_r_desc_5d51bbd4__out_t sq_lo;
-        card__cfg_r_desc_b9689d12__out_t sq_hi;
-        card__lane_rf__sq_size_desc_685192df__out_t sq_size;
-        card__lane_rf__sq_tail_desc_a72b57f6__out_t sq_tail;
-        card__cfg_r_desc_53e9d39e__out_t cq_lo;
-        card__cfg_r_desc_b9689d12__out_t cq_hi;
-        card__lane_rf__cq_head_desc_120ab7a7__out_t cq_head;
-        card__cfg_r_desc_2b06244b__out_t log_lo;
-        card__cfg_r_desc_b9689d12__out_t log_hi;
-        card__lane_rf__log_size_desc_74d3926e__out_t log_size;
-        card__lane_rf__log_head_desc_6d9f41a2__out_t log_head;
-    } card__lane_rf__out_t;
+        logic req;
+        logic [5:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } lane_rf__external__out_t;
 
     typedef struct {
         logic req;
@@ -694,20 +549,20 @@ package card_pkg;
 
     typedef struct {
         card__command_desc_26ae02e8__out_t command;
-        card__cfg_r_desc_2322bf59__out_t epoch;
-        card__cfg_r_desc_92f400d4__out_t expected_digest[8];
-        card__cfg_r_desc_04ee4c1b__out_t ticket_digest[8];
-        card__cfg_r_desc_ae02335e__out_t heartbeat_records;
-        card__cfg_r_desc_fd4a955e__out_t heartbeat_ticks;
+        cfg_r_desc_2322bf59__out_t epoch;
+        cfg_r_desc_92f400d4__out_t expected_digest[8];
+        cfg_r_desc_04ee4c1b__out_t ticket_digest[8];
+        cfg_r_desc_fba5d635__out_t heartbeat_records;
+        cfg_r_desc_fd4a955e__out_t heartbeat_ticks;
         card__heartbeat_nonce_lo_desc_738c063e__out_t heartbeat_nonce_lo;
         card__heartbeat_nonce_hi_desc_ba6906ca__out_t heartbeat_nonce_hi;
-        card__cfg_r_desc_7245db2b__out_t checkpoint_lo;
-        card__cfg_r_desc_b9689d12__out_t checkpoint_hi;
-        card__checkpoint_size_desc_be67fb09__out_t checkpoint_size;
-        card__cfg_r_desc_ee951f2a__out_t checkpoint_interval;
+        cfg_r_desc_7245db2b__out_t checkpoint_lo;
+        cfg_r_desc_b9689d12__out_t checkpoint_hi;
+        card__checkpoint_size_desc_1e320957__out_t checkpoint_size;
+        cfg_r_desc_ee951f2a__out_t checkpoint_interval;
         card__checkpoint_flush_desc_46c231f6__out_t checkpoint_flush;
         card__checkpoint_head_desc_3a896400__out_t checkpoint_head;
-        card__lane_rf__out_t lane[1];
+        lane_rf__external__out_t lane[8];
         card__header__external__out_t header;
         card__policy_bank__external__out_t policy_bank;
         card__entropy_bank__external__out_t entropy_bank;

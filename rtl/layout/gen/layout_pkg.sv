@@ -11,11 +11,11 @@ package layout_pkg;
   localparam int unsigned BankStride = 256;  // Bytes from one row to the next in a bank's register window.
   localparam int unsigned ImageMagic = 1229800272;  // `PCMI` in memory: a table image.
   localparam int unsigned CheckpointMagic = 1347109712;  // `PCKP` in memory: a checkpoint.
-  localparam int unsigned CheckpointStride = 32768;  // Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, zeros.
+  localparam int unsigned CheckpointStride = 32768;  // Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, the head of each lane in a beat of its own, zeros.
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h3fe39d5f37a732f562224bb63348e7c73a4a5c130194437c6f055ec4eb41d6c0;
+    256'hd71e43f3cea430bdda848672681f3325a9393abbc6483c0d61198f4b0a069ffe;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -249,7 +249,7 @@ package layout_pkg;
     descriptor_t descriptor;  // 0
   } record_t;
 
-  // What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor.
+  // What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own.
   localparam int unsigned SessionBytes = 128;
   typedef struct packed {
     logic [79:0] reserved_118;  // 118

@@ -18,7 +18,7 @@ mod transports;
 pub use entries::{break_entry, gate, placed};
 pub use rng::Rng;
 pub use tables::World;
-pub use transports::{KernelCard, TestCard};
+pub use transports::{KernelCard, Lanes, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};
 
@@ -35,6 +35,22 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes.
+macro_rules! on_lanes {
+    ($($name:ident),* $(,)?) => {
+        mod two_lanes {
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<2>>(); })*
+        }
+        mod four_lanes {
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<4>>(); })*
+        }
+        mod eight_lanes {
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<8>>(); })*
+        }
+    };
+}
+pub(crate) use on_lanes;
 
 /// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs in its machine.
 macro_rules! on_all {
@@ -73,6 +89,11 @@ pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
         Ok(())
     };
     (SessionConfig { sink: Box::new(keep), ..config }, kept)
+}
+
+/// The records of one lane, in their order.
+pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
+    records.iter().filter(|record| record.answer.lane == lane).copied().collect()
 }
 
 /// Everything that a session leaves, in order.

@@ -41,6 +41,13 @@ pub(super) enum Register {
     OpenStreams,
     BusyClocksLo,
     BusyClocksHi,
+    /// A register that every lane has.
+    Lane(u8, Queue),
+}
+
+/// A register of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Queue {
     SqLo,
     SqHi,
     SqSize,
@@ -71,14 +78,17 @@ impl Register {
                 | Self::CheckpointHi
                 | Self::CheckpointSize
                 | Self::CheckpointInterval
-                | Self::SqLo
-                | Self::SqHi
-                | Self::SqSize
-                | Self::CqLo
-                | Self::CqHi
-                | Self::LogLo
-                | Self::LogHi
-                | Self::LogSize
+                | Self::Lane(
+                    _,
+                    Queue::SqLo
+                        | Queue::SqHi
+                        | Queue::SqSize
+                        | Queue::CqLo
+                        | Queue::CqHi
+                        | Queue::LogLo
+                        | Queue::LogHi
+                        | Queue::LogSize
+                )
         )
     }
 }
@@ -93,7 +103,6 @@ impl Decoder {
     pub(super) fn new() -> Self {
         // SAFETY: only the addresses of the accessors are asked for; nothing is read or written through them.
         let r = unsafe { Registers::from_ptr(std::ptr::null_mut()) };
-        let [lane] = r.lane();
         let mut decoder = Self { words: Vec::new() };
         decoder.put(r.magic().as_ptr(), Register::Magic);
         decoder.put(r.map_version().as_ptr(), Register::MapVersion);
@@ -139,20 +148,23 @@ impl Decoder {
         decoder.put(r.open_streams().as_ptr(), Register::OpenStreams);
         decoder.put(r.busy_clocks_lo().as_ptr(), Register::BusyClocksLo);
         decoder.put(r.busy_clocks_hi().as_ptr(), Register::BusyClocksHi);
-        decoder.put(lane.sq_lo().as_ptr(), Register::SqLo);
-        decoder.put(lane.sq_hi().as_ptr(), Register::SqHi);
-        decoder.put(lane.sq_size().as_ptr(), Register::SqSize);
-        decoder.put(lane.sq_tail().as_ptr(), Register::SqTail);
-        decoder.put(lane.cq_lo().as_ptr(), Register::CqLo);
-        decoder.put(lane.cq_hi().as_ptr(), Register::CqHi);
-        decoder.put(lane.cq_head().as_ptr(), Register::CqHead);
-        decoder.put(lane.log_lo().as_ptr(), Register::LogLo);
-        decoder.put(lane.log_hi().as_ptr(), Register::LogHi);
-        decoder.put(lane.log_size().as_ptr(), Register::LogSize);
-        decoder.put(lane.log_head().as_ptr(), Register::LogHead);
-        decoder.put(lane.log_tail().as_ptr(), Register::LogTail);
-        decoder.put(lane.sq_head().as_ptr(), Register::SqHead);
-        decoder.put(lane.cq_tail().as_ptr(), Register::CqTail);
+        for (number, lane) in (0..).zip(r.lane()) {
+            let at = |queue| Register::Lane(number, queue);
+            decoder.put(lane.sq_lo().as_ptr(), at(Queue::SqLo));
+            decoder.put(lane.sq_hi().as_ptr(), at(Queue::SqHi));
+            decoder.put(lane.sq_size().as_ptr(), at(Queue::SqSize));
+            decoder.put(lane.sq_tail().as_ptr(), at(Queue::SqTail));
+            decoder.put(lane.cq_lo().as_ptr(), at(Queue::CqLo));
+            decoder.put(lane.cq_hi().as_ptr(), at(Queue::CqHi));
+            decoder.put(lane.cq_head().as_ptr(), at(Queue::CqHead));
+            decoder.put(lane.log_lo().as_ptr(), at(Queue::LogLo));
+            decoder.put(lane.log_hi().as_ptr(), at(Queue::LogHi));
+            decoder.put(lane.log_size().as_ptr(), at(Queue::LogSize));
+            decoder.put(lane.log_head().as_ptr(), at(Queue::LogHead));
+            decoder.put(lane.log_tail().as_ptr(), at(Queue::LogTail));
+            decoder.put(lane.sq_head().as_ptr(), at(Queue::SqHead));
+            decoder.put(lane.cq_tail().as_ptr(), at(Queue::CqTail));
+        }
         decoder
     }
 

@@ -9,7 +9,8 @@ use zerocopy::IntoBytes;
 /// A stream slot: `Some` with the sequence of the next accepted entry while open.
 pub(super) type Slot = Option<u32>;
 
-/// The first fault of `entry`, or none. `slot` is the entry's slot in the stream table, `None` when it has none.
+/// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` when it has
+/// none.
 pub(super) fn first_fault(entry: &Descriptor, header: &ImageHeader, slot: Option<Slot>) -> Fault {
     if entry.crc.get() != entry.computed_crc() {
         return Fault::Crc;

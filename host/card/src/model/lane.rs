@@ -1,4 +1,4 @@
-//! One lane: fetching, judging, records, completions, doorbells.
+//! A lane: fetching, judging, records, completions, doorbells.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,10 @@ use portcullis_policy::evaluate::{Evaluator, Verdict};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::decode::Register;
+use super::decode::{Queue, Register};
 use super::entry::{Slot, first_fault, slot_after};
 use super::heartbeat::Credit;
+use super::memory::Memory;
 use super::{KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, ModelCard, RING_LOG2_MAX};
 use crate::session::{LOG_LOG2_MIN, RING_LOG2_MIN};
 
@@ -39,15 +40,44 @@ struct Rings {
     log_log2: u8,
 }
 
+/// Host memory, and the card's clock.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    rings: Rings,
-    header: Option<ImageHeader>,
-    evaluator: Option<Evaluator>,
+pub(super) struct Bus {
+    pub(super) memory: Memory,
+    pub(super) tick: u64,
+}
+
+/// What every lane of a session has in common, latched at OPEN.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opened {
+    header: ImageHeader,
     epoch: u32,
     policy_digest: [u8; 32],
     ticket_digest: [u8; 32],
+    lanes: u16,
+}
+
+impl Default for Opened {
+    fn default() -> Self {
+        Self { header: ImageHeader::ZERO, epoch: 0, policy_digest: [0; 32], ticket_digest: [0; 32], lanes: 1 }
+    }
+}
+
+impl Opened {
+    pub(super) fn policy_digest_word(&self, word: u8) -> u32 {
+        let at = usize::from(word) * 4;
+        let bytes = self.policy_digest.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
+        u32::from_le_bytes(bytes)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    number: u8,
+    rings: Rings,
+    evaluator: Option<Evaluator>,
     pub(super) credit: Credit,
+    /// By slot; those of other lanes are never open.
     slots: Vec<Slot>,
     fetched_entries: VecDeque<(u16, Descriptor)>,
     /// Doorbells.
@@ -62,11 +92,20 @@ pub(super) struct Lane {
     pub(super) records: u64,
     pub(super) open_streams: u32,
     pub(super) counters: Counters,
-    /// The bus does not answer any more.
-    pub(super) bus_dead: bool,
+    /// Between the OPEN record and the CLOSE record.
+    pub(super) log_open: bool,
+    /// Records that FAULT still has to write.
+    pub(super) alarm_due: bool,
+    pub(super) close_due: bool,
+    /// A heartbeat waits for room in the log.
+    pub(super) beat_due: bool,
 }
 
 impl Lane {
+    pub(super) fn new(number: u8) -> Self {
+        Self { number, ..Self::default() }
+    }
+
     fn ring_size(&self) -> u16 {
         1 << self.rings.ring_log2
     }
@@ -79,20 +118,9 @@ impl Lane {
         self.log_issued.wrapping_sub(self.log_head) >= 1 << self.rings.log_log2
     }
 
-    pub(super) fn policy_digest_word(&self, word: u8) -> u32 {
-        let at = usize::from(word) * 4;
-        let bytes = self.policy_digest.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
-        u32::from_le_bytes(bytes)
-    }
-
     /// Nothing fetched waits for its answer.
     pub(super) fn idle(&self) -> bool {
         self.fetched_entries.is_empty()
-    }
-
-    /// Everything that the tail announces was fetched.
-    pub(super) fn nothing_to_fetch(&self) -> bool {
-        self.fetched == self.sq_tail
     }
 
     /// What was fetched is forgotten.
@@ -100,9 +128,10 @@ impl Lane {
         self.fetched_entries.clear();
     }
 
-    /// The image header's declarations and depth do not change while a session lasts.
-    fn header(&self) -> ImageHeader {
-        self.header.unwrap_or(ImageHeader::ZERO)
+    /// The session is over, whatever was under way.
+    pub(super) fn end(&mut self) {
+        self.drop_fetched();
+        (self.log_open, self.alarm_due, self.close_due, self.beat_due) = (false, false, false, false);
     }
 }
 
@@ -112,65 +141,77 @@ fn base_fits(base: u64, log2: u8, entry_bytes: u64) -> bool {
 }
 
 impl ModelCard {
-    /// Latches the session and zeroes everything that counts from OPEN; false when the rings are not allowed.
-    pub(super) fn open_lane(&mut self, rows: &(Vec<wire::Row>, Vec<wire::Row>), policy_digest: [u8; 32]) -> bool {
+    /// Latches the session and zeroes everything that counts from OPEN; false when a lane's rings are not allowed.
+    pub(super) fn open_lanes(&mut self, rows: &(Vec<wire::Row>, Vec<wire::Row>), policy_digest: [u8; 32]) -> bool {
         let header = self.tables.header();
-        let rings = Rings {
-            submissions: self.address(Register::SqLo, Register::SqHi),
-            completions: self.address(Register::CqLo, Register::CqHi),
-            log: self.address(Register::LogLo, Register::LogHi),
-            ring_log2: (self.value(Register::SqSize) & 0xff) as u8,
-            log_log2: (self.value(Register::LogSize) & 0xff) as u8,
-        };
-        let fits = (RING_LOG2_MIN..=RING_LOG2_MAX).contains(&rings.ring_log2)
-            && (LOG_LOG2_MIN..=LOG_LOG2_MAX).contains(&rings.log_log2)
-            && base_fits(rings.submissions, rings.ring_log2, Descriptor::BYTES as u64)
-            && base_fits(rings.completions, rings.ring_log2, Completion::BYTES as u64)
-            && base_fits(rings.log, rings.log_log2, LOG_STRIDE as u64);
-        self.lane = Lane {
-            rings,
-            header: Some(header),
-            evaluator: fits.then(|| Evaluator::of_rows(&rows.0, &rows.1, header.max_depth)),
+        self.opened = Opened {
+            header,
             epoch: self.value(Register::Epoch),
             policy_digest,
             ticket_digest: self.digest(Register::TicketDigest),
-            credit: Credit::new(
-                self.value(Register::HeartbeatRecords),
-                self.value(Register::HeartbeatTicks),
-                self.tick,
-            ),
-            slots: vec![None; MAX_STREAMS as usize],
-            ..Lane::default()
+            lanes: self.lanes.len() as u16,
         };
-        fits
+        let (records, ticks) = (self.value(Register::HeartbeatRecords), self.value(Register::HeartbeatTicks));
+        let open = |number: u8| Lane {
+            rings: self.rings(number),
+            evaluator: Some(Evaluator::of_rows(&rows.0, &rows.1, header.max_depth)),
+            credit: Credit::new(records, ticks, self.bus.tick),
+            slots: vec![None; MAX_STREAMS as usize],
+            ..Lane::new(number)
+        };
+        self.lanes = (0..).zip(&self.lanes).map(|(number, _)| open(number)).collect();
+        self.lanes.iter().all(|lane| lane.rings.fit())
     }
 
+    /// Ring configuration of a lane, as the host has written it.
+    fn rings(&self, lane: u8) -> Rings {
+        let at = |queue| Register::Lane(lane, queue);
+        Rings {
+            submissions: self.pair(at(Queue::SqLo), at(Queue::SqHi)),
+            completions: self.pair(at(Queue::CqLo), at(Queue::CqHi)),
+            log: self.pair(at(Queue::LogLo), at(Queue::LogHi)),
+            ring_log2: (self.value(at(Queue::SqSize)) & 0xff) as u8,
+            log_log2: (self.value(at(Queue::LogSize)) & 0xff) as u8,
+        }
+    }
+}
+
+impl Rings {
+    fn fit(&self) -> bool {
+        (RING_LOG2_MIN..=RING_LOG2_MAX).contains(&self.ring_log2)
+            && (LOG_LOG2_MIN..=LOG_LOG2_MAX).contains(&self.log_log2)
+            && base_fits(self.submissions, self.ring_log2, Descriptor::BYTES as u64)
+            && base_fits(self.completions, self.ring_log2, Completion::BYTES as u64)
+            && base_fits(self.log, self.log_log2, LOG_STRIDE as u64)
+    }
+}
+
+impl Lane {
     /// A doorbell while its ring is live: false when it is out of range, and nothing moves then.
-    pub(super) fn ring_doorbell(&mut self, register: Register, value: u32) -> bool {
-        let lane = &mut self.lane;
+    pub(super) fn doorbell(&mut self, queue: Queue, value: u32) -> bool {
         let counter = u16::try_from(value).ok();
-        match (register, counter) {
-            (Register::SqTail, Some(tail)) => {
+        match (queue, counter) {
+            (Queue::SqTail, Some(tail)) => {
                 // Entries submitted and not completed, before and after.
-                let now = lane.sq_tail.wrapping_sub(lane.cq_issued);
-                let then = tail.wrapping_sub(lane.cq_issued);
-                let fits = then <= lane.ring_size() && then >= now;
+                let now = self.sq_tail.wrapping_sub(self.cq_issued);
+                let then = tail.wrapping_sub(self.cq_issued);
+                let fits = then <= self.ring_size() && then >= now;
                 if fits {
-                    lane.sq_tail = tail;
+                    self.sq_tail = tail;
                 }
                 fits
             }
-            (Register::CqHead, Some(head)) => {
-                let fits = head.wrapping_sub(lane.cq_head) <= lane.cq_issued.wrapping_sub(lane.cq_head);
+            (Queue::CqHead, Some(head)) => {
+                let fits = head.wrapping_sub(self.cq_head) <= self.cq_issued.wrapping_sub(self.cq_head);
                 if fits {
-                    lane.cq_head = head;
+                    self.cq_head = head;
                 }
                 fits
             }
-            (Register::LogHead, _) => {
-                let fits = value.wrapping_sub(lane.log_head) <= lane.log_issued.wrapping_sub(lane.log_head);
+            (Queue::LogHead, _) => {
+                let fits = value.wrapping_sub(self.log_head) <= self.log_issued.wrapping_sub(self.log_head);
                 if fits {
-                    lane.log_head = value;
+                    self.log_head = value;
                 }
                 fits
             }
@@ -178,41 +219,58 @@ impl ModelCard {
         }
     }
 
+    /// Everything that the lane can do in RUN now; `nonce` is that of the heartbeat that was presented last. `Err` is a bus error.
+    pub(super) fn run(&mut self, bus: &mut Bus, opened: &Opened, nonce: u64) -> Result<(), Fault> {
+        loop {
+            if self.beat_due && self.idle() && !self.log_full() {
+                self.beat_due = false;
+                self.credit.beat(nonce, bus.tick);
+                self.write_session_record(bus, opened, RecordType::Heartbeat, Fault::None)?;
+            }
+            self.fetch(bus)?;
+            self.answer_fetched(bus, opened)?;
+            // Full rings, or nothing left.
+            if !self.idle() || self.fetched == self.sq_tail {
+                return Ok(());
+            }
+        }
+    }
+
     /// Fetches what the tail announces, as far as there is room. `Err` is a bus error.
-    pub(super) fn fetch(&mut self) -> Result<(), Fault> {
-        while self.lane.fetched != self.lane.sq_tail && self.lane.fetched_entries.len() < FETCH_AHEAD {
-            let lane = &mut self.lane;
-            let index = lane.fetched;
-            let place = u64::from(index) & ((1 << lane.rings.ring_log2) - 1);
-            let address = lane.rings.submissions.wrapping_add(place * Descriptor::BYTES as u64);
-            let bytes = self.memory.read::<{ Descriptor::BYTES }>(address).ok_or(Fault::ReadResponse)?;
+    fn fetch(&mut self, bus: &Bus) -> Result<(), Fault> {
+        while self.fetched != self.sq_tail && self.fetched_entries.len() < FETCH_AHEAD {
+            let index = self.fetched;
+            let place = u64::from(index) & ((1 << self.rings.ring_log2) - 1);
+            let address = self.rings.submissions.wrapping_add(place * Descriptor::BYTES as u64);
+            let bytes = bus.memory.read::<{ Descriptor::BYTES }>(address).ok_or(Fault::ReadResponse)?;
             let entry = Descriptor::read_from_bytes(&bytes).map_err(|_| Fault::ReadResponse)?;
-            lane.fetched_entries.push_back((index, entry));
-            lane.fetched = index.wrapping_add(1);
+            self.fetched_entries.push_back((index, entry));
+            self.fetched = index.wrapping_add(1);
         }
         Ok(())
     }
 
     /// Answers what was fetched, while both rings have room. `Err` is a bus error.
-    pub(super) fn answer_fetched(&mut self) -> Result<(), Fault> {
-        while !self.lane.log_full() && !self.lane.cq_full() {
-            let Some((index, entry)) = self.lane.fetched_entries.pop_front() else { break };
-            self.answer(index, &entry)?;
+    pub(super) fn answer_fetched(&mut self, bus: &mut Bus, opened: &Opened) -> Result<(), Fault> {
+        while !self.log_full() && !self.cq_full() {
+            let Some((index, entry)) = self.fetched_entries.pop_front() else { break };
+            self.answer(bus, opened, index, &entry)?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, index: u16, entry: &Descriptor) -> Result<(), Fault> {
-        let header = self.lane.header();
-        let slot = self.lane.slots.get_mut(usize::from(entry.slot.get()));
-        let fault = match first_fault(entry, &header, slot.as_deref().copied()) {
-            Fault::None if self.lane.credit.spent(self.tick) => Fault::Credit,
+    fn answer(&mut self, bus: &mut Bus, opened: &Opened, index: u16, entry: &Descriptor) -> Result<(), Fault> {
+        let header = &opened.header;
+        let own = entry.slot.get() % opened.lanes == u16::from(self.number);
+        let slot = self.slots.get_mut(usize::from(entry.slot.get())).filter(|_| own);
+        let fault = match first_fault(entry, header, slot.as_deref().copied()) {
+            Fault::None if self.credit.spent(bus.tick) => Fault::Credit,
             fault => fault,
         };
         let opcode = Opcode::try_from(entry.opcode);
         let none =
             Verdict { determination: Determination::None, stage: Stage::None, policy_row: None, entropy_row: None };
-        let (record_type, verdict) = match (fault, opcode, &self.lane.evaluator) {
+        let (record_type, verdict) = match (fault, opcode, &self.evaluator) {
             (Fault::None, Ok(Opcode::Gate), Some(evaluator)) => (RecordType::Verdict, evaluator.judge(entry)),
             (Fault::None, Ok(Opcode::Begin), _) => (RecordType::Begin, none),
             (Fault::None, Ok(Opcode::End), _) => (RecordType::End, none),
@@ -222,14 +280,14 @@ impl ModelCard {
         if let (Fault::None, Some(slot)) = (fault, slot) {
             let after = slot_after(entry);
             match (slot.is_some(), after.is_some()) {
-                (false, true) => self.lane.open_streams += 1,
-                (true, false) => self.lane.open_streams -= 1,
+                (false, true) => self.open_streams += 1,
+                (true, false) => self.open_streams -= 1,
                 _ => {}
             }
             *slot = after;
-            self.lane.credit.accept();
+            self.credit.accept();
         }
-        self.count(record_type, verdict.determination, &header);
+        self.count(record_type, verdict.determination, header);
         let row = |row: Option<u16>| U16::new(row.unwrap_or(ROW_NONE));
         let answer = Answer {
             record_type: record_type as u8,
@@ -238,12 +296,12 @@ impl ModelCard {
             fault: U16::new(fault.into()),
             policy_row: row(verdict.policy_row),
             entropy_row: row(verdict.entropy_row),
-            ..self.blank_answer()
+            ..self.blank_answer(bus, opened)
         };
-        let log_index = self.write_record(entry, answer)?;
+        let log_index = self.write_record(bus, entry, answer)?;
         let completion = Completion {
             ring_index: U16::new(index),
-            phase: u8::from(self.lane.cq_issued >> self.lane.rings.ring_log2 & 1 == 0),
+            phase: u8::from(self.cq_issued >> self.rings.ring_log2 & 1 == 0),
             determination: answer.determination,
             stage: answer.stage,
             fault: answer.fault,
@@ -255,15 +313,15 @@ impl ModelCard {
             log_index: U64::new(log_index),
             ..Completion::ZERO
         };
-        let place = u64::from(self.lane.cq_issued & (self.lane.ring_size() - 1));
-        let address = self.lane.rings.completions.wrapping_add(place * Completion::BYTES as u64);
-        self.memory.write(address, completion.sealed().as_bytes()).ok_or(Fault::WriteResponse)?;
-        self.lane.cq_issued = self.lane.cq_issued.wrapping_add(1);
+        let place = u64::from(self.cq_issued & (self.ring_size() - 1));
+        let address = self.rings.completions.wrapping_add(place * Completion::BYTES as u64);
+        bus.memory.write(address, completion.sealed().as_bytes()).ok_or(Fault::WriteResponse)?;
+        self.cq_issued = self.cq_issued.wrapping_add(1);
         Ok(())
     }
 
     fn count(&mut self, record_type: RecordType, determination: Determination, header: &ImageHeader) {
-        let counters = &mut self.lane.counters;
+        let counters = &mut self.counters;
         let add = |counter: &mut u32| *counter = counter.wrapping_add(1);
         match record_type {
             RecordType::Refused => add(&mut counters.refused),
@@ -281,50 +339,54 @@ impl ModelCard {
         }
     }
 
-    fn blank_answer(&self) -> Answer {
+    fn blank_answer(&self, bus: &Bus, opened: &Opened) -> Answer {
         Answer {
             version: LAYOUT_VERSION,
             policy_row: U16::new(ROW_NONE),
             entropy_row: U16::new(ROW_NONE),
             key_flags: KEY_FLAGS,
-            epoch: U32::new(self.lane.epoch),
-            tick: U64::new(self.tick),
+            epoch: U32::new(opened.epoch),
+            lane: self.number,
+            tick: U64::new(bus.tick),
             ..Answer::ZERO
         }
     }
 
     /// Writes a record to the log ring, which has room; gives its log index.
-    fn write_record(&mut self, half: &Descriptor, answer: Answer) -> Result<u64, Fault> {
-        self.tick += 1;
-        let lane = &mut self.lane;
-        let index = lane.records;
+    fn write_record(&mut self, bus: &mut Bus, half: &Descriptor, answer: Answer) -> Result<u64, Fault> {
+        bus.tick += 1;
+        let index = self.records;
         let record = Record { descriptor: *half, answer: Answer { log_index: U64::new(index), ..answer } };
-        let place = u64::from(lane.log_issued) & ((1 << lane.rings.log_log2) - 1);
-        let address = lane.rings.log.wrapping_add(place * LOG_STRIDE as u64);
-        lane.records += 1;
-        self.memory.write(address, record.as_bytes()).ok_or(Fault::WriteResponse)?;
-        lane.log_issued = lane.log_issued.wrapping_add(1);
+        let place = u64::from(self.log_issued) & ((1 << self.rings.log_log2) - 1);
+        let address = self.rings.log.wrapping_add(place * LOG_STRIDE as u64);
+        self.records += 1;
+        bus.memory.write(address, record.as_bytes()).ok_or(Fault::WriteResponse)?;
+        self.log_issued = self.log_issued.wrapping_add(1);
         Ok(index)
     }
 
     /// Writes a record of the session.
-    pub(super) fn write_session_record(&mut self, record_type: RecordType, cause: Fault) -> Result<(), Fault> {
-        let header = self.lane.header();
-        let credit = self.lane.credit;
+    pub(super) fn write_session_record(
+        &mut self,
+        bus: &mut Bus,
+        opened: &Opened,
+        record_type: RecordType,
+        cause: Fault,
+    ) -> Result<(), Fault> {
         let session = wire::Session {
-            policy_digest: self.lane.policy_digest,
-            package_digest: header.package_digest,
-            ticket_digest: self.lane.ticket_digest,
-            heartbeat_nonce: U64::new(credit.nonce),
-            heartbeat_records: U32::new(credit.records_limit),
-            heartbeat_ticks: U32::new(credit.ticks_limit),
-            open_streams: U32::new(self.lane.open_streams),
+            policy_digest: opened.policy_digest,
+            package_digest: opened.header.package_digest,
+            ticket_digest: opened.ticket_digest,
+            heartbeat_nonce: U64::new(self.credit.nonce),
+            heartbeat_records: U32::new(self.credit.records_limit),
+            heartbeat_ticks: U32::new(self.credit.ticks_limit),
+            open_streams: U32::new(self.open_streams),
             cause: U16::new(cause.into()),
             ..wire::Session::ZERO
         };
         let half = Descriptor::read_from_bytes(session.as_bytes()).unwrap_or(Descriptor::ZERO);
         let fault = U16::new(cause.into());
-        let answer = Answer { record_type: record_type as u8, fault, ..self.blank_answer() };
-        self.write_record(&half, answer).map(|_| ())
+        let answer = Answer { record_type: record_type as u8, fault, ..self.blank_answer(bus, opened) };
+        self.write_record(bus, &half, answer).map(|_| ())
     }
 }

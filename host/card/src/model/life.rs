@@ -3,33 +3,21 @@
 use portcullis_core::wire::{self, Command, Fault, RecordType};
 
 use super::ModelCard;
-use super::decode::Register;
+use super::decode::{Queue, Register};
+use super::lane::Lane;
 
 #[derive(Debug)]
 pub(super) struct Life {
     state: wire::Life,
     pub(super) fault: Fault,
     pub(super) load_fault: Fault,
-    /// Between the OPEN record and the CLOSE record.
-    log_open: bool,
-    /// Records that FAULT still has to write.
-    alarm_due: bool,
-    close_due: bool,
-    /// A heartbeat waits for room in the log.
-    beat_due: bool,
+    /// The bus does not answer any more.
+    bus_dead: bool,
 }
 
 impl Default for Life {
     fn default() -> Self {
-        Self {
-            state: wire::Life::Reset,
-            fault: Fault::None,
-            load_fault: Fault::None,
-            log_open: false,
-            alarm_due: false,
-            close_due: false,
-            beat_due: false,
-        }
+        Self { state: wire::Life::Reset, fault: Fault::None, load_fault: Fault::None, bus_dead: false }
     }
 }
 
@@ -48,8 +36,8 @@ impl ModelCard {
         let life = &self.life;
         let busy = match life.state {
             wire::Life::Opening | wire::Life::Closing => true,
-            wire::Life::Fault => life.alarm_due || life.close_due,
-            wire::Life::Run => !self.lane.idle(),
+            wire::Life::Fault => self.lanes.iter().any(|lane| lane.alarm_due || lane.close_due),
+            wire::Life::Run => !self.lanes.iter().all(Lane::idle),
             wire::Life::Reset | wire::Life::Load => false,
         };
         u32::from(u8::from(life.state)) | u32::from(!life.tables_writable()) << 4 | u32::from(busy) << 5
@@ -59,14 +47,14 @@ impl ModelCard {
         use wire::Life::{Closing, Fault as Faulted, Load, Reset, Run};
         match (self.life.state, Command::try_from(code)) {
             (_, Ok(Command::Reset)) => {
-                self.lane.drop_fetched();
+                self.lanes.iter_mut().for_each(Lane::end);
                 self.life = Life::default();
             }
             (Reset | Load, Ok(Command::Load)) => self.enter_load(),
             (Load, Ok(Command::Open)) => self.open(),
             (Run, Ok(Command::Close)) => self.life.state = Closing,
             (Faulted, Ok(Command::Close)) => {
-                self.life.close_due = self.life.log_open && !self.lane.bus_dead;
+                self.lanes.iter_mut().for_each(|lane| lane.close_due = lane.log_open && !self.life.bus_dead);
             }
             (Faulted, _) => {}
             _ => self.fail(Fault::Command, false),
@@ -89,7 +77,7 @@ impl ModelCard {
                 Fault::Unsupported
             } else if found != self.digest(Register::ExpectedDigest) {
                 Fault::ImageDigest
-            } else if !self.open_lane(&rows, found) {
+            } else if !self.open_lanes(&rows, found) {
                 Fault::RingConfig
             } else {
                 Fault::None
@@ -103,46 +91,55 @@ impl ModelCard {
             return;
         }
         self.life.state = wire::Life::Opening;
-        match self.write_session_record(RecordType::Open, Fault::None) {
-            Ok(()) => {
-                self.life.log_open = true;
-                self.life.state = wire::Life::Run;
-            }
+        match self.write_opens() {
+            Ok(()) => self.life.state = wire::Life::Run,
             Err(fault) => self.fail(fault, true),
         }
+    }
+
+    fn write_opens(&mut self) -> Result<(), Fault> {
+        for lane in &mut self.lanes {
+            lane.write_session_record(&mut self.bus, &self.opened, RecordType::Open, Fault::None)?;
+            lane.log_open = true;
+        }
+        Ok(())
     }
 
     /// A heartbeat is presented.
     pub(super) fn beat(&mut self) {
         if self.life.state == wire::Life::Run {
-            self.life.beat_due = true;
+            self.lanes.iter_mut().for_each(|lane| lane.beat_due = true);
         }
     }
 
-    pub(super) fn doorbell(&mut self, register: Register, value: u32) {
+    pub(super) fn doorbell(&mut self, lane: u8, queue: Queue, value: u32) {
         let live = match self.life.state {
             wire::Life::Run | wire::Life::Closing => true,
-            wire::Life::Fault => register != Register::SqTail && self.life.log_open,
+            wire::Life::Fault => queue != Queue::SqTail && self.lanes.iter().any(|lane| lane.log_open),
             wire::Life::Reset | wire::Life::Load | wire::Life::Opening => false,
         };
-        if live && !self.ring_doorbell(register, value) {
+        let rung = |lane: &mut Lane| lane.doorbell(queue, value);
+        if live && !self.lanes.get_mut(usize::from(lane)).is_some_and(rung) {
             self.fail(Fault::Doorbell, false);
         }
     }
 
     /// A sticky fault: the first stays. With a dead bus nothing is written any more.
     pub(super) fn fail(&mut self, fault: Fault, bus_dead: bool) {
-        self.lane.bus_dead |= bus_dead;
-        self.lane.drop_fetched();
-        if self.life.state != wire::Life::Fault {
+        self.life.bus_dead |= bus_dead;
+        let first = self.life.state != wire::Life::Fault;
+        if first {
             self.life.fault = fault;
             self.life.state = wire::Life::Fault;
-            self.life.alarm_due = self.life.log_open;
-            self.life.close_due = false;
         }
-        if self.lane.bus_dead {
-            self.life.alarm_due = false;
-            self.life.close_due = false;
+        for lane in &mut self.lanes {
+            lane.drop_fetched();
+            if first {
+                (lane.alarm_due, lane.close_due) = (lane.log_open, false);
+            }
+            if self.life.bus_dead {
+                (lane.alarm_due, lane.close_due) = (false, false);
+            }
         }
     }
 
@@ -154,39 +151,32 @@ impl ModelCard {
     }
 
     fn try_work(&mut self) -> Result<(), Fault> {
+        let nonce = self.pair(Register::HeartbeatNonceLo, Register::HeartbeatNonceHi);
+        let (bus, opened) = (&mut self.bus, &self.opened);
         match self.life.state {
-            wire::Life::Run => loop {
-                if self.life.beat_due && self.lane.idle() && !self.lane.log_full() {
-                    self.life.beat_due = false;
-                    let nonce = self.address(Register::HeartbeatNonceLo, Register::HeartbeatNonceHi);
-                    self.lane.credit.beat(nonce, self.tick);
-                    self.write_session_record(RecordType::Heartbeat, Fault::None)?;
-                }
-                self.fetch()?;
-                self.answer_fetched()?;
-                // Full rings, or nothing left.
-                if !self.lane.idle() || self.lane.nothing_to_fetch() {
-                    return Ok(());
-                }
-            },
+            wire::Life::Run => self.lanes.iter_mut().try_for_each(|lane| lane.run(bus, opened, nonce)),
             wire::Life::Closing => {
-                self.answer_fetched()?;
-                if self.lane.idle() && !self.lane.log_full() {
-                    self.write_session_record(RecordType::Close, Fault::None)?;
-                    self.life.log_open = false;
+                self.lanes.iter_mut().try_for_each(|lane| lane.answer_fetched(bus, opened))?;
+                if self.lanes.iter().all(Lane::idle) {
+                    for lane in self.lanes.iter_mut().filter(|lane| lane.log_open && !lane.log_full()) {
+                        lane.write_session_record(bus, opened, RecordType::Close, Fault::None)?;
+                        lane.log_open = false;
+                    }
+                }
+                if !self.lanes.iter().any(|lane| lane.log_open) {
                     self.enter_load();
                 }
                 Ok(())
             }
             wire::Life::Fault => {
-                if self.life.alarm_due && !self.lane.log_full() {
-                    self.write_session_record(RecordType::Alarm, self.life.fault)?;
-                    self.life.alarm_due = false;
+                for lane in self.lanes.iter_mut().filter(|lane| lane.alarm_due && !lane.log_full()) {
+                    lane.write_session_record(bus, opened, RecordType::Alarm, self.life.fault)?;
+                    lane.alarm_due = false;
                 }
-                if self.life.close_due && !self.life.alarm_due && !self.lane.log_full() {
-                    self.write_session_record(RecordType::Close, self.life.fault)?;
-                    self.life.close_due = false;
-                    self.life.log_open = false;
+                let alarmed = !self.lanes.iter().any(|lane| lane.alarm_due);
+                for lane in self.lanes.iter_mut().filter(|lane| lane.close_due && alarmed && !lane.log_full()) {
+                    lane.write_session_record(bus, opened, RecordType::Close, self.life.fault)?;
+                    (lane.close_due, lane.log_open) = (false, false);
                 }
                 Ok(())
             }

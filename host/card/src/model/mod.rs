@@ -16,10 +16,9 @@ use portcullis_core::wire::{Fault, MAP_DIGEST, key_flags};
 
 use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW};
 use crate::{Card, CardError, CardKind, DmaBuffer, Watch};
-use decode::{Decoder, Register};
-use lane::Lane;
+use decode::{Decoder, Queue, Register};
+use lane::{Bus, Lane, Opened};
 use life::Life;
-use memory::Memory;
 use tables::Tables;
 
 /// `PCUL`.
@@ -32,6 +31,8 @@ pub const POLICY_ROWS: u16 = 256;
 pub const ENTROPY_ROWS: u16 = 64;
 /// Stream slots, as the RTL's default.
 pub const MAX_STREAMS: u32 = 1024;
+/// Numbers of lanes that a card can have.
+pub const LANES: [u8; 4] = [1, 2, 4, 8];
 /// Largest log2 of ring entries.
 const RING_LOG2_MAX: u8 = 15;
 /// Largest log2 of log entries.
@@ -47,13 +48,14 @@ const REGISTER_WINDOW: u32 = 1 << 20;
 #[derive(Debug)]
 pub struct ModelCard {
     decoder: Decoder,
-    memory: Memory,
+    bus: Bus,
     /// Values of the registers that the host writes.
     written: std::collections::BTreeMap<Register, u32>,
     tables: Tables,
     life: Life,
-    lane: Lane,
-    tick: u64,
+    /// What the lanes have in common while a session lasts.
+    opened: Opened,
+    lanes: Vec<Lane>,
 }
 
 impl Default for ModelCard {
@@ -63,17 +65,27 @@ impl Default for ModelCard {
 }
 
 impl ModelCard {
-    /// A card after its reset.
+    /// A card of one lane after its reset.
     #[must_use]
     pub fn new() -> Self {
+        Self::of_lanes(1)
+    }
+
+    /// A card of this many lanes after its reset; `None` where no card has as many.
+    #[must_use]
+    pub fn with_lanes(lanes: u8) -> Option<Self> {
+        LANES.contains(&lanes).then(|| Self::of_lanes(lanes))
+    }
+
+    fn of_lanes(lanes: u8) -> Self {
         Self {
             decoder: Decoder::new(),
-            memory: Memory::default(),
+            bus: Bus::default(),
             written: std::collections::BTreeMap::new(),
             tables: Tables::default(),
             life: Life::default(),
-            lane: Lane::default(),
-            tick: 0,
+            opened: Opened::default(),
+            lanes: (0..lanes).map(Lane::new).collect(),
         }
     }
 
@@ -86,8 +98,14 @@ impl ModelCard {
         self.written.get(&register).copied().unwrap_or_default()
     }
 
-    fn address(&self, low: Register, high: Register) -> u64 {
+    /// A value in two registers.
+    fn pair(&self, low: Register, high: Register) -> u64 {
         u64::from(self.value(high)) << 32 | u64::from(self.value(low))
+    }
+
+    /// A counter that the card sums over its lanes.
+    fn sum(&self, count: fn(&Lane) -> u32) -> u32 {
+        self.lanes.iter().map(count).fold(0, u32::wrapping_add)
     }
 
     fn digest(&self, word: fn(u8) -> Register) -> [u8; 32] {
@@ -99,7 +117,8 @@ impl ModelCard {
     }
 
     fn read_register(&self, register: Register) -> u32 {
-        let counters = &self.lane.counters;
+        let lanes = self.lanes.len() as u32;
+        let busy: u64 = self.lanes.iter().map(|lane| lane.counters.busy_clocks).sum();
         match register {
             Register::Magic => MAGIC,
             Register::MapVersion => MAP_VERSION,
@@ -108,8 +127,8 @@ impl ModelCard {
                 let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
                 u32::from_le_bytes(bytes)
             }
-            // One lane, one row a clock, table digest and heartbeats; no signer.
-            Register::Capabilities => 1 | 1 << 8 | 1 << 16 | 1 << 18,
+            // One row a clock, table digest and heartbeats; no signer.
+            Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,
             Register::QueueLimits => u32::from(RING_LOG2_MAX) | u32::from(LOG_LOG2_MAX) << 8 | READS << 16,
@@ -117,22 +136,25 @@ impl ModelCard {
             Register::Status => self.status(),
             Register::Fault => u32::from(u16::from(self.life.fault)),
             Register::LoadFault => u32::from(u16::from(self.life.load_fault)),
-            Register::TickLo => (self.tick & 0xffff_ffff) as u32,
-            Register::TickHi => (self.tick >> 32) as u32,
-            Register::Records => (self.lane.records & 0xffff_ffff) as u32,
-            Register::Verdicts => counters.verdicts,
-            Register::Admits => counters.admits,
-            Register::Rejects => counters.rejects,
-            Register::Decomposes => counters.decomposes,
-            Register::Refused => counters.refused,
-            Register::OpenStreams => self.lane.open_streams,
-            Register::BusyClocksLo => (counters.busy_clocks & 0xffff_ffff) as u32,
-            Register::BusyClocksHi => (counters.busy_clocks >> 32) as u32,
-            Register::LogTail => self.lane.log_issued,
-            Register::SqHead => self.lane.fetched.into(),
-            Register::CqTail => self.lane.cq_issued.into(),
-            Register::PolicyDigest(word) => self.lane.policy_digest_word(word),
-            Register::HeartbeatCredit => self.lane.credit.left(),
+            Register::TickLo => (self.bus.tick & 0xffff_ffff) as u32,
+            Register::TickHi => (self.bus.tick >> 32) as u32,
+            Register::Records => self.sum(|lane| (lane.records & 0xffff_ffff) as u32),
+            Register::Verdicts => self.sum(|lane| lane.counters.verdicts),
+            Register::Admits => self.sum(|lane| lane.counters.admits),
+            Register::Rejects => self.sum(|lane| lane.counters.rejects),
+            Register::Decomposes => self.sum(|lane| lane.counters.decomposes),
+            Register::Refused => self.sum(|lane| lane.counters.refused),
+            Register::OpenStreams => self.sum(|lane| lane.open_streams),
+            Register::BusyClocksLo => (busy & 0xffff_ffff) as u32,
+            Register::BusyClocksHi => (busy >> 32) as u32,
+            Register::Lane(lane, queue) => match (self.lanes.get(usize::from(lane)), queue) {
+                (Some(lane), Queue::LogTail) => lane.log_issued,
+                (Some(lane), Queue::SqHead) => lane.fetched.into(),
+                (Some(lane), Queue::CqTail) => lane.cq_issued.into(),
+                _ => self.value(register),
+            },
+            Register::PolicyDigest(word) => self.opened.policy_digest_word(word),
+            Register::HeartbeatCredit => self.lanes.iter().map(|lane| lane.credit.left()).min().unwrap_or_default(),
             Register::Command => 0,
             other => self.value(other),
         }
@@ -141,16 +163,16 @@ impl ModelCard {
     fn write_register(&mut self, register: Register, value: u32) {
         match register {
             Register::Command => self.command((value & 0xff) as u8),
-            Register::SqTail | Register::CqHead | Register::LogHead => {
+            Register::Lane(lane, _) if usize::from(lane) >= self.lanes.len() => {}
+            Register::Lane(lane, queue @ (Queue::SqTail | Queue::CqHead | Queue::LogHead)) => {
                 self.written.insert(register, value);
-                self.doorbell(register, value);
+                self.doorbell(lane, queue, value);
             }
             register if register.is_config() && self.life.configurable() => {
                 // Eight bits each; every other one has 32.
-                let bits = if matches!(register, Register::SqSize | Register::LogSize | Register::CheckpointSize) {
-                    0xff
-                } else {
-                    u32::MAX
+                let bits = match register {
+                    Register::Lane(_, Queue::SqSize | Queue::LogSize) | Register::CheckpointSize => 0xff,
+                    _ => u32::MAX,
                 };
                 self.written.insert(register, value & bits);
             }
@@ -176,12 +198,15 @@ impl Card for ModelCard {
     }
 
     fn describe(&self) -> String {
-        "software model in this process".into()
+        match self.lanes.len() {
+            1 => "software model in this process".into(),
+            lanes => format!("software model of {lanes} lanes in this process"),
+        }
     }
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         Self::checked(address)?;
-        self.tick += 1;
+        self.bus.tick += 1;
         Ok(match address {
             HEADER_WINDOW.. => self.tables.read(address),
             _ => self.decoder.decode(address).map_or(0, |register| self.read_register(register)),
@@ -190,7 +215,7 @@ impl Card for ModelCard {
 
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         Self::checked(address)?;
-        self.tick += 1;
+        self.bus.tick += 1;
         if address >= HEADER_WINDOW {
             if self.life.tables_writable() {
                 self.tables.write(address, value);
@@ -203,23 +228,23 @@ impl Card for ModelCard {
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.memory.allocate(bytes)
+        self.bus.memory.allocate(bytes)
     }
 
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.memory.release(&buffer)
+        self.bus.memory.release(&buffer)
     }
 
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.memory.read_buffer(buffer, offset, into)
+        self.bus.memory.read_buffer(buffer, offset, into)
     }
 
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.memory.write_buffer(buffer, offset, from)
+        self.bus.memory.write_buffer(buffer, offset, from)
     }
 
     fn wait(&mut self, _watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.tick += 1;
+        self.bus.tick += 1;
         self.work();
         Ok(())
     }

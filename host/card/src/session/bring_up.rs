@@ -7,12 +7,11 @@ use portcullis_policy::image::Image;
 
 use super::checkpoints::Checkpoints;
 use super::config::{HeartbeatLimits, LOG_LOG2_MIN, RING_LOG2_MIN};
-use super::rings::Rings;
+use super::lane::Lane;
 use super::streams::Streams;
-use super::{
-    CHECKPOINT_LOG2_MAX, Health, Lost, Session, SessionConfig, SessionError, Tables, WaitError, check, tables,
-};
+use super::{CHECKPOINT_LOG2_MAX, Health, Lost, Session, SessionConfig, SessionError, Tables, WaitError, tables};
 use crate::info::{Status, sticky_fault};
+use crate::model::LANES;
 use crate::{Card, CardInfo, registers};
 
 /// Gives a command.
@@ -74,7 +73,7 @@ pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
 /// As [`Session::open`] up to this point.
 pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
     let info = CardInfo::read(card)?;
-    if info.lanes != 1 {
+    if !LANES.contains(&info.lanes) {
         return Err(SessionError::Lanes(info.lanes));
     }
     tables::check_size(&info, tables)?;
@@ -139,7 +138,8 @@ impl<C: Card> Session<C> {
         check_rings(&info, &config)?;
         let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
         // The card is in LOAD, so nothing is in flight and fresh memory is zero before OPEN.
-        let rings = Rings::allocate(&mut card, config.ring_log2, config.log_log2)?;
+        let lanes = (0..info.lanes).map(|lane| Lane::allocate(&mut card, lane, &config));
+        let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
         let checkpoints = config.checkpoints.map(|c| Checkpoints::allocate(&mut card, c)).transpose()?;
         // From here on the session owns the rings: an early return resets the card before it gives them back.
         let mut session = Self {
@@ -150,34 +150,27 @@ impl<C: Card> Session<C> {
             policy_digest: if info.digest { tables.digest() } else { [0; 32] },
             package_digest: tables.header.package_digest,
             heartbeat: config.heartbeat,
-            heartbeat_nonce: 0,
             presented: None,
-            since_heartbeat: 0,
-            heartbeat_tick: 0,
             tick: 0,
             witnessed: false,
             asked: false,
             checkpoints,
-            rings: Some(rings),
-            pending: VecDeque::new(),
+            lanes,
+            submitted: 0,
             ready: VecDeque::new(),
             abandoned: Vec::new(),
             streams: Streams::new(info.max_streams),
             sink: config.sink,
             health: Health::Good,
-            opening: None,
-            alarm: None,
-            closing: None,
             info,
         };
         session.run()?;
         Ok(session)
     }
 
-    /// Configures the rings, gives OPEN, waits for RUN, checks the OPEN record.
+    /// Configures the rings, gives OPEN, waits for RUN, checks every lane's OPEN record.
     fn run(&mut self) -> Result<(), SessionError> {
-        let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
-        rings.configure(&mut self.card)?;
+        self.lanes.iter().try_for_each(|lane| lane.rings.configure(&mut self.card))?;
         let (epoch, limits, ticket) = (self.epoch, self.heartbeat, self.ticket_digest);
         registers::with(&mut self.card, |r| {
             r.epoch().try_write(|w| w.set_v(epoch))?;
@@ -204,11 +197,14 @@ impl<C: Card> Session<C> {
             Life::Fault => return Err(SessionError::Faulted(sticky_fault(&mut self.card)?)),
             life => return Err(SessionError::State { life, awaited: "state RUN" }),
         }
-        self.await_record("the OPEN record")?;
-        let record = self.take_record()?;
-        check::session_record(&record, RecordType::Open, self)?;
-        self.heartbeat_tick = record.answer.tick.get();
-        self.opening = Some(record);
+        for at in 0..self.lanes.len() {
+            self.await_record(at, "the OPEN record")?;
+            let record = self.take_record(at)?;
+            let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+            lane.beats.tick = record.answer.tick.get();
+            lane.opening = Some(record);
+            self.session_record(at, &record, RecordType::Open)?;
+        }
         self.collect_checkpoints()?;
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.consumed == 0) {
             return Err(Lost::Checkpoint { serial: 0, what: "the card runs without it" }.into());
@@ -244,8 +240,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Gives the memory back. The card is quiet.
-    pub(super) fn release(&mut self, rings: Rings) -> Result<(), SessionError> {
-        rings.release(&mut self.card)?;
+    pub(super) fn release(&mut self, lanes: Vec<Lane>) -> Result<(), SessionError> {
+        lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)
     }
 }

@@ -7,6 +7,8 @@ use portcullis_core::wire::{
 use portcullis_policy::evaluate::Verdict;
 use zerocopy::{FromBytes, IntoBytes};
 
+use super::lane::Lane;
+use super::submit::{Pending, home};
 use super::{Lost, Session, SessionError};
 use crate::{Card, Outcome};
 
@@ -15,21 +17,21 @@ const fn is_entry_fault(fault: Fault) -> bool {
     matches!((fault as u16) >> 8, 1 | 2)
 }
 
-/// A completion against the entry that it must answer. What it says is the outcome, once its record agrees.
-pub(super) fn completion(
+/// A completion of `lane` against the entry that it must answer. What it says is the outcome, once its record agrees.
+pub(super) fn completion<C: Card>(
     completion: &Completion,
-    ticket: u64,
-    entry: &Descriptor,
-    epoch: u32,
-    rows: (u16, u16),
+    lane: &Lane,
+    pending: &Pending,
+    session: &Session<C>,
 ) -> Result<Outcome, SessionError> {
+    let Pending { ticket, index, ref entry, .. } = *pending;
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Completion { ticket, what }) };
     check(completion.crc.get() == completion.computed_crc(), "wrong CRC")?;
     check(completion.phase <= 1 && completion.reserved_is_zero(), "a reserved bit is set")?;
-    check(u64::from(completion.ring_index.get()) == ticket & 0xffff, "it answers another submission")?;
+    check(u64::from(completion.ring_index.get()) == index & 0xffff, "it answers another submission")?;
     check(completion.slot == entry.slot, "slot of another entry")?;
     check(completion.sequence == entry.sequence, "sequence of another entry")?;
-    check(completion.epoch.get() == epoch, "epoch of another session")?;
+    check(completion.epoch.get() == session.epoch, "epoch of another session")?;
     let determination = Determination::try_from(completion.determination)?;
     let stage = Stage::try_from(completion.stage)?;
     let fault = Fault::try_from(completion.fault.get())?;
@@ -37,8 +39,10 @@ pub(super) fn completion(
         check(row == ROW_NONE || row < rows, "it names a row that the image does not have")?;
         Ok((row != ROW_NONE).then_some(row))
     };
-    let policy_row = row(completion.policy_row.get(), rows.0)?;
-    let entropy_row = row(completion.entropy_row.get(), rows.1)?;
+    let policy_row = row(completion.policy_row.get(), session.rows.0)?;
+    let entropy_row = row(completion.entropy_row.get(), session.rows.1)?;
+    let pinned = home(entry.slot.get(), session.info.lanes) == lane.number;
+    check(fault != Fault::None || pinned, "a slot of another lane")?;
     if fault != Fault::None || entry.opcode != u8::from(Opcode::Gate) {
         let bare = determination == Determination::None && stage == Stage::None;
         check(bare && policy_row.is_none() && entropy_row.is_none(), "a verdict on what is not judged")?;
@@ -56,29 +60,30 @@ pub(super) fn completion(
 }
 
 /// What every record of this session has.
-fn common(answer: &Answer, index: u64, epoch: u32, key_flags: u8) -> Result<RecordType, SessionError> {
-    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+fn common<C: Card>(answer: &Answer, index: u64, lane: &Lane, session: &Session<C>) -> Result<RecordType, SessionError> {
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
     check(answer.log_index.get() == index, "log index of another record")?;
     check(answer.version == LAYOUT_VERSION, "unknown version")?;
-    check(answer.epoch.get() == epoch, "epoch of another session")?;
-    check(answer.lane == 0, "another lane")?;
-    check(answer.key_flags == key_flags, "key flags of another card")?;
+    check(answer.epoch.get() == session.epoch, "epoch of another session")?;
+    check(answer.lane == lane.number, "another lane")?;
+    check(answer.key_flags == session.info.key_flags, "key flags of another card")?;
     check(answer.reserved_is_zero(), "a reserved byte is set")?;
     Ok(RecordType::try_from(answer.record_type)?)
 }
 
-/// The record of an entry: the entry byte for byte, and the answer of its completion where there is one. Only an entry that
+/// The record that `lane` has given last, one of an entry: the entry byte for byte, and the answer of its completion where there is one. Only an entry that
 /// was refused for its CRC may differ: it was damaged on its way, and the record shows what arrived.
 pub(super) fn entry_record<C: Card>(
     record: &Record,
-    index: u64,
+    lane: &Lane,
     entry: &Descriptor,
     completion: Option<&Completion>,
     session: &Session<C>,
 ) -> Result<(), SessionError> {
-    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+    let index = lane.rings.logged.saturating_sub(1);
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
     let answer = &record.answer;
-    let kind = common(answer, index, session.epoch, session.info.key_flags)?;
+    let kind = common(answer, index, lane, session)?;
     let damaged = answer.fault.get() == u16::from(Fault::Crc);
     let same = record.descriptor.as_bytes() == entry.as_bytes();
     check(same || damaged, "it holds another entry than was submitted")?;
@@ -93,6 +98,8 @@ pub(super) fn entry_record<C: Card>(
         }
     };
     check(kind == expected, "record type of another answer")?;
+    let pinned = home(entry.slot.get(), session.info.lanes) == lane.number;
+    check(kind == RecordType::Refused || pinned, "a slot of another lane")?;
     if let Some(c) = completion {
         let same = answer.determination == c.determination
             && answer.stage == c.stage
@@ -105,17 +112,17 @@ pub(super) fn entry_record<C: Card>(
     Ok(())
 }
 
-/// A record without an entry; gives the sticky fault that it names.
+/// The record that `lane` has given last, one without an entry; gives the sticky fault that it names.
 pub(super) fn session_record<C: Card>(
     record: &Record,
+    lane: &Lane,
     kind: RecordType,
     session: &Session<C>,
 ) -> Result<Fault, SessionError> {
     let index = record.answer.log_index.get();
-    let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Record { index, what }) };
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
     let answer = &record.answer;
-    let expected = session.rings.as_ref().map_or(0, |rings| rings.logged.saturating_sub(1));
-    let found = common(answer, expected, session.epoch, session.info.key_flags)?;
+    let found = common(answer, lane.rings.logged.saturating_sub(1), lane, session)?;
     check(found == kind, "another record type than expected")?;
     let blank = answer.determination == 0
         && answer.stage == 0
@@ -129,7 +136,7 @@ pub(super) fn session_record<C: Card>(
     check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
-    check(fields.heartbeat_nonce.get() == session.heartbeat_nonce, "another heartbeat nonce")?;
+    check(fields.heartbeat_nonce.get() == lane.beats.nonce, "another heartbeat nonce")?;
     // A cause stands where something went wrong, and nowhere else.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {

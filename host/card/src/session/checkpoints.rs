@@ -1,9 +1,10 @@
 //! Out of the checkpoint ring: what the card signed.
 
 use portcullis_core::wire::{
-    CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, Fault, LAYOUT_VERSION, LaneHead, Life, SIGNATURE_BYTES,
+    BEAT_BYTES, CHECKPOINT_MAGIC, CHECKPOINT_STRIDE, Checkpoint, Fault, LAYOUT_VERSION, LaneHead, Life, SIGNATURE_BYTES,
 };
-use zerocopy::FromBytes;
+use sha2::{Digest, Sha256};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::{Lost, Session, SessionError};
 use crate::registers;
@@ -29,7 +30,7 @@ impl Default for CheckpointConfig {
     }
 }
 
-/// A checkpoint and its signature, as the card wrote them.
+/// A checkpoint, its signature and the heads of the logs that it covers, as the card wrote them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signed {
     /// What is signed.
@@ -55,6 +56,8 @@ pub(super) struct Checkpoints {
     pub(super) consumed: u64,
     /// The last one; all zero before the first.
     last: Checkpoint,
+    /// Its heads; none before the first.
+    heads: Vec<LaneHead>,
 }
 
 impl Checkpoints {
@@ -64,6 +67,7 @@ impl Checkpoints {
             config,
             consumed: 0,
             last: Checkpoint::ZERO,
+            heads: Vec::new(),
         })
     }
 
@@ -83,7 +87,8 @@ impl Checkpoints {
         logged - self.last.size.get() >= self.config.interval as u64
     }
 
-    fn read<C: Card>(&self, card: &C) -> Result<Signed, CardError> {
+    /// The next one. Behind checkpoint and signature stands each lane's head in a beat of its own.
+    fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<Signed, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;
         let mut bytes = [0; Checkpoint::BYTES];
@@ -91,7 +96,13 @@ impl Checkpoints {
         let mut signature = vec![0; SIGNATURE_BYTES].into_boxed_slice();
         card.dma_read(&self.ring, at + Checkpoint::BYTES, &mut signature)?;
         let checkpoint = Checkpoint::read_from_bytes(&bytes).unwrap_or(Checkpoint::ZERO);
-        Ok(Signed { checkpoint, signature, heads: Vec::new() })
+        let mut beats = vec![0; usize::from(lanes) * BEAT_BYTES];
+        card.dma_read(&self.ring, at + Checkpoint::BYTES + SIGNATURE_BYTES, &mut beats)?;
+        let heads = beats.chunks_exact(BEAT_BYTES).map(|beat| match LaneHead::read_from_prefix(beat) {
+            Ok((head, rest)) if rest.iter().all(|byte| *byte == 0) => Ok(head),
+            _ => Err(Lost::Checkpoint { serial: self.consumed, what: "a reserved byte beside a lane's head is set" }),
+        });
+        Ok(Signed { checkpoint, signature, heads: heads.collect::<Result<_, _>>()? })
     }
 }
 
@@ -129,19 +140,21 @@ impl<C: Card> Session<C> {
 
     fn take_checkpoint(&mut self) -> Result<(), SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
-        let signed = checkpoints.read(&self.card)?;
+        let signed = checkpoints.read(&self.card, self.info.lanes)?;
         self.check_checkpoint(&signed.checkpoint, checkpoints.consumed, &checkpoints.last)?;
+        check_heads(&signed, &checkpoints.heads)?;
         let serial = checkpoints.consumed;
         let kept = self.sink.checkpoint(&signed);
         kept.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.consumed += 1;
             checkpoints.last = signed.checkpoint;
+            checkpoints.heads = signed.heads;
         }
         Ok(())
     }
 
-    /// What the driver can tell without hashing and verifying; that is the verifier's part.
+    /// What the driver can tell without hashing the log and verifying; that is the verifier's part.
     fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;
@@ -170,4 +183,33 @@ impl<C: Card> Session<C> {
         check(fits, "state and fault contradict")?;
         Ok(())
     }
+}
+
+/// Whether the heads are those of the checkpoint, and none has shrunk since the `last` ones.
+fn check_heads(signed: &Signed, last: &[LaneHead]) -> Result<(), Lost> {
+    let Signed { checkpoint, heads, .. } = signed;
+    let check = |holds: bool, what| {
+        if holds { Ok(()) } else { Err(Lost::Checkpoint { serial: checkpoint.serial.get(), what }) }
+    };
+    check(heads.iter().all(LaneHead::reserved_is_zero), "a reserved byte of a lane's head is set")?;
+    check((0..).zip(heads).all(|(lane, head)| head.lane == lane), "a head of another lane")?;
+    check(heads.iter().all(|head| head.size.get() > 0), "a lane without records")?;
+    check(last.iter().zip(heads).all(|(before, head)| before.size <= head.size), "a lane that has shrunk")?;
+    let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));
+    check(size == Some(checkpoint.size.get()), "lanes whose sizes are not its own")?;
+    check(root(heads) == checkpoint.root, "lanes whose root is not its own")
+}
+
+/// Root of the tree over the lanes' heads (RFC 9162, 2.1.1); their number is a power of two.
+fn root(heads: &[LaneHead]) -> [u8; 32] {
+    let hash = |prefix: u8, parts: &[&[u8]]| -> [u8; 32] {
+        let start = Sha256::new().chain_update([prefix]);
+        parts.iter().fold(start, |hash, part| hash.chain_update(part)).finalize().into()
+    };
+    let mut level: Vec<[u8; 32]> = heads.iter().map(|head| hash(0, &[head.as_bytes()])).collect();
+    while level.len() > 1 {
+        level =
+            level.chunks(2).map(|pair| hash(1, &pair.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())).collect();
+    }
+    level.pop().unwrap_or_default()
 }

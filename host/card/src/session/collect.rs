@@ -1,6 +1,6 @@
-//! Out of the completion and log rings.
+//! Out of the completion and log rings, lane by lane.
 
-use portcullis_core::wire::{Fault, Life, Record, RecordType};
+use portcullis_core::wire::{Completion, Descriptor, Fault, Life, Record, RecordType};
 
 use super::submit::Pending;
 use super::{Health, Lost, Session, SessionError, WaitError, check};
@@ -11,7 +11,7 @@ use crate::{Card, Completed, Outcome};
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
-    /// What was answered since the last call, in order of submission. Does not wait and reads no register.
+    /// What was answered since the last call, in each lane in order of submission. Does not wait and reads no register.
     ///
     /// # Errors
     /// The session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held back then
@@ -34,29 +34,29 @@ impl<C: Card> Session<C> {
     pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
         loop {
             let answered = self.poll()?;
-            if !answered.is_empty() || self.pending.is_empty() {
+            if !answered.is_empty() || self.in_flight() == 0 {
                 return Ok(answered);
             }
             self.await_progress()?;
         }
     }
 
-    /// Waits until every entry is answered.
+    /// Waits until every entry is answered, and gives the answers in order of submission.
     ///
     /// # Errors
     /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
-        while !self.pending.is_empty() || !self.ready.is_empty() {
+        while self.in_flight() > 0 || !self.ready.is_empty() {
             match self.wait() {
                 Ok(answered) => all.extend(answered),
                 Err(error) => {
-                    // They came before what is in `abandoned` by now.
-                    self.abandoned.splice(0..0, all);
+                    self.abandoned.extend(all);
                     return Err(error);
                 }
             }
         }
+        all.sort_by_key(|completed| completed.ticket);
         Ok(all)
     }
 
@@ -67,8 +67,12 @@ impl<C: Card> Session<C> {
             return Vec::new();
         }
         let refused = |ticket, entry| Completed { ticket, entry, outcome: LOST, record: None };
-        let unanswered = self.pending.drain(..).map(|pending| refused(pending.ticket, pending.entry));
-        self.abandoned.drain(..).map(|met| refused(met.ticket, met.entry)).chain(unanswered).collect()
+        let unanswered = self.lanes.iter_mut().flat_map(|lane| lane.pending.drain(..));
+        let unanswered = unanswered.map(|pending| (pending.ticket, pending.entry));
+        let met = self.abandoned.drain(..).map(|met| (met.ticket, met.entry));
+        let mut all: Vec<_> = met.chain(unanswered).map(|(ticket, entry)| refused(ticket, entry)).collect();
+        all.sort_by_key(|completed| completed.ticket);
+        all
     }
 
     /// Moves every answer that is there to `ready`.
@@ -79,31 +83,14 @@ impl<C: Card> Session<C> {
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
         let before = self.ready.len();
-        while let Some(pending) = self.pending.front() {
-            let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
-            let Some(completion) = rings.next_completion(&self.card)? else { break };
-            let Pending { ticket, entry, .. } = *pending;
-            let outcome = check::completion(&completion, ticket, &entry, self.epoch, self.rows)?;
-            let index = completion.log_index.get();
-            // Its record was written before it, and at most a ring of records can wait.
-            if index < rings.logged || index - rings.logged >= rings.log_size() {
-                return Err(Lost::Completion { ticket, what: "it names a record that cannot be" }.into());
-            }
-            while self.logged()? < index {
-                let record = self.take_record()?;
-                self.beaten(&record)?;
-            }
-            let record = self.take_record()?;
-            check::entry_record(&record, index, &entry, Some(&completion), self)?;
-            self.answer(outcome, Some(record));
-            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-            rings.completed += 1;
-        }
+        // At most what was submitted: no lane keeps another waiting.
+        (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
         if self.ready.len() > before {
-            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-            rings.ring_submitted(&mut self.card, false)?;
-            rings.ring_consumed(&mut self.card, false)?;
-            let logged = rings.logged;
+            for lane in &mut self.lanes {
+                lane.rings.ring_submitted(&mut self.card, false)?;
+                lane.rings.ring_consumed(&mut self.card, false)?;
+            }
+            let logged = self.logged();
             if self.asked || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
                 self.collect_checkpoints()?;
             }
@@ -112,45 +99,91 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// The oldest entry is answered.
-    fn answer(&mut self, outcome: Outcome, record: Option<Record>) {
-        if let Some(Pending { ticket, entry, holds_stream }) = self.pending.pop_front() {
+    fn collect_lane(&mut self, at: usize) -> Result<(), SessionError> {
+        loop {
+            let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+            let Some(pending) = lane.pending.front() else { return Ok(()) };
+            let Some(completion) = lane.rings.next_completion(&self.card)? else { return Ok(()) };
+            let Pending { ticket, entry, .. } = *pending;
+            let outcome = check::completion(&completion, lane, pending, self)?;
+            let index = completion.log_index.get();
+            // Its record was written before it, and at most a ring of records can wait.
+            let unread = index.checked_sub(lane.rings.logged);
+            if unread.is_none_or(|unread| unread >= lane.rings.log_size()) {
+                return Err(Lost::Completion { ticket, what: "it names a record that cannot be" }.into());
+            }
+            for _ in 0..unread.unwrap_or_default() {
+                let record = self.take_record(at)?;
+                self.beaten(at, &record)?;
+            }
+            let record = self.take_record(at)?;
+            self.entry_record(at, &record, &entry, Some(&completion))?;
+            self.answer(at, outcome, Some(record));
+            self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?.rings.completed += 1;
+        }
+    }
+
+    /// The oldest entry of a lane is answered.
+    fn answer(&mut self, at: usize, outcome: Outcome, record: Option<Record>) {
+        let pending = self.lanes.get_mut(at).and_then(|lane| lane.pending.pop_front());
+        if let Some(Pending { ticket, entry, holds_stream, .. }) = pending {
             self.streams.answered(&entry, &outcome, holds_stream);
             self.ready.push_back(Completed { ticket, entry, outcome, record });
         }
     }
 
-    fn logged(&self) -> Result<u64, SessionError> {
-        self.rings.as_ref().map(|rings| rings.logged).ok_or(SessionError::NotOpen)
+    /// Records consumed, of all lanes.
+    pub(super) fn logged(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
 
-    /// Consumes the next record and has it kept. The caller knows that it is there and checks it.
-    pub(super) fn take_record(&mut self) -> Result<Record, SessionError> {
-        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-        let record = rings.next_record(&self.card)?;
-        let index = rings.logged;
-        rings.logged += 1;
+    /// Consumes a lane's next record and has it kept. The caller knows that it is there and checks it.
+    pub(super) fn take_record(&mut self, at: usize) -> Result<Record, SessionError> {
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        let record = lane.rings.next_record(&self.card)?;
+        let index = lane.rings.logged;
+        lane.rings.logged += 1;
+        // By its lane it is kept, so that much is checked before.
+        if record.answer.lane != lane.number {
+            return Err(lane.lost(index, "another lane").into());
+        }
         self.tick = self.tick.max(record.answer.tick.get());
         self.sink.record(&record).map_err(|why| Lost::Sink { what: "record", index, why: why.to_string() })?;
         Ok(record)
     }
 
-    /// Whether the log holds a record that was not consumed.
-    pub(super) fn has_record(&mut self) -> Result<bool, SessionError> {
-        let rings = self.rings.as_ref().ok_or(SessionError::NotOpen)?;
-        Ok(rings.unread_records(&mut self.card)? > 0)
+    /// Whether a lane's log holds a record that was not consumed.
+    pub(super) fn has_record(&mut self, at: usize) -> Result<bool, SessionError> {
+        let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+        Ok(lane.rings.unread_records(&mut self.card)? > 0)
     }
 
-    /// Waits until the log holds a record that was not consumed.
-    pub(super) fn await_record(&mut self, awaited: &'static str) -> Result<(), SessionError> {
+    /// Waits until a lane's log holds a record that was not consumed.
+    pub(super) fn await_record(&mut self, at: usize, awaited: &'static str) -> Result<(), SessionError> {
         let bound = self.card.patience();
         for _ in 0..bound {
-            if self.has_record()? {
+            if self.has_record(at)? {
                 return Ok(());
             }
             self.card.wait(None)?;
         }
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// Checks the record of an entry that a lane has given last.
+    fn entry_record(
+        &self,
+        at: usize,
+        record: &Record,
+        entry: &Descriptor,
+        completion: Option<&Completion>,
+    ) -> Result<(), SessionError> {
+        check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
+    }
+
+    /// Checks the record that a lane has given last, one without an entry; gives the sticky fault that it names.
+    pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
+        check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
     }
 
     /// Waits until something is collected or the card has faulted.
@@ -163,12 +196,16 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut vain = false;
         for _ in 0..bound {
-            let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
             // Everything is said only after a quantum in vain: under load nothing here touches a register.
-            rings.ring_submitted(&mut self.card, vain)?;
-            rings.ring_consumed(&mut self.card, vain)?;
+            for lane in &mut self.lanes {
+                lane.rings.ring_submitted(&mut self.card, vain)?;
+                lane.rings.ring_consumed(&mut self.card, vain)?;
+            }
             vain = true;
-            self.card.wait(Some(&rings.watch()))?;
+            // What was submitted first is answered first, as a rule.
+            let busy = self.lanes.iter().filter(|lane| !lane.is_idle());
+            let watch = busy.min_by_key(|lane| lane.oldest()).map(|lane| lane.rings.watch());
+            self.card.wait(watch.as_ref())?;
             self.collect_all()?;
             if !self.ready.is_empty() {
                 return Ok(());
@@ -188,9 +225,9 @@ impl<C: Card> Session<C> {
         if fault == Fault::None {
             return Err(SessionError::State { life: Life::Fault, awaited: "its fault code" });
         }
-        // Its ALARM may be waiting for room in the log.
+        // Its ALARM may be waiting for room in a log.
         self.collect_all()?;
-        self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
+        self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
         // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
@@ -198,37 +235,53 @@ impl<C: Card> Session<C> {
         }
         self.collect_all()?;
         self.collect_checkpoints()?;
-        while self.has_record()? {
-            let index = self.logged()?;
-            let record = self.take_record()?;
-            let kind = record.answer.record_type;
-            if kind == u8::from(RecordType::Alarm) {
-                let cause = check::session_record(&record, RecordType::Alarm, self)?;
-                if cause != fault {
-                    return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
-                }
-                self.alarm = Some(record);
-            } else if kind == u8::from(RecordType::Close) {
-                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
-                let cause = check::session_record(&record, RecordType::Close, self)?;
-                let expected = if self.alarm.is_some() { fault } else { Fault::None };
-                if cause != expected || self.closing.replace(record).is_some() {
-                    return Err(Lost::Record { index, what: "a CLOSE record that does not fit the fault" }.into());
-                }
-            } else if kind == u8::from(RecordType::Heartbeat) {
-                self.beaten(&record)?;
-            } else {
-                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
-                let entry = self.pending.front().map(|pending| pending.entry);
-                let entry = entry.ok_or(Lost::Record { index, what: "a record of an entry that was not submitted" })?;
-                check::entry_record(&record, index, &entry, None, self)?;
-                self.answer(Outcome::Fault(fault), Some(record));
+        for at in 0..self.lanes.len() {
+            while self.has_record(at)? {
+                let record = self.take_record(at)?;
+                self.last_record(at, record, fault)?;
             }
         }
-        while !self.pending.is_empty() {
-            self.answer(Outcome::Fault(fault), None);
+        for at in 0..self.lanes.len() {
+            while self.lanes.get(at).is_some_and(|lane| !lane.is_idle()) {
+                self.answer(at, Outcome::Fault(fault), None);
+            }
         }
         self.health = Health::Faulted(fault);
+        Ok(())
+    }
+
+    /// Takes a record that no completion follows, as the card has faulted.
+    fn last_record(&mut self, at: usize, record: Record, fault: Fault) -> Result<(), SessionError> {
+        match RecordType::try_from(record.answer.record_type)? {
+            RecordType::Alarm => {
+                let cause = self.session_record(at, &record, RecordType::Alarm)?;
+                let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+                if cause != fault {
+                    return Err(lane.lost(record.answer.log_index.get(), "its cause is not the sticky fault").into());
+                }
+                lane.alarm = Some(record);
+            }
+            RecordType::Close => {
+                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                let cause = self.session_record(at, &record, RecordType::Close)?;
+                let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+                let expected = if lane.alarm.is_some() { fault } else { Fault::None };
+                if cause != expected || lane.closing.replace(record).is_some() {
+                    let what = "a CLOSE record that does not fit the fault";
+                    return Err(lane.lost(record.answer.log_index.get(), what).into());
+                }
+            }
+            RecordType::Heartbeat => self.beaten(at, &record)?,
+            _ => {
+                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
+                let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+                let what = "a record of an entry that was not submitted";
+                let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
+                let entry = pending.entry;
+                self.entry_record(at, &record, &entry, None)?;
+                self.answer(at, Outcome::Fault(fault), Some(record));
+            }
+        }
         Ok(())
     }
 }

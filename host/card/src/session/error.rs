@@ -31,7 +31,7 @@ pub enum SessionError {
         known: String,
     },
     /// A number of lanes that this driver does not serve.
-    #[error("the card has {0} lanes, this driver serves one")]
+    #[error("the card has {0} lanes, this driver serves 1, 2, 4 or 8")]
     Lanes(u8),
     /// A register or a ring entry holds a value that its enumeration does not define.
     #[error("the card answered with something that no layout defines: {0}")]
@@ -99,14 +99,17 @@ pub enum SessionError {
     /// The card contradicted itself or us, or cannot be reached any more. Nothing it says counts.
     #[error("the card is lost: {0}")]
     Lost(Lost),
-    /// More entries than the submission ring has room for.
-    #[error("{entries} entries, but the submission ring has room for {room}")]
+    /// More entries for a lane than its submission ring has room for.
+    #[error("{entries} entries for one lane, but its submission ring has room for {room}")]
     RingFull {
-        /// Entries to submit.
+        /// Entries to submit, of the lane's.
         entries: usize,
         /// Free places.
         room: usize,
     },
+    /// A lane that the card does not have.
+    #[error("this card has no lane {0}")]
+    NoLane(u8),
     /// A second GATE for a stream whose first is not answered.
     #[error("slot {0} has a GATE in flight; the next depends on its verdict")]
     InFlight(u16),
@@ -162,8 +165,10 @@ pub enum Lost {
         what: &'static str,
     },
     /// A record that does not fit.
-    #[error("record {index}: {what}")]
+    #[error("record {index} of lane {lane}: {what}")]
     Record {
+        /// Lane.
+        lane: u8,
         /// Log index that was expected.
         index: u64,
         /// What is wrong.

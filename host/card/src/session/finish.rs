@@ -3,17 +3,19 @@
 use portcullis_core::wire::{Command, Fault, Life, Record, RecordType};
 
 use super::bring_up::{command, reset};
-use super::{Health, Lost, Session, SessionError, check};
+use super::{Health, Lost, Session, SessionError};
 use crate::info::Status;
 use crate::{Card, Completed};
 
 /// A closed session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// The CLOSE record. `None` when the bus of a faulted card is dead, so that it can write nothing.
+    /// The CLOSE record of lane 0. `None` when the bus of a faulted card is dead, so that it can write nothing.
     pub record: Option<Record>,
-    /// The ALARM record of a sticky fault, if the card could write one.
+    /// The ALARM record of a sticky fault, of the first lane that has one, if the card could write one.
     pub alarm: Option<Record>,
+    /// Records of all lanes, OPEN and CLOSE included.
+    pub records: u64,
     /// The sticky fault that ended the session, or none. One that came while CLOSE was under way counts.
     pub cause: Fault,
     /// Answers that nobody had asked for yet.
@@ -31,14 +33,14 @@ impl<C: Card> Session<C> {
     /// the memory taken back in any case.
     pub fn close(mut self) -> Result<Closed, SessionError> {
         let closed = self.finish();
-        let rings = self.rings.take();
+        let lanes = std::mem::take(&mut self.lanes);
         let quiet = match closed {
             Ok(_) if self.health == Health::Good => Ok(()),
             _ => reset(&mut self.card),
         };
         // Without quiet the card keeps its memory until it is dropped itself.
-        if let (Ok(()), Some(rings)) = (&quiet, rings) {
-            self.release(rings)?;
+        if quiet.is_ok() {
+            self.release(lanes)?;
         }
         let closed = closed?;
         quiet?;
@@ -58,17 +60,17 @@ impl<C: Card> Session<C> {
             self.give_close()?;
         }
         // Once more for a card that faulted meanwhile: its log may be open still.
-        if self.closing.is_none() && matches!(self.health, Health::Faulted(_)) {
+        let open = self.lanes.iter().any(|lane| lane.closing.is_none());
+        if open && matches!(self.health, Health::Faulted(_)) {
             self.give_close()?;
         }
         let cause = match &self.health {
             Health::Faulted(fault) => *fault,
             Health::Good | Health::Lost(_) => Fault::None,
         };
-        let record = self.closing.take();
-        if record.is_none() && cause == Fault::None {
-            let index = self.rings.as_ref().map_or(0, |rings| rings.logged);
-            return Err(Lost::Record { index, what: "the CLOSE record is missing" }.into());
+        let open = self.lanes.iter().find(|lane| lane.closing.is_none());
+        if let (Some(lane), Fault::None) = (open, cause) {
+            return Err(lane.lost(lane.rings.logged, "the CLOSE record is missing").into());
         }
         // The outside hears of the end, too; there is no heartbeat after it.
         self.presented = None;
@@ -76,14 +78,14 @@ impl<C: Card> Session<C> {
         let told = self.sink.nonce();
         told.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         rest.extend(self.ready.drain(..));
-        Ok(Closed { record, alarm: self.alarm, cause, rest })
+        let record = self.lanes.first().and_then(|lane| lane.closing);
+        Ok(Closed { record, alarm: self.alarm().copied(), records: self.logged(), cause, rest })
     }
 
     /// Gives CLOSE and collects what the card writes. A card that faults meanwhile has its ALARM collected.
     fn give_close(&mut self) -> Result<(), SessionError> {
         let faulted = self.health != Health::Good;
-        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-        rings.ring_consumed(&mut self.card, true)?;
+        self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
         command(&mut self.card, Command::Close)?;
         let end = if faulted { Life::Fault } else { Life::Load };
         let over = |s: Status| (s.life == end && !s.busy) || (s.life == Life::Fault && !faulted);
@@ -92,28 +94,31 @@ impl<C: Card> Session<C> {
             return self.fault();
         }
         // A heartbeat may have found its place before CLOSE did.
-        while self.has_record()? {
-            let record = self.take_record()?;
-            if record.answer.record_type == u8::from(RecordType::Heartbeat) {
-                self.beaten(&record)?;
-            } else {
-                let named = check::session_record(&record, RecordType::Close, self)?;
-                self.closed(record, named)?;
+        for at in 0..self.lanes.len() {
+            while self.has_record(at)? {
+                let record = self.take_record(at)?;
+                if record.answer.record_type == u8::from(RecordType::Heartbeat) {
+                    self.beaten(at, &record)?;
+                } else {
+                    self.closed(at, record)?;
+                }
             }
         }
         self.collect_checkpoints()?;
         Ok(())
     }
 
-    /// Takes the CLOSE record, which names the sticky fault.
-    fn closed(&mut self, record: Record, named: Fault) -> Result<(), SessionError> {
+    /// Takes a lane's CLOSE record, which names the sticky fault.
+    fn closed(&mut self, at: usize, record: Record) -> Result<(), SessionError> {
+        let named = self.session_record(at, &record, RecordType::Close)?;
         let index = record.answer.log_index.get();
         let cause = if let Health::Faulted(fault) = &self.health { *fault } else { Fault::None };
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         if named != cause {
-            return Err(Lost::Record { index, what: "its cause is not the sticky fault" }.into());
+            return Err(lane.lost(index, "its cause is not the sticky fault").into());
         }
-        if self.closing.replace(record).is_some() {
-            return Err(Lost::Record { index, what: "a second CLOSE record" }.into());
+        if lane.closing.replace(record).is_some() {
+            return Err(lane.lost(index, "a second CLOSE record").into());
         }
         Ok(())
     }

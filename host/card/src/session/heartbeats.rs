@@ -1,13 +1,14 @@
-//! Heartbeats: presenting nonces, their records, and waiting for credit.
+//! Heartbeats: presenting nonces, their records in every lane, and waiting for credit.
 
 use portcullis_core::wire::{Record, RecordType};
 
 use super::bring_up::SIGNING;
-use super::{Lost, Session, SessionError, WaitError, check};
+use super::lane::{Beats, Lane};
+use super::{Lost, Session, SessionError, WaitError};
 use crate::{Card, registers};
 
 impl<C: Card> Session<C> {
-    /// Presents a heartbeat and waits for its record: the credit is full again then. Entries in flight are answered first; their
+    /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight are answered first; their
     /// answers come with the next [`Session::poll`]. A sink that gives nonces ([`super::RecordSink::nonce`]) makes this call unnecessary.
     ///
     /// # Errors
@@ -24,15 +25,16 @@ impl<C: Card> Session<C> {
 
     fn beat(&mut self, nonce: u64) -> Result<(), SessionError> {
         self.present(nonce)?;
-        self.await_record("the HEARTBEAT record")?;
-        let record = self.take_record()?;
-        self.beaten(&record)?;
-        self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
+        for at in 0..self.lanes.len() {
+            self.await_record(at, "the HEARTBEAT record")?;
+            self.take_heartbeat(at)?;
+        }
         Ok(())
     }
 
     fn present(&mut self, nonce: u64) -> Result<(), SessionError> {
         self.presented = Some(nonce);
+        self.lanes.iter_mut().for_each(|lane| lane.beats.awaited = true);
         Ok(registers::with(&mut self.card, |r| {
             r.heartbeat_nonce_lo().try_write(|w| w.set_v((nonce & 0xffff_ffff) as u32))?;
             r.heartbeat_nonce_hi().try_write(|w| w.set_v((nonce >> 32) as u32))
@@ -41,6 +43,11 @@ impl<C: Card> Session<C> {
 
     /// Presents the sink's next nonce, when it has one and none is under way.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
+        // Lanes without work tell of theirs only when they are asked, which is done once the others have it.
+        let idle = |lane: &Lane| !lane.beats.awaited || lane.is_idle();
+        if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
+            self.take_heartbeats()?;
+        }
         if self.presented.is_some() || self.checkpoints.is_none() {
             return Ok(());
         }
@@ -56,28 +63,40 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Takes the record of a heartbeat: it has to be the one that was presented.
-    pub(super) fn beaten(&mut self, record: &Record) -> Result<(), SessionError> {
+    /// Takes the record of a heartbeat in a lane: it has to be the one that was presented.
+    pub(super) fn beaten(&mut self, at: usize, record: &Record) -> Result<(), SessionError> {
         let index = record.answer.log_index.get();
-        let nonce = self.presented.take().ok_or(Lost::Record { index, what: "a heartbeat that nobody presented" })?;
-        self.heartbeat_nonce = nonce;
-        check::session_record(record, RecordType::Heartbeat, self)?;
-        self.since_heartbeat = self.pending.len() as u64;
-        self.heartbeat_tick = record.answer.tick.get();
-        self.asked = false;
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        let nonce = self.presented.filter(|_| lane.beats.awaited);
+        let nonce = nonce.ok_or(lane.lost(index, "a heartbeat that nobody presented"))?;
+        let (entries, tick) = (lane.pending.len() as u64, record.answer.tick.get());
+        lane.beats = Beats { nonce, awaited: false, entries, tick };
+        self.session_record(at, record, RecordType::Heartbeat)?;
+        if !self.lanes.iter().any(|lane| lane.beats.awaited) {
+            self.presented = None;
+            self.asked = false;
+        }
         Ok(())
     }
 
-    /// Waits until `entries` more will find credit. Only where a witness answers; else the card says what it thinks of them.
+    /// Takes a heartbeat's record, which is there, and says so to the card.
+    fn take_heartbeat(&mut self, at: usize) -> Result<(), SessionError> {
+        let record = self.take_record(at)?;
+        self.beaten(at, &record)?;
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        Ok(lane.rings.ring_consumed(&mut self.card, true)?)
+    }
+
+    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the card says what it thinks of them.
     ///
     /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is asked for, past
     /// three quarters the entries wait for its heartbeat, so that they do not meet the limit on their way.
-    pub(super) fn await_credit(&mut self, entries: usize) -> Result<(), SessionError> {
+    pub(super) fn await_credit(&mut self, share: impl Fn(&Lane) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());
         }
         let elapsed = self.elapsed()?;
-        if self.finds_credit(entries as u64, elapsed) {
+        if self.find_credit(&share, elapsed) {
             return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 { self.ask() } else { Ok(()) };
         }
         self.ask()?;
@@ -87,8 +106,8 @@ impl<C: Card> Session<C> {
             self.collect_checkpoints()?;
             self.take_heartbeats()?;
             self.present_next()?;
-            let elapsed = self.tick - self.heartbeat_tick;
-            if !self.asked && self.finds_credit(entries as u64, elapsed) {
+            let elapsed = self.since_heartbeat();
+            if !self.asked && self.find_credit(&share, elapsed) {
                 return Ok(());
             }
             self.ask()?;
@@ -102,24 +121,34 @@ impl<C: Card> Session<C> {
         u64::from(self.heartbeat.ticks) << 16
     }
 
-    /// Whether `entries` more, this long after the last heartbeat, are safely within both limits. More than the whole limit never are: the
-    /// card refuses some of them, whatever is waited for.
-    fn finds_credit(&self, entries: u64, elapsed: u64) -> bool {
+    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole limit never are:
+    /// the card refuses some of them, whatever is waited for.
+    fn find_credit(&self, share: impl Fn(&Lane) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
-        let few = limit == 0 || entries > limit || self.since_heartbeat + entries <= limit;
+        let few = |lane: &Lane| {
+            let entries = share(lane) as u64;
+            entries == 0 || entries > limit || lane.beats.entries + entries <= limit
+        };
+        let few = limit == 0 || self.lanes.iter().all(few);
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat. While the card works its records tell the time; an idle one is asked for it.
+    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time; an idle one is asked
+    /// for it.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;
-            if self.pending.is_empty() {
+            if self.in_flight() == 0 {
                 self.take_heartbeats()?;
                 self.tick = self.tick.max(crate::info::tick(&mut self.card)?);
             }
         }
-        Ok(self.tick.saturating_sub(self.heartbeat_tick))
+        Ok(self.since_heartbeat())
+    }
+
+    fn since_heartbeat(&self) -> u64 {
+        let first = self.lanes.iter().map(|lane| lane.beats.tick).min().unwrap_or_default();
+        self.tick.saturating_sub(first)
     }
 
     /// Asks for a checkpoint, once for each heartbeat.
@@ -133,10 +162,10 @@ impl<C: Card> Session<C> {
 
     /// Heartbeats that no completion follows.
     fn take_heartbeats(&mut self) -> Result<(), SessionError> {
-        while self.presented.is_some() && self.pending.is_empty() && self.has_record()? {
-            let record = self.take_record()?;
-            self.beaten(&record)?;
-            self.rings.as_mut().ok_or(SessionError::NotOpen)?.ring_consumed(&mut self.card, true)?;
+        for at in 0..self.lanes.len() {
+            while self.lanes.get(at).is_some_and(|lane| lane.beats.awaited && lane.is_idle()) && self.has_record(at)? {
+                self.take_heartbeat(at)?;
+            }
         }
         Ok(())
     }

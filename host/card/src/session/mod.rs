@@ -1,8 +1,11 @@
 //! The ring driver: one session of one card, from reset to close.
 //!
 //! [`Session::open`] brings the card up. Entries are submitted in batches ([`Session::submit`]) and come back as
-//! [`Completed`] in order ([`Session::poll`], [`Session::wait`]); [`Session::begin`], [`Session::gate`], [`Session::note`]
+//! [`Completed`] ([`Session::poll`], [`Session::wait`]); [`Session::begin`], [`Session::gate`], [`Session::note`]
 //! and [`Session::end`] do one entry of one stream at a time and may be mixed with batches.
+//!
+//! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo lanes. Each lane has
+//! rings and a log of its own; answers and records come in order in each lane, between lanes there is no order.
 //!
 //! Every wait is bounded in the card's own quanta and names what it awaited. Dropping a session resets the card and takes
 //! its memory back only once the card is quiet.
@@ -15,6 +18,7 @@ mod config;
 mod error;
 mod finish;
 mod heartbeats;
+mod lane;
 mod rings;
 mod sink;
 mod streams;
@@ -27,9 +31,8 @@ use portcullis_core::wire::{Fault, Record};
 
 use crate::{Card, CardInfo, Completed};
 use checkpoints::Checkpoints;
-use rings::Rings;
+use lane::Lane;
 use streams::Streams;
-use submit::Pending;
 
 pub use bring_up::{await_public_key, load_only, reset};
 pub use checkpoints::{CHECKPOINT_INTERVAL, CHECKPOINT_LOG2_MAX, CheckpointConfig, Signed};
@@ -65,14 +68,8 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// Package digest of the image header, as session records repeat it.
     package_digest: [u8; 32],
     heartbeat: HeartbeatLimits,
-    /// Nonce of the last heartbeat.
-    heartbeat_nonce: u64,
-    /// The nonce that was presented and is not recorded yet.
+    /// The nonce that was presented and is not recorded yet in every lane.
     presented: Option<u64>,
-    /// Entries submitted since the last heartbeat's record; what was in flight then counts once more.
-    since_heartbeat: u64,
-    /// Tick of the record of OPEN, or of the last heartbeat: what the card counts the limit of time from.
-    heartbeat_tick: u64,
     /// The last tick that the card has shown, in a record or in its register.
     tick: u64,
     /// Whether the sink gives nonces, so that it is worth waiting for one.
@@ -80,10 +77,10 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
     asked: bool,
     checkpoints: Option<Checkpoints>,
-    /// `None` once given back.
-    rings: Option<Rings>,
-    /// Entries without an answer, oldest first.
-    pending: VecDeque<Pending>,
+    /// By number; none once their memory is given back.
+    lanes: Vec<Lane>,
+    /// Entries submitted.
+    submitted: u64,
     /// Answers that a blocking call met while it waited for its own.
     ready: VecDeque<Completed>,
     /// Answers that were not given out before the card was lost, for [`Session::abandon`].
@@ -91,10 +88,6 @@ pub struct Session<C: Card = Box<dyn Card>> {
     streams: Streams,
     sink: Box<dyn RecordSink>,
     health: Health,
-    opening: Option<Record>,
-    alarm: Option<Record>,
-    /// The CLOSE record.
-    closing: Option<Record>,
 }
 
 impl<C: Card> Session<C> {
@@ -118,9 +111,9 @@ impl<C: Card> Session<C> {
         self.epoch
     }
 
-    /// The OPEN record.
-    pub const fn opening(&self) -> Option<&Record> {
-        self.opening.as_ref()
+    /// The OPEN record of lane 0. Every lane has one; [`RecordSink`] gets them all.
+    pub fn opening(&self) -> Option<&Record> {
+        self.lanes.first()?.opening.as_ref()
     }
 
     /// Digest of the tables as the card read them back; `None` where it hashes none.
@@ -128,40 +121,46 @@ impl<C: Card> Session<C> {
         self.info.digest.then_some(self.policy_digest)
     }
 
-    /// The ALARM record of a sticky fault, once it was met and if the card could write one.
-    pub const fn alarm(&self) -> Option<&Record> {
-        self.alarm.as_ref()
+    /// The ALARM record of a sticky fault, of the first lane that has one, once it was met and if the card could write one.
+    pub fn alarm(&self) -> Option<&Record> {
+        self.lanes.iter().find_map(|lane| lane.alarm.as_ref())
     }
 
-    /// The submission ring's place in card memory, for tests that corrupt entries after they were submitted.
+    /// Lane 0's submission ring's place in card memory, for tests that corrupt entries after they were submitted.
     pub fn submission_ring(&self) -> Option<&crate::DmaBuffer> {
-        self.rings.as_ref().map(|rings| &rings.submissions)
+        self.lanes.first().map(|lane| &lane.rings.submissions)
     }
 
-    /// The completion ring's place in card memory, for tests that plant entries.
+    /// Lane 0's completion ring's place in card memory, for tests that plant entries.
     pub fn completion_ring(&self) -> Option<&crate::DmaBuffer> {
-        self.rings.as_ref().map(|rings| &rings.completions)
+        self.lanes.first().map(|lane| &lane.rings.completions)
     }
 
-    /// The log ring's place in card memory, for tests that read it past the driver.
+    /// Lane 0's log ring's place in card memory, for tests that read it past the driver.
     pub fn log_ring(&self) -> Option<&crate::DmaBuffer> {
-        self.rings.as_ref().map(|rings| &rings.log)
+        self.lanes.first().map(|lane| &lane.rings.log)
     }
 
     /// Entries without an answer.
     pub fn in_flight(&self) -> usize {
-        self.pending.len()
+        self.lanes.iter().map(|lane| lane.pending.len()).sum()
     }
 
-    /// Entries that can be submitted now.
+    /// Entries that can be submitted now, whichever their slots: the room of the fullest lane.
     pub fn room(&self) -> usize {
-        self.rings.as_ref().map_or(0, |rings| rings.size().saturating_sub(self.pending.len()))
+        self.lanes.iter().map(Lane::room).min().unwrap_or_default()
+    }
+
+    /// Entries of `slot`, or of other slots of its lane, that can be submitted now.
+    pub fn room_for(&self, slot: u16) -> usize {
+        let lane = submit::home(slot, self.info.lanes);
+        self.lanes.get(usize::from(lane)).map_or(0, Lane::room)
     }
 
     /// `Ok` while the card's word counts.
     fn healthy(&self) -> Result<(), SessionError> {
         match &self.health {
-            Health::Good if self.rings.is_some() => Ok(()),
+            Health::Good if !self.lanes.is_empty() => Ok(()),
             Health::Good => Err(SessionError::NotOpen),
             Health::Faulted(fault) => Err(SessionError::Faulted(*fault)),
             Health::Lost(lost) => Err(SessionError::Lost(lost.clone())),
@@ -189,7 +188,8 @@ impl<C: Card> std::fmt::Debug for Session<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("epoch", &self.epoch)
-            .field("pending", &self.pending.len())
+            .field("lanes", &self.lanes.len())
+            .field("pending", &self.in_flight())
             .field("health", &self.health)
             .finish_non_exhaustive()
     }
@@ -198,10 +198,9 @@ impl<C: Card> std::fmt::Debug for Session<C> {
 impl<C: Card> Drop for Session<C> {
     fn drop(&mut self) {
         // A card that does not become quiet keeps its memory until the card itself is dropped.
-        if let Some(rings) = self.rings.take()
-            && reset(&mut self.card).is_ok()
-        {
-            let _ = self.release(rings);
+        let lanes = std::mem::take(&mut self.lanes);
+        if !lanes.is_empty() && reset(&mut self.card).is_ok() {
+            let _ = self.release(lanes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The three rings in host memory, and the doorbells.
+//! The three rings of a lane in host memory, and the doorbells.
 
 use portcullis_core::wire::{Completion, Descriptor, LOG_STRIDE, Record};
 use zerocopy::{FromBytes, IntoBytes};
@@ -13,6 +13,7 @@ const BATCH: u64 = 32;
 /// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from them.
 #[derive(Debug)]
 pub(super) struct Rings {
+    lane: u8,
     pub(super) submissions: DmaBuffer,
     pub(super) completions: DmaBuffer,
     pub(super) log: DmaBuffer,
@@ -32,8 +33,9 @@ pub(super) struct Rings {
 
 impl Rings {
     /// Zeroed rings. The caller has quiesced the card.
-    pub(super) fn allocate<C: Card>(card: &mut C, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
+    pub(super) fn allocate<C: Card>(card: &mut C, lane: u8, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
         Ok(Self {
+            lane,
             submissions: card.allocate(Descriptor::BYTES << ring_log2)?,
             completions: card.allocate(Completion::BYTES << ring_log2)?,
             log: card.allocate(LOG_STRIDE << log_log2)?,
@@ -65,8 +67,7 @@ impl Rings {
         let (sq, cq, log) =
             (split(self.submissions.address()), split(self.completions.address()), split(self.log.address()));
         let (ring_log2, log_log2) = (self.ring_log2, self.log_log2);
-        let found = registers::with(card, |r| {
-            let [lane] = r.lane();
+        let found = registers::with_lane(card, self.lane, |lane| {
             lane.sq_lo().try_write(|w| w.set_v(sq.0))?;
             lane.sq_hi().try_write(|w| w.set_v(sq.1))?;
             lane.sq_size().try_write(|w| w.set_log2(ring_log2))?;
@@ -75,7 +76,7 @@ impl Rings {
             lane.log_lo().try_write(|w| w.set_v(log.0))?;
             lane.log_hi().try_write(|w| w.set_v(log.1))?;
             lane.log_size().try_write(|w| w.set_log2(log_log2))?;
-            Ok::<_, CardError>([
+            Ok([
                 ("sq_lo", sq.0, lane.sq_lo().try_read()?.v()),
                 ("sq_hi", sq.1, lane.sq_hi().try_read()?.v()),
                 ("sq_size", ring_log2.into(), lane.sq_size().try_read()?.log2().into()),
@@ -114,10 +115,7 @@ impl Rings {
             return Ok(());
         }
         let tail = (self.submitted & 0xffff) as u32;
-        registers::with(card, |r| {
-            let [lane] = r.lane();
-            lane.sq_tail().try_write(|w| w.set_v(tail))
-        })?;
+        registers::with_lane(card, self.lane, |lane| lane.sq_tail().try_write(|w| w.set_v(tail)))?;
         self.rung_submitted = self.submitted;
         Ok(())
     }
@@ -130,18 +128,12 @@ impl Rings {
         };
         if due(self.logged, self.rung_logged, self.log_log2) {
             let head = (self.logged & 0xffff_ffff) as u32;
-            registers::with(card, |r| {
-                let [lane] = r.lane();
-                lane.log_head().try_write(|w| w.set_v(head))
-            })?;
+            registers::with_lane(card, self.lane, |lane| lane.log_head().try_write(|w| w.set_v(head)))?;
             self.rung_logged = self.logged;
         }
         if due(self.completed, self.rung_completed, self.ring_log2) {
             let head = (self.completed & 0xffff) as u32;
-            registers::with(card, |r| {
-                let [lane] = r.lane();
-                lane.cq_head().try_write(|w| w.set_v(head))
-            })?;
+            registers::with_lane(card, self.lane, |lane| lane.cq_head().try_write(|w| w.set_v(head)))?;
             self.rung_completed = self.completed;
         }
         Ok(())
@@ -188,10 +180,7 @@ impl Rings {
 
     /// Records that the card has written and that were not consumed, by its register.
     pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
-        let tail = registers::with(card, |r| {
-            let [lane] = r.lane();
-            lane.log_tail().try_read()
-        })?;
+        let tail = registers::with_lane(card, self.lane, |lane| lane.log_tail().try_read())?;
         Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))
     }
 }

@@ -107,7 +107,7 @@ impl<C: Card> Session<C> {
     /// As [`Session::submit`] and [`Session::wait`].
     pub fn call(&mut self, entry: Descriptor) -> Result<Completed, SessionError> {
         let mut others = Vec::new();
-        while self.room() == 0 {
+        while self.room_for(entry.slot.get()) == 0 {
             others.extend(self.wait()?);
         }
         let ticket = self.submit(&[entry])?;

@@ -1,7 +1,8 @@
-//! Into the submission ring.
+//! Into the submission rings: each entry into the one of its slot's lane.
 
 use portcullis_core::wire::{Descriptor, Opcode};
 
+use super::lane::Lane;
 use super::{Session, SessionError};
 use crate::Card;
 
@@ -9,9 +10,17 @@ use crate::Card;
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: u64,
+    /// Entries submitted to its lane before it.
+    pub(super) index: u64,
     pub(super) entry: Descriptor,
     /// A GATE that the driver holds its stream for.
     pub(super) holds_stream: bool,
+}
+
+/// The lane that a slot belongs to, of a card with `lanes`.
+pub(super) fn home(slot: u16, lanes: u8) -> u8 {
+    // Below `lanes`.
+    (slot % u16::from(lanes.max(1))) as u8
 }
 
 fn is_gate(entry: &Descriptor) -> bool {
@@ -19,9 +28,9 @@ fn is_gate(entry: &Descriptor) -> bool {
 }
 
 impl<C: Card> Session<C> {
-    /// Submits `entries` and gives the ticket of the first; the others' follow it. Slots, sequences and CRCs are the caller's; at most one
-    /// GATE of a slot is in flight. A card that has enough to do hears of them with the next that come, at the latest from
-    /// [`Session::poll`] or [`Session::wait`].
+    /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it. Slots, sequences and CRCs
+    /// are the caller's; at most one GATE of a slot is in flight. A card that has enough to do hears of them with the next that come, at the
+    /// latest from [`Session::poll`] or [`Session::wait`].
     ///
     /// # Errors
     /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.
@@ -34,7 +43,7 @@ impl<C: Card> Session<C> {
                 return Err(SessionError::InFlight(slot));
             }
         }
-        self.push(entries, true)
+        self.push(entries, None, true)
     }
 
     /// [`Session::submit`] without the check of streams, for entries that the card is meant to refuse.
@@ -42,33 +51,58 @@ impl<C: Card> Session<C> {
     /// # Errors
     /// [`SessionError::RingFull`] with nothing submitted, or the session's state.
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
-        self.push(entries, false)
+        self.push(entries, None, false)
     }
 
-    fn push(&mut self, entries: &[Descriptor], hold: bool) -> Result<u64, SessionError> {
+    /// [`Session::submit_raw`] to `lane`, whatever the entries' slots: a lane refuses those that are not its own.
+    ///
+    /// # Errors
+    /// As [`Session::submit_raw`]; [`SessionError::NoLane`].
+    pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.healthy()?;
-        if entries.len() > self.room() {
-            return Err(SessionError::RingFull { entries: entries.len(), room: self.room() });
+        if usize::from(lane) >= self.lanes.len() {
+            return Err(SessionError::NoLane(lane));
         }
-        let credit = self.await_credit(entries.len());
+        self.push(entries, Some(lane), false)
+    }
+
+    fn push(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
+        self.healthy()?;
+        let lanes = self.info.lanes;
+        // How many of them go to a lane.
+        let share = |lane: &Lane| {
+            entries.iter().filter(|entry| lane.number == to.unwrap_or(home(entry.slot.get(), lanes))).count()
+        };
+        for lane in &self.lanes {
+            let (entries, room) = (share(lane), lane.room());
+            if entries > room {
+                return Err(SessionError::RingFull { entries, room });
+            }
+        }
+        let credit = self.await_credit(share);
         self.or_lose(credit)?;
-        let pushed = self.push_all(entries, hold);
-        self.since_heartbeat += entries.len() as u64;
+        for lane in &mut self.lanes {
+            lane.beats.entries += share(lane) as u64;
+        }
+        let pushed = self.push_all(entries, to, hold);
         self.or_lose(pushed)
     }
 
-    fn push_all(&mut self, entries: &[Descriptor], hold: bool) -> Result<u64, SessionError> {
-        let rings = self.rings.as_mut().ok_or(SessionError::NotOpen)?;
-        let first = rings.submitted;
+    fn push_all(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
+        let first = self.submitted;
         for entry in entries {
+            let at = to.unwrap_or(home(entry.slot.get(), self.info.lanes));
+            let lane = self.lanes.get_mut(usize::from(at)).ok_or(SessionError::NotOpen)?;
             let holds_stream = hold && is_gate(entry);
-            self.pending.push_back(Pending { ticket: rings.submitted, entry: *entry, holds_stream });
-            rings.push(&mut self.card, entry)?;
+            let (ticket, index) = (self.submitted, lane.rings.submitted);
+            lane.pending.push_back(Pending { ticket, index, entry: *entry, holds_stream });
+            self.submitted += 1;
+            lane.rings.push(&mut self.card, entry)?;
             if holds_stream {
                 self.streams.hold(entry.slot.get());
             }
         }
-        rings.ring_submitted(&mut self.card, false)?;
+        self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_submitted(&mut self.card, false))?;
         Ok(first)
     }
 }

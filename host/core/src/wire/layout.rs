@@ -25,14 +25,14 @@ pub const BANK_STRIDE: usize = 256;
 pub const IMAGE_MAGIC: u32 = 1229800272;
 /// `PCKP` in memory: a checkpoint.
 pub const CHECKPOINT_MAGIC: u32 = 1347109712;
-/// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, zeros.
+/// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, the head of each lane in a beat of its own, zeros.
 pub const CHECKPOINT_STRIDE: usize = 32768;
 /// SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    192, 214, 65, 235, 196, 94, 5, 111, 124, 67, 148, 1, 19, 92, 74, 58, 199, 231, 72, 51, 182, 75, 34, 98, 245, 50,
-    167, 55, 95, 157, 227, 63,
+    254, 159, 6, 10, 75, 143, 25, 97, 13, 60, 72, 198, 187, 58, 57, 169, 37, 51, 31, 104, 114, 134, 132, 218, 189, 48,
+    164, 206, 243, 67, 30, 215,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1237,7 +1237,7 @@ const _: () = {
     assert!(size_of::<Record>() == 192);
 };
 
-/// What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. 128 bytes.
+/// What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own. 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Session {
@@ -1249,11 +1249,11 @@ pub struct Session {
     pub ticket_digest: [u8; 32],
     /// Offset 96. Nonce of the last heartbeat.
     pub heartbeat_nonce: U64,
-    /// Offset 104. Limit of records without a heartbeat, latched at OPEN; 0 is off.
+    /// Offset 104. Limit of a lane's records without a heartbeat, latched at OPEN; 0 is off.
     pub heartbeat_records: U32,
     /// Offset 108. Limit of 2^16 clocks without a heartbeat, latched at OPEN; 0 is off.
     pub heartbeat_ticks: U32,
-    /// Offset 112. Streams that the records before this one began and did not end.
+    /// Offset 112. Streams that the records before this one in its lane began and did not end.
     pub open_streams: U32,
     /// Offset 116. CLOSE and ALARM: the sticky fault, or none. (enumeration `fault`)
     pub cause: U16,
@@ -1338,7 +1338,7 @@ pub struct Checkpoint {
     pub serial: U64,
     /// Offset 16. Records in the trees of all lanes.
     pub size: U64,
-    /// Offset 24. Clocks since reset, when the heads were taken. No record under them is later.
+    /// Offset 24. Clocks since reset, when the last head was taken. No record under the heads is later.
     pub tick: U64,
     /// Offset 32. Root of the tree over the lane heads.
     pub root: [u8; 32],
@@ -1350,7 +1350,7 @@ pub struct Checkpoint {
     pub design_id: [u8; 16],
     /// Offset 144. Drawn by the card after reset; zero where the card has no randomness.
     pub boot_nonce: [u8; 16],
-    /// Offset 160. Nonce of the last heartbeat.
+    /// Offset 160. Nonce of the last heartbeat in lane 0 when its head was taken.
     pub heartbeat_nonce: U64,
     /// Offset 168. Epoch of the session.
     pub epoch: U32,

@@ -1,8 +1,10 @@
 //! Every card behind one trait, with the ways in which a bus can fail.
 
 mod kernel;
+mod lanes;
 
 pub use kernel::KernelCard;
+pub use lanes::Lanes;
 
 use portcullis_card::model::ModelCard;
 #[cfg(feature = "sim")]

@@ -24,73 +24,34 @@ pub mod queue_limits;
 pub mod rows;
 pub mod status;
 
-/// Named types defined within this component's body
-pub mod named_types {
-    #[allow(unused_imports)]
-    use super::_root; // alias to root module of generated code
-    pub mod cfg_r_desc_04ee4c1b;
-    pub mod cfg_r_desc_2322bf59;
-    pub mod cfg_r_desc_2b06244b;
-    pub mod cfg_r_desc_53e9d39e;
-    pub mod cfg_r_desc_5d51bbd4;
-    pub mod cfg_r_desc_7245db2b;
-    pub mod cfg_r_desc_92f400d4;
-    pub mod cfg_r_desc_ae02335e;
-    pub mod cfg_r_desc_b9689d12;
-    pub mod cfg_r_desc_ee951f2a;
-    pub mod cfg_r_desc_fd4a955e;
-    pub mod lane_rf;
-    pub mod ro_r_desc_325d3e02;
-    pub mod ro_r_desc_52866f22;
-    pub mod ro_r_desc_62ae8653;
-    pub mod ro_r_desc_72b3c2ca;
-    pub mod ro_r_desc_784b21d0;
-    pub mod ro_r_desc_7c9829ac;
-    pub mod ro_r_desc_7cc048e4;
-    pub mod ro_r_desc_7d5ec112;
-    pub mod ro_r_desc_7e8c4993;
-    pub mod ro_r_desc_81349e4c;
-    pub mod ro_r_desc_86b42606;
-    pub mod ro_r_desc_92141acb;
-    pub mod ro_r_desc_952d5eb9;
-    pub mod ro_r_desc_a6f78cc0;
-    pub mod ro_r_desc_b874c647;
-    pub mod ro_r_desc_b9689d12;
-    pub mod ro_r_desc_bd535d95;
-    pub mod ro_r_desc_bf766848;
-    pub mod ro_r_desc_cf60d431;
-    pub mod ro_r_desc_e9822798;
-    pub mod ro_r_desc_f7f7e3ea;
-}
-
 // Instances of named component types
-pub use _root::components::card::named_types::cfg_r_desc_04ee4c1b as ticket_digest;
-pub use _root::components::card::named_types::cfg_r_desc_92f400d4 as expected_digest;
-pub use _root::components::card::named_types::cfg_r_desc_2322bf59 as epoch;
-pub use _root::components::card::named_types::cfg_r_desc_7245db2b as checkpoint_lo;
-pub use _root::components::card::named_types::cfg_r_desc_ae02335e as heartbeat_records;
-pub use _root::components::card::named_types::cfg_r_desc_b9689d12 as checkpoint_hi;
-pub use _root::components::card::named_types::cfg_r_desc_ee951f2a as checkpoint_interval;
-pub use _root::components::card::named_types::cfg_r_desc_fd4a955e as heartbeat_ticks;
-pub use _root::components::card::named_types::lane_rf as lane;
-pub use _root::components::card::named_types::ro_r_desc_7c9829ac as admits;
-pub use _root::components::card::named_types::ro_r_desc_7cc048e4 as checkpoint_tail;
-pub use _root::components::card::named_types::ro_r_desc_7d5ec112 as tick_lo;
-pub use _root::components::card::named_types::ro_r_desc_7e8c4993 as open_streams;
-pub use _root::components::card::named_types::ro_r_desc_62ae8653 as records;
-pub use _root::components::card::named_types::ro_r_desc_72b3c2ca as heartbeat_credit;
-pub use _root::components::card::named_types::ro_r_desc_86b42606 as busy_clocks_lo;
-pub use _root::components::card::named_types::ro_r_desc_325d3e02 as refused;
-pub use _root::components::card::named_types::ro_r_desc_81349e4c as decomposes;
-pub use _root::components::card::named_types::ro_r_desc_92141acb as rejects;
-pub use _root::components::card::named_types::ro_r_desc_a6f78cc0 as verdicts;
-pub use _root::components::card::named_types::ro_r_desc_b874c647 as tick_hi;
-pub use _root::components::card::named_types::ro_r_desc_b9689d12 as busy_clocks_hi;
-pub use _root::components::card::named_types::ro_r_desc_bd535d95 as public_key;
-pub use _root::components::card::named_types::ro_r_desc_bf766848 as boot_nonce;
-pub use _root::components::card::named_types::ro_r_desc_cf60d431 as design_id;
-pub use _root::components::card::named_types::ro_r_desc_e9822798 as map_digest;
-pub use _root::components::card::named_types::ro_r_desc_f7f7e3ea as policy_digest;
+pub use _root::components::cfg_r_desc_04ee4c1b as ticket_digest;
+pub use _root::components::cfg_r_desc_92f400d4 as expected_digest;
+pub use _root::components::cfg_r_desc_2322bf59 as epoch;
+pub use _root::components::cfg_r_desc_7245db2b as checkpoint_lo;
+pub use _root::components::cfg_r_desc_b9689d12 as checkpoint_hi;
+pub use _root::components::cfg_r_desc_ee951f2a as checkpoint_interval;
+pub use _root::components::cfg_r_desc_fba5d635 as heartbeat_records;
+pub use _root::components::cfg_r_desc_fd4a955e as heartbeat_ticks;
+pub use _root::components::lane_rf as lane;
+pub use _root::components::ro_r_desc_6d8a3ec1 as heartbeat_credit;
+pub use _root::components::ro_r_desc_7c9829ac as admits;
+pub use _root::components::ro_r_desc_7cc048e4 as checkpoint_tail;
+pub use _root::components::ro_r_desc_7d5ec112 as tick_lo;
+pub use _root::components::ro_r_desc_7e8c4993 as open_streams;
+pub use _root::components::ro_r_desc_62ae8653 as records;
+pub use _root::components::ro_r_desc_86b42606 as busy_clocks_lo;
+pub use _root::components::ro_r_desc_325d3e02 as refused;
+pub use _root::components::ro_r_desc_81349e4c as decomposes;
+pub use _root::components::ro_r_desc_92141acb as rejects;
+pub use _root::components::ro_r_desc_a6f78cc0 as verdicts;
+pub use _root::components::ro_r_desc_b874c647 as tick_hi;
+pub use _root::components::ro_r_desc_b9689d12 as busy_clocks_hi;
+pub use _root::components::ro_r_desc_bd535d95 as public_key;
+pub use _root::components::ro_r_desc_bf766848 as boot_nonce;
+pub use _root::components::ro_r_desc_cf60d431 as design_id;
+pub use _root::components::ro_r_desc_e9822798 as map_digest;
+pub use _root::components::ro_r_desc_f7f7e3ea as policy_digest;
 
 /// Portcullis card
 ///
@@ -188,7 +149,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// max_streams
     ///
-    /// Stream slots.
+    /// Stream slots. Slot s belongs to lane s modulo lanes; another lane refuses it.
     #[inline(always)]
     #[must_use]
     pub const fn max_streams(&self) -> peakrdl_rust::reg::Reg<'io, max_streams::MaxStreams, IO> {
@@ -374,10 +335,10 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// heartbeat_records
     ///
-    /// Records without a heartbeat; 0 is off. OPEN refuses another value while capability `heartbeat` is 0.
+    /// Records of a lane without a heartbeat; 0 is off. OPEN refuses another value while capability `heartbeat` is 0.
     #[inline(always)]
     #[must_use]
-    pub const fn heartbeat_records(&self) -> peakrdl_rust::reg::Reg<'io, heartbeat_records::CfgR_desc_ae02335e, IO> {
+    pub const fn heartbeat_records(&self) -> peakrdl_rust::reg::Reg<'io, heartbeat_records::CfgR_desc_fba5d635, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xC0).cast(), self.io) }
     }
 
@@ -410,10 +371,10 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// heartbeat_credit
     ///
-    /// Records left.
+    /// Records left in the lane that has the fewest.
     #[inline(always)]
     #[must_use]
-    pub const fn heartbeat_credit(&self) -> peakrdl_rust::reg::Reg<'io, heartbeat_credit::RoR_desc_72b3c2ca, IO> {
+    pub const fn heartbeat_credit(&self) -> peakrdl_rust::reg::Reg<'io, heartbeat_credit::RoR_desc_6d8a3ec1, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0xD0).cast(), self.io) }
     }
 
@@ -437,7 +398,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_size
     ///
-    /// log2 of the entries of the checkpoint ring (32 KiB each), 1 to 8; 0 while capability `signer` is 0.
+    /// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1 to 8; 0 while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_size(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_size::CheckpointSize, IO> {
@@ -638,12 +599,12 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
     /// lane
     #[inline(always)]
     #[must_use]
-    pub const fn lane(&self) -> [lane::LaneRf<'io, IO>; 1] {
+    pub const fn lane(&self) -> [lane::LaneRf<'io, IO>; 8] {
         // SAFETY: We will initialize every element before using the array
-        let mut array = [core::mem::MaybeUninit::uninit(); 1];
+        let mut array = [core::mem::MaybeUninit::uninit(); 8];
 
         let mut i0 = 0;
-        while i0 < 1 {
+        while i0 < 8 {
             array[i0].write(unsafe {
                 lane::LaneRf::<IO>::from_ptr_with(self.ptr.wrapping_byte_add(0x1000 + i0 * 0x100).cast(), self.io)
             });

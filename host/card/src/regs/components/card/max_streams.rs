@@ -5,7 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// max_streams
 ///
-/// Stream slots.
+/// Stream slots. Slot s belongs to lane s modulo lanes; another lane refuses it.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct MaxStreams(u32);

@@ -11,15 +11,15 @@ pub mod sq_size;
 pub mod sq_tail;
 
 // Instances of named component types
-pub use _root::components::card::named_types::cfg_r_desc_2b06244b as log_lo;
-pub use _root::components::card::named_types::cfg_r_desc_5d51bbd4 as sq_lo;
-pub use _root::components::card::named_types::cfg_r_desc_53e9d39e as cq_lo;
-pub use _root::components::card::named_types::cfg_r_desc_b9689d12 as sq_hi;
-pub use _root::components::card::named_types::cfg_r_desc_b9689d12 as cq_hi;
-pub use _root::components::card::named_types::cfg_r_desc_b9689d12 as log_hi;
-pub use _root::components::card::named_types::ro_r_desc_784b21d0 as sq_head;
-pub use _root::components::card::named_types::ro_r_desc_952d5eb9 as log_tail;
-pub use _root::components::card::named_types::ro_r_desc_52866f22 as cq_tail;
+pub use _root::components::cfg_r_desc_2b06244b as log_lo;
+pub use _root::components::cfg_r_desc_5d51bbd4 as sq_lo;
+pub use _root::components::cfg_r_desc_53e9d39e as cq_lo;
+pub use _root::components::cfg_r_desc_b9689d12 as sq_hi;
+pub use _root::components::cfg_r_desc_b9689d12 as cq_hi;
+pub use _root::components::cfg_r_desc_b9689d12 as log_hi;
+pub use _root::components::ro_r_desc_784b21d0 as sq_head;
+pub use _root::components::ro_r_desc_952d5eb9 as log_tail;
+pub use _root::components::ro_r_desc_52866f22 as cq_tail;
 
 /// lane
 #[derive(Eq, PartialEq)]

@@ -5,21 +5,21 @@ use super::_root; // alias to root module of generated code
 
 /// heartbeat_credit
 ///
-/// Records left.
+/// Records left in the lane that has the fewest.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct RoR_desc_72b3c2ca(u32);
+pub struct RoR_desc_6d8a3ec1(u32);
 
-unsafe impl Send for RoR_desc_72b3c2ca {}
-unsafe impl Sync for RoR_desc_72b3c2ca {}
+unsafe impl Send for RoR_desc_6d8a3ec1 {}
+unsafe impl Sync for RoR_desc_6d8a3ec1 {}
 
-impl core::default::Default for RoR_desc_72b3c2ca {
+impl core::default::Default for RoR_desc_6d8a3ec1 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for RoR_desc_72b3c2ca {
+impl peakrdl_rust::reg::Register for RoR_desc_6d8a3ec1 {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::R;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for RoR_desc_72b3c2ca {
     }
 }
 
-impl RoR_desc_72b3c2ca {
+impl RoR_desc_6d8a3ec1 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -50,9 +50,9 @@ impl RoR_desc_72b3c2ca {
     }
 }
 
-impl core::fmt::Debug for RoR_desc_72b3c2ca {
+impl core::fmt::Debug for RoR_desc_6d8a3ec1 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RoR_desc_72b3c2ca").field("v", &self.v()).finish()
+        f.debug_struct("RoR_desc_6d8a3ec1").field("v", &self.v()).finish()
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = RoR_desc_72b3c2ca::default();
+        let reg = RoR_desc_6d8a3ec1::default();
         assert_eq!(reg.v(), 0);
     }
 }

@@ -5,21 +5,21 @@ use super::_root; // alias to root module of generated code
 
 /// heartbeat_records
 ///
-/// Records without a heartbeat; 0 is off. OPEN refuses another value while capability `heartbeat` is 0.
+/// Records of a lane without a heartbeat; 0 is off. OPEN refuses another value while capability `heartbeat` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub struct CfgR_desc_ae02335e(u32);
+pub struct CfgR_desc_fba5d635(u32);
 
-unsafe impl Send for CfgR_desc_ae02335e {}
-unsafe impl Sync for CfgR_desc_ae02335e {}
+unsafe impl Send for CfgR_desc_fba5d635 {}
+unsafe impl Sync for CfgR_desc_fba5d635 {}
 
-impl core::default::Default for CfgR_desc_ae02335e {
+impl core::default::Default for CfgR_desc_fba5d635 {
     fn default() -> Self {
         Self(0x0)
     }
 }
 
-impl peakrdl_rust::reg::Register for CfgR_desc_ae02335e {
+impl peakrdl_rust::reg::Register for CfgR_desc_fba5d635 {
     type Regwidth = u32;
     type Accesswidth = u32;
     type Access = peakrdl_rust::access::RW;
@@ -35,7 +35,7 @@ impl peakrdl_rust::reg::Register for CfgR_desc_ae02335e {
     }
 }
 
-impl CfgR_desc_ae02335e {
+impl CfgR_desc_fba5d635 {
     pub const V_OFFSET: usize = 0;
     pub const V_WIDTH: usize = 32;
     pub const V_MASK: u32 = 0xFFFF_FFFF;
@@ -57,9 +57,9 @@ impl CfgR_desc_ae02335e {
     }
 }
 
-impl core::fmt::Debug for CfgR_desc_ae02335e {
+impl core::fmt::Debug for CfgR_desc_fba5d635 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CfgR_desc_ae02335e").field("v", &self.v()).finish()
+        f.debug_struct("CfgR_desc_fba5d635").field("v", &self.v()).finish()
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn test_default() {
-        let reg = CfgR_desc_ae02335e::default();
+        let reg = CfgR_desc_fba5d635::default();
         assert_eq!(reg.v(), 0);
     }
 }
