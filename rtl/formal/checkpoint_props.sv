@@ -292,11 +292,14 @@ module checkpoint_props
       if (beat_valid && beat_at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
 
       // ---- not vacuous
-      cover (sign && now.root != '0);
-      cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
-      cover (hash.start && at == Fold && dut.second_q);
-      cover (was_abort_q && at_q == Write);
-      if (Lanes == 2) cover (at == Join && hash.start && joins_q == 2'd1);
+      if (Lanes == 1) begin
+        cover (sign && now.root != '0);
+        cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
+        cover (hash.start && at == Fold && dut.second_q);
+        cover (was_abort_q && at_q == Write);
+      end else begin
+        cover (sign && joins_q == 2'd2);
+      end
     end
   end
 endmodule
