@@ -8,9 +8,10 @@ mod card_support;
 use card_support::{Rng, TestCard, World};
 use portcullis_card::bench::{BenchConfig, BenchReport, run};
 use portcullis_card::sim::SimCard;
+use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
 use portcullis_core::wire::Row;
 use portcullis_policy::image::Image;
-use portcullis_sim::{ROUNDS, SimConfig, Stall};
+use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
 use zerocopy::little_endian::U16;
 
 /// An image of `rows` policy rows. What they say does not matter: every entry walks both banks.
@@ -31,16 +32,76 @@ fn image(rows: u16) -> Image {
 }
 
 fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport {
-    let config = SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
-    let mut card = SimCard::new(config).unwrap();
+    measure_lanes(1, latency, rows, verdicts, attest).0
+}
+
+/// The report, and how often registers were touched.
+fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: bool) -> (BenchReport, Touched) {
+    let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
+    let mut card = Counting { card: SimCard::new(config).unwrap(), touched: Touched::default() };
     let report = run(&mut card, &image(rows), BenchConfig { verdicts, streams: 64, attest }).unwrap();
-    card.assert_clean();
+    card.card.assert_clean();
+    assert_eq!(report.lanes.len() as u32, lanes);
     let clocks = report.clocks_per_verdict_hundredths().unwrap();
     println!(
-        "{rows} rows, latency {latency}: {clocks} hundredths of a clock, {} verdicts/s",
+        "{lanes} lanes, {rows} rows, latency {latency}: {clocks} hundredths of a clock, {} verdicts/s",
         report.verdicts_per_second()
     );
-    report
+    (report, card.touched)
+}
+
+/// Registers read, and submission doorbells rung.
+#[derive(Debug, Default, Clone, Copy)]
+struct Touched {
+    reads: u64,
+    doorbells: u64,
+}
+
+struct Counting {
+    card: SimCard,
+    touched: Touched,
+}
+
+impl Card for Counting {
+    fn kind(&self) -> CardKind {
+        self.card.kind()
+    }
+    fn describe(&self) -> String {
+        self.card.describe()
+    }
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        self.touched.reads += 1;
+        self.card.read32(address)
+    }
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        // `sq_tail` of a lane.
+        self.touched.doorbells += u64::from((0x1000..0x1800).contains(&address) && address & 0xff == 0x0c);
+        self.card.write32(address, value)
+    }
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        self.card.allocate(bytes)
+    }
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.card.release(buffer)
+    }
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.card.dma_read(buffer, offset, into)
+    }
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        self.card.dma_write(buffer, offset, from)
+    }
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.card.wait(watch)
+    }
+    fn quantum(&self) -> &'static str {
+        self.card.quantum()
+    }
+    fn patience(&self) -> u32 {
+        self.card.patience()
+    }
+    fn clocks(&self) -> Option<u64> {
+        self.card.clocks()
+    }
 }
 
 /// Hundredths of a clock that a verdict may take: its sweep, or six blocks (four of its leaf, two of a node) with 5 % to spare. A
@@ -74,4 +135,27 @@ fn signing_does_not_slow_verdicts() {
     let report = measure(100, 16, 20_000, true);
     let hundredths = report.clocks_per_verdict_hundredths().unwrap();
     assert!(hundredths <= bound(16), "{hundredths}");
+}
+
+/// Lanes work side by side: 15/16 of what as many cards would do.
+#[test]
+fn lanes_multiply_the_rate() {
+    let clocks =
+        |lanes, verdicts| measure_lanes(lanes, 500, 256, verdicts, false).0.clocks_per_verdict_hundredths().unwrap();
+    let (one, all) = (clocks(1, 3_000), clocks(LANES, 3_000 * u64::from(LANES)));
+    assert!(one * 16 >= all * u64::from(LANES) * 15, "{one} with one lane, {all} with {LANES}");
+}
+
+/// Under load a submission doorbell tells of at least 16 entries, and no register is read.
+#[test]
+fn verdicts_cost_few_register_accesses() {
+    for lanes in [1, LANES] {
+        let touched = |verdicts| measure_lanes(lanes, 100, 64, verdicts, false).1;
+        // Opening, first entries and the end are in both.
+        let (few, more) = (4_000, 12_000);
+        let (short, long) = (touched(few), touched(more));
+        let doorbells = long.doorbells - short.doorbells;
+        assert!(doorbells * 16 <= more - few, "{lanes} lanes: {doorbells} for {}", more - few);
+        assert!(long.reads <= short.reads + 16, "{lanes} lanes: {short:?}, {long:?}");
+    }
 }
