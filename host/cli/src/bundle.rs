@@ -404,6 +404,10 @@ impl Told {
     }
 }
 
+fn told(lanes: &mut [Told], lane: usize) -> anyhow::Result<&mut Told> {
+    lanes.get_mut(lane).ok_or_else(|| anyhow!("a record of lane {lane}, which the card does not have"))
+}
+
 impl Open {
     /// What the stream was given.
     fn given(self) -> Input {
@@ -414,8 +418,6 @@ impl Open {
 impl Recorder {
     /// Takes an event, before anybody else does: what is released has its record in the bundle.
     pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
-        let told =
-            |lanes: &'_ mut [Told], lane: usize| lanes.get_mut(lane).ok_or_else(|| anyhow!("there is no lane {lane}"));
         match &event.what {
             What::Begun { id, context, text, lane, log_index } => {
                 let Some(index) = *log_index else { bail!("a stream began without a record") };
