@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::model::{LANES, ModelCard};
 use crate::pci::{Bdf, BdfError};
 use crate::vfio::{Access, VfioCard};
 use crate::vfio_user::VfioUserCard;
@@ -26,10 +25,8 @@ pub enum CardKind {
 /// A transport and, where it takes one, the address of the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardChoice {
-    /// [`CardKind::Model`] with one lane.
+    /// [`CardKind::Model`].
     Model,
-    /// [`CardKind::Model`] with this many lanes.
-    ModelLanes(u8),
     /// [`CardKind::Sim`].
     Sim,
     /// [`CardKind::VfioUser`] at a socket.
@@ -60,12 +57,6 @@ pub enum CardKindError {
     NoAddress {
         /// Which transport.
         kind: CardKind,
-    },
-    /// Lanes that no card has.
-    #[error("`{name}`: a card has 1, 2, 4 or 8 lanes; write `model:lanes=8`, for example")]
-    Lanes {
-        /// The name.
-        name: String,
     },
     /// Not an address of a PCI card.
     #[error(transparent)]
@@ -129,7 +120,7 @@ impl CardKind {
 }
 
 impl CardChoice {
-    /// The card called `name`: `model`, `model:lanes=N`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
+    /// The card called `name`: `model`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
     ///
     /// # Errors
     /// [`CardKindError`].
@@ -138,12 +129,7 @@ impl CardChoice {
         let unknown = || CardKindError::Unknown { name: name.into() };
         let kind = CardKind::EVERY.into_iter().find(|kind| kind.name() == called).ok_or_else(unknown)?;
         match (kind, address) {
-            (CardKind::Model, Some(option)) => {
-                let lanes = option.strip_prefix("lanes=").ok_or_else(unknown)?;
-                let lanes = lanes.parse().ok().filter(|lanes| LANES.contains(lanes));
-                lanes.map(Self::ModelLanes).ok_or_else(|| CardKindError::Lanes { name: name.into() })
-            }
-            (CardKind::Sim, Some(_)) => Err(unknown()),
+            (CardKind::Model | CardKind::Sim, Some(_)) => Err(unknown()),
             (CardKind::VfioUser | CardKind::Vfio | CardKind::VfioNoIommu, None | Some("")) => {
                 Err(CardKindError::NoAddress { kind })
             }
@@ -160,7 +146,7 @@ impl CardChoice {
     #[must_use]
     pub const fn kind(&self) -> CardKind {
         match self {
-            Self::Model | Self::ModelLanes(_) => CardKind::Model,
+            Self::Model => CardKind::Model,
             Self::Sim => CardKind::Sim,
             Self::VfioUser(_) => CardKind::VfioUser,
             Self::Vfio(_) => CardKind::Vfio,
@@ -171,18 +157,13 @@ impl CardChoice {
     /// The card, with its default configuration.
     ///
     /// # Errors
-    /// [`CardKindError::NotBuilt`], [`CardKindError::Lanes`], [`CardKindError::Open`].
+    /// [`CardKindError::NotBuilt`], [`CardKindError::Open`].
     pub fn open(&self) -> Result<Box<dyn Card>, CardKindError> {
         let vfio = |bdf: Bdf, access| {
             VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn Card>).map_err(CardError::from)
         };
         let opened = match self {
-            Self::Model => Ok(Box::new(ModelCard::new()) as Box<dyn Card>),
-            Self::ModelLanes(lanes) => {
-                let card = ModelCard::with_lanes(*lanes);
-                let card = card.ok_or_else(|| CardKindError::Lanes { name: self.to_string() })?;
-                Ok(Box::new(card) as Box<dyn Card>)
-            }
+            Self::Model => Ok(Box::new(crate::model::ModelCard::new()) as Box<dyn Card>),
             #[cfg(feature = "sim")]
             Self::Sim => crate::sim::SimCard::new(portcullis_sim::SimConfig::default())
                 .map(|card| Box::new(card) as Box<dyn Card>),
@@ -208,7 +189,6 @@ impl std::fmt::Display for CardChoice {
         let name = self.kind().name();
         match self {
             Self::Model | Self::Sim => f.write_str(name),
-            Self::ModelLanes(lanes) => write!(f, "{name}:lanes={lanes}"),
             Self::VfioUser(path) => write!(f, "{name}:{}", path.display()),
             Self::Vfio(bdf) | Self::VfioNoIommu(bdf) => write!(f, "{name}:{bdf}"),
         }
@@ -218,7 +198,6 @@ impl std::fmt::Display for CardChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CardInfo;
 
     #[test]
     fn names_are_parsed_or_explained() {
@@ -232,17 +211,6 @@ mod tests {
             assert!(matches!(unknown, CardKindError::Unknown { .. }), "{name}");
             assert!(unknown.to_string().starts_with(&format!("unknown card `{name}`")), "{unknown}");
         }
-        for lanes in LANES {
-            let name = format!("model:lanes={lanes}");
-            let named = CardChoice::parse(&name).unwrap();
-            assert_eq!((named.kind(), named.to_string()), (CardKind::Model, name));
-            assert_eq!(CardInfo::read(&mut named.open().unwrap()).unwrap().lanes, lanes);
-        }
-        for name in ["model:lanes=", "model:lanes=0", "model:lanes=3", "model:lanes=16", "model:lanes=256"] {
-            let error = CardChoice::parse(name).unwrap_err();
-            assert!(matches!(error, CardKindError::Lanes { .. }), "{name}: {error}");
-        }
-        assert!(matches!(CardChoice::ModelLanes(3).open(), Err(CardKindError::Lanes { .. })));
         for name in ["vfio-user", "vfio-user:", "vfio", "vfio-noiommu:"] {
             let error = CardChoice::parse(name).unwrap_err();
             assert!(matches!(error, CardKindError::NoAddress { .. }), "{name}: {error}");

@@ -64,6 +64,9 @@ pub(crate) enum Command {
         /// Add a base address register (BAR4) by which a test disturbs the card's bus.
         #[arg(long)]
         test_bench: bool,
+        /// Lanes of the card: 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8).
+        #[arg(long, value_name = "LANES", default_value_t = 1)]
+        lanes: u8,
         #[command(flatten)]
         sim: open::SimArgs,
     },
@@ -98,7 +101,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
-        Command::Serve { socket, test_bench, sim } => serve(socket, *test_bench, sim),
+        Command::Serve { socket, test_bench, lanes, sim } => serve(socket, *test_bench, sim.config(*lanes)),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
                 Some(dir) => open::policy(dir)?.compiled.image,
@@ -163,7 +166,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 #[cfg(feature = "sim")]
-fn serve(path: &std::path::Path, test_bench: bool, sim: &open::SimArgs) -> Result<u8, Failure> {
+fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimConfig) -> Result<u8, Failure> {
     use anyhow::Context;
     use portcullis_sim::{pci::PciCard, serve::Socket};
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -173,7 +176,7 @@ fn serve(path: &std::path::Path, test_bench: bool, sim: &open::SimArgs) -> Resul
     for signal in [SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
-    let mut card = PciCard::new(sim.config()).context("the simulated card")?;
+    let mut card = PciCard::new(config).context("the simulated card")?;
     if test_bench {
         card = card.with_bench();
     }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use anyhow::Context;
+use portcullis_card::model::ModelCard;
 use portcullis_card::{Card, CardChoice, CardKind};
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::{Anchors, Store};
@@ -12,10 +13,13 @@ use std::path::Path;
 /// Which card.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust; `model:lanes=N` for more than one lane), `vfio-user:PATH` (a PCI device behind the socket of
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind the socket of
     /// `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one without).
     #[arg(long, default_value_t = default_card())]
     card: CardChoice,
+    /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8). Others have their own.
+    #[arg(long, value_name = "LANES")]
+    lanes: Option<u8>,
     /// Drive a card that no IOMMU holds: it reaches all memory of this machine, and so does whoever made its image.
     #[arg(long)]
     allow_noiommu: bool,
@@ -28,9 +32,6 @@ pub(crate) struct CardArgs {
 #[derive(clap::Args, Clone)]
 #[cfg(feature = "sim")]
 pub(crate) struct SimArgs {
-    /// Simulated card: lanes, 1 or 4 (builds with `PORTCULLIS_LANES=8` have 8 instead of 4).
-    #[arg(long, default_value_t = 1)]
-    lanes: u32,
     /// Simulated card: clocks from a read request to its data, 0 to 1000.
     #[arg(long, value_name = "CLOCKS", default_value_t = 100)]
     latency: u32,
@@ -44,9 +45,9 @@ pub(crate) struct SimArgs {
 
 #[cfg(feature = "sim")]
 impl SimArgs {
-    pub(crate) fn config(&self) -> portcullis_sim::SimConfig {
+    pub(crate) fn config(&self, lanes: u8) -> portcullis_sim::SimConfig {
         portcullis_sim::SimConfig {
-            lanes: self.lanes,
+            lanes: lanes.into(),
             read_latency: self.latency,
             stall: self.stall,
             trace: self.trace.clone(),
@@ -81,10 +82,23 @@ impl CardArgs {
 
     /// A new card.
     pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
-        #[cfg(feature = "sim")]
-        if self.card.kind() == CardKind::Sim {
-            let card = portcullis_card::sim::SimCard::new(self.sim.config()).context("the simulated card")?;
-            return Ok(Box::new(card));
+        let lanes = self.lanes.unwrap_or(1);
+        match self.card.kind() {
+            #[cfg(feature = "sim")]
+            CardKind::Sim => {
+                let card = portcullis_card::sim::SimCard::new(self.sim.config(lanes)).context("the simulated card")?;
+                return Ok(Box::new(card));
+            }
+            CardKind::Model => {
+                let card = ModelCard::with_lanes(lanes);
+                let card = card.with_context(|| format!("no model card of {lanes} lanes: it has 1, 2, 4 or 8"))?;
+                return Ok(Box::new(card));
+            }
+            _ if self.lanes.is_some() => {
+                let why = "it has the lanes that it was built with; leave `--lanes` out";
+                return Err(anyhow::anyhow!("card `{}`: {why}", self.card).into());
+            }
+            _ => {}
         }
         if self.card.kind() == CardKind::VfioNoIommu && !self.allow_noiommu {
             let why = "without an IOMMU the card reaches all memory of this machine; say `--allow-noiommu` if that is what you want";
