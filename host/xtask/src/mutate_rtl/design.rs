@@ -1,7 +1,8 @@
 //! Cells of an elaborated design, and where the cell of one design stands in another.
 //!
 //! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind from the same
-//! place is the same logic, and where a loop or several instances make more of them, their order.
+//! place is the same logic, and where a loop or several instances make more of them, their order. What is an instance in one design, a
+//! black box of its proof, is wired up in a flat design that holds its logic: there, the buffer of its port is the place.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -15,14 +16,18 @@ pub(super) struct Cells {
     top: String,
     names: BTreeMap<Kind, Vec<String>>,
     kinds: BTreeMap<String, Kind>,
+    /// Buffer of an instance's port, and its side that is the port.
+    ports: BTreeMap<String, (String, &'static str)>,
 }
 
 impl Cells {
     /// Reads a flat design that Yosys wrote as RTLIL.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let mut cells = Self { top: String::new(), names: BTreeMap::new(), kinds: BTreeMap::new() };
+        let mut cells =
+            Self { top: String::new(), names: BTreeMap::new(), kinds: BTreeMap::new(), ports: BTreeMap::new() };
         let mut source = "";
+        let mut buffer = None;
         for line in text.lines().map(str::trim_start) {
             if let Some(rest) = line.strip_prefix("attribute \\src \"") {
                 source = rest.trim_end_matches('"');
@@ -32,8 +37,11 @@ impl Cells {
                 let kind = (kind.to_owned(), source.to_owned());
                 let name = name.trim_start_matches('\\').to_owned();
                 cells.names.entry(kind.clone()).or_default().push(name.clone());
+                buffer = (kind.0 == "$buf").then(|| name.clone());
                 cells.kinds.insert(name, kind);
                 source = "";
+            } else if let Some((side, name, wire)) = buffer.as_ref().and_then(|name| port(name, line)) {
+                cells.ports.entry(wire).or_insert((name, side));
             } else if !line.starts_with("attribute ") {
                 source = "";
             }
@@ -45,14 +53,39 @@ impl Cells {
     pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
         let cell = option(command, "-cell");
         let kind = self.kinds.get(cell)?;
-        let (here, there) = (self.names.get(kind)?, other.names.get(kind)?);
+        let Some(there) = other.names.get(kind) else { return other.at_port(command) };
+        let here = self.names.get(kind)?;
         let at = here.iter().position(|name| name == cell)?;
         // More of one instance's, or more instances: the place in the first, or the same part of the way.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
-        let parts = ["-mode", "-port", "-portbit", "-ctrlbit"].map(|name| (name, option(command, name)));
-        let rest: Vec<_> = parts.iter().filter(|(_, v)| !v.is_empty()).map(|(n, v)| format!("{n} {v}")).collect();
-        Some(format!("mutate -module {} -cell {} {}", other.top, there.get(to)?, rest.join(" ")))
+        Some(other.command(command, there.get(to)?, option(command, "-port")))
     }
+
+    /// The damage to an instance's port, done to the buffer of that port.
+    fn at_port(&self, command: &str) -> Option<String> {
+        let instance = option(command, "-cell").rsplit('.').next()?;
+        let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;
+        Some(self.command(command, cell, side))
+    }
+
+    fn command(&self, command: &str, cell: &str, port: &str) -> String {
+        let rest: String = ["-portbit", "-ctrlbit"]
+            .map(|name| (name, option(command, name)))
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!(" {name} {value}"))
+            .collect();
+        format!("mutate -mode {} -module {} -cell {cell} -port {port}{rest}", option(command, "-mode"), self.top)
+    }
+}
+
+/// Side, buffer and port where a line connects a buffer to `…instance.port`.
+fn port(buffer: &str, line: &str) -> Option<(&'static str, String, String)> {
+    let (side, wire) = line.strip_prefix("connect \\")?.split_once(" \\")?;
+    let side = ["A", "Y"].into_iter().find(|s| *s == side)?;
+    let mut parts = wire.rsplit('.');
+    let (port, instance) = (parts.next()?, parts.next()?);
+    Some((side, buffer.to_owned(), format!("{instance}.{port}")))
 }
 
 /// The word after an option of a command.
@@ -81,10 +114,19 @@ mod tests {
         };
         assert_eq!(
             carry(&large, &small, "u.$driver$q").unwrap(),
-            "mutate -module small -cell $7 -mode inv -port A -portbit 2"
+            "mutate -mode inv -module small -cell $7 -port A -portbit 2"
         );
-        assert_eq!(carry(&small, &large, "$7").unwrap(), "mutate -module large -cell $1 -mode inv -port A -portbit 2");
+        assert_eq!(carry(&small, &large, "$7").unwrap(), "mutate -mode inv -module large -cell $1 -port A -portbit 2");
         assert_eq!(carry(&large, &small, "$3"), None);
+        let (boxed, flat) = (folder.join("boxed.il"), folder.join("flat.il"));
+        fs::write(&boxed, design("boxed", &cell("dut.u_part", "x.sv:9.1").replace("$and", "\\part"))).unwrap();
+        fs::write(&flat, design("flat", "  cell $buf $4\n    connect \\A \\q\n    connect \\Y \\u.u_part.A\n  end\n"))
+            .unwrap();
+        let (boxed, flat) = (Cells::read(&boxed).unwrap(), Cells::read(&flat).unwrap());
+        assert_eq!(
+            carry(&boxed, &flat, "dut.u_part").unwrap(),
+            "mutate -mode inv -module flat -cell $4 -port Y -portbit 2"
+        );
         fs::remove_dir_all(folder).unwrap();
     }
 }

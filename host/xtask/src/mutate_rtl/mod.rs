@@ -132,8 +132,8 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     open.reverse();
     prove_all(&kept, open, &modules)?;
     if !request.proofs_only {
-        let left = kept.all().into_iter().enumerate().filter(|(_, m)| wanted(m)).collect();
-        card::run(&kept, left)?;
+        let left: Vec<_> = kept.all().into_iter().enumerate().filter(|(_, m)| wanted(m)).collect();
+        card::run(&kept, &left)?;
     }
     println!("{}", report::table(&kept.all())?);
     Ok(())
