@@ -2,7 +2,7 @@
 // in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence
 // 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The slot's next
 // sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush changes nothing. One slot,
-// any one, is watched; entries, declarations and credit are arbitrary.
+// any one, is watched; entries, declarations and credit are arbitrary. A clear takes one clock for each slot, and none is left out.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -42,7 +42,7 @@ module tick_props
 
   // ---- streams
   logic clearing, read, update, sub_ready, entry_valid, judge, busy;
-  logic [15:0] slot;
+  logic [15:0] slot, entry_index;
   stream_t stream, next;
   descriptor_t entry;
   fault_e fault;
@@ -69,7 +69,7 @@ module tick_props
       .entry_valid_o(entry_valid),
       .entry_ready_i(entry_ready && entry_valid),
       .entry_o(entry),
-      .entry_index_o(),
+      .entry_index_o(entry_index),
       .entry_tick_o(entry_tick),
       .entry_fault_o(fault),
       .entry_judge_o(judge),
@@ -94,9 +94,10 @@ module tick_props
 
   // The entry under check, as it was submitted, and the clocks since.
   descriptor_t entry_q;
+  logic [15:0] index_q;
   logic [3:0] clocks_q;
   always_ff @(posedge clk) begin
-    if (sub_valid && sub_ready) entry_q <= sub;
+    if (sub_valid && sub_ready) {entry_q, index_q} <= {sub, sub_index};
     if (rst || flush || (sub_valid && sub_ready)) clocks_q <= '0;
     else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
   end
@@ -115,6 +116,13 @@ module tick_props
     was_read_q <= read && !rst;
     was_update_q <= update && !flush;
     known_q <= started;
+  end
+
+  logic [2:0] left_q;  // Clocks that a clear still takes.
+  always_ff @(posedge clk) begin
+    if (rst) left_q <= '0;
+    else if (clear) left_q <= 3'(MaxStreams);
+    else if (left_q != '0) left_q <= left_q - 3'd1;
   end
 
   logic checking, deciding;
@@ -147,7 +155,10 @@ module tick_props
           assert (!now.open || now.next != '0);
         end
       end
+      assert (clearing == (left_q != '0));
+      if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
       if (entry_valid) begin
+        assert (entry_index == index_q);
         assert (entry_tick == decided_q);
         if (fault == FaultNone) assert (!spent_q);
         if (fault == FaultCredit) assert (spent_q);
@@ -157,7 +168,11 @@ module tick_props
         assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
 
       // ---- what the induction needs: the entry under check is the one submitted, and its slot was read
-      if (busy) assert (u_check.entry_q == entry_q);
+      if (busy) assert (u_check.entry_q == entry_q && entry_index == index_q);
+      if (clearing) begin
+        assert (left_q <= 3'(MaxStreams) && 3'(u_streams.clear_slot_q) == 3'(MaxStreams) - left_q);
+        if (watch < u_streams.clear_slot_q) assert (now == '0);
+      end
       if (checking) assert (u_check.step_q == clocks_q && clocks_q <= 4'd8);
       if (clearing) assert (!busy);
       if (checking && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin

@@ -14,4 +14,7 @@ echo 64 > /proc/sys/vm/nr_hugepages
 /tests/portcullis card doctor "$bdf" || exit 1
 /tests/portcullis card selftest --card "vfio-noiommu:$bdf" --allow-noiommu || exit 1
 echo "ok self-test without an IOMMU"
+card="vfio-noiommu:$bdf"
+allow=--allow-noiommu
+kills=20
 . /tests/suite.sh

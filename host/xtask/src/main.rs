@@ -79,12 +79,19 @@ enum Task {
         /// Every fault of tests/mutants.toml, not only those that CI seeds.
         #[arg(long)]
         long: bool,
-        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module. Goes on where it was interrupted.
+        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test on the simulated card. Goes on
+        /// where it was interrupted.
         #[arg(long, value_name = "N", conflicts_with = "long")]
         rtl: Option<usize>,
         /// Which RTL mutants are drawn.
         #[arg(long, default_value_t = 1, requires = "rtl")]
         seed: u32,
+        /// Draw RTL mutants from the modules of this folder of rtl, instead of gate, log and ring.
+        #[arg(long, requires = "rtl")]
+        folder: Option<String>,
+        /// Leave out the simulated card: only the proofs are tried.
+        #[arg(long, requires = "rtl")]
+        proofs_only: bool,
         /// Only the faults whose name, or the mutants whose module, contains this.
         filter: Option<String>,
     },
@@ -144,7 +151,10 @@ fn main() -> Result<()> {
         Task::Test { long } => test::run(&mut tally, long)?,
         Task::Formal { covered: true, .. } => proved::check(&mut tally)?,
         Task::Formal { filter, .. } => formal::run(&mut tally, filter.as_deref())?,
-        Task::Mutate { rtl: Some(count), seed, filter, .. } => return mutate_rtl::run(count, seed, filter.as_deref()),
+        Task::Mutate { rtl: Some(count), seed, folder, proofs_only, filter, .. } => {
+            let (folder, filter) = (folder.as_deref(), filter.as_deref());
+            return mutate_rtl::run(&mutate_rtl::Request { count, seed, folder, filter, proofs_only });
+        }
         Task::Mutate { long, filter, .. } => mutate::run(&mut tally, long, filter.as_deref())?,
         Task::Fuzz { target, seconds, keep } => return fuzz::run(target.as_deref(), seconds, keep),
         Task::Bench => return bench::run(),

@@ -53,7 +53,7 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
 }
 
 /// Copies the tracked and the new files of the tree, and points at this tree's Python environment.
-fn copy_tree(copy: &Path) -> Result<()> {
+pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
     let list = capture(Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     for path in list.lines().map(Path::new).filter(|p| p.is_file()) {
         let to = copy.join(path);

@@ -1,0 +1,132 @@
+//! Cells of an elaborated design, and where the cell of one design stands in another.
+//!
+//! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind from the same
+//! place is the same logic, and where a loop or several instances make more of them, their order. What is an instance in one design, a
+//! black box of its proof, is wired up in a flat design that holds its logic: there, the buffer of its port is the place.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Type and source of a cell.
+type Kind = (String, String);
+
+pub(super) struct Cells {
+    top: String,
+    names: BTreeMap<Kind, Vec<String>>,
+    kinds: BTreeMap<String, Kind>,
+    /// Buffer of an instance's port, and its side that is the port.
+    ports: BTreeMap<String, (String, &'static str)>,
+}
+
+impl Cells {
+    /// Reads a flat design that Yosys wrote as RTLIL.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let mut cells =
+            Self { top: String::new(), names: BTreeMap::new(), kinds: BTreeMap::new(), ports: BTreeMap::new() };
+        let mut source = "";
+        let mut buffer = None;
+        for line in text.lines().map(str::trim_start) {
+            if let Some(rest) = line.strip_prefix("attribute \\src \"") {
+                source = rest.trim_end_matches('"');
+            } else if let Some(name) = line.strip_prefix("module ") {
+                name.trim_start_matches('\\').clone_into(&mut cells.top);
+            } else if let Some((kind, name)) = line.strip_prefix("cell ").and_then(|rest| rest.split_once(' ')) {
+                let kind = (kind.to_owned(), source.to_owned());
+                let name = name.trim_start_matches('\\').to_owned();
+                cells.names.entry(kind.clone()).or_default().push(name.clone());
+                buffer = (kind.0 == "$buf").then(|| name.clone());
+                cells.kinds.insert(name, kind);
+                source = "";
+            } else if let Some((side, name, wire)) = buffer.as_ref().and_then(|name| port(name, line)) {
+                cells.ports.entry(wire).or_insert((name, side));
+            } else if !line.starts_with("attribute ") {
+                source = "";
+            }
+        }
+        Ok(cells)
+    }
+
+    /// The same damage in the other design, or none where that design does not hold the cell.
+    pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
+        let cell = option(command, "-cell");
+        let kind = self.kinds.get(cell)?;
+        let Some(there) = other.names.get(kind) else { return other.at_port(command) };
+        let here = self.names.get(kind)?;
+        let at = here.iter().position(|name| name == cell)?;
+        // More of one instance's, or more instances: the place in the first, or the same part of the way.
+        let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
+        Some(other.command(command, there.get(to)?, option(command, "-port")))
+    }
+
+    /// The damage to an instance's port, done to the buffer of that port.
+    fn at_port(&self, command: &str) -> Option<String> {
+        let instance = option(command, "-cell").rsplit('.').next()?;
+        let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;
+        Some(self.command(command, cell, side))
+    }
+
+    fn command(&self, command: &str, cell: &str, port: &str) -> String {
+        let rest: String = ["-portbit", "-ctrlbit"]
+            .map(|name| (name, option(command, name)))
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!(" {name} {value}"))
+            .collect();
+        format!("mutate -mode {} -module {} -cell {cell} -port {port}{rest}", option(command, "-mode"), self.top)
+    }
+}
+
+/// Side, buffer and port where a line connects a buffer to `…instance.port`.
+fn port(buffer: &str, line: &str) -> Option<(&'static str, String, String)> {
+    let (side, wire) = line.strip_prefix("connect \\")?.split_once(" \\")?;
+    let side = ["A", "Y"].into_iter().find(|s| *s == side)?;
+    let mut parts = wire.rsplit('.');
+    let (port, instance) = (parts.next()?, parts.next()?);
+    Some((side, buffer.to_owned(), format!("{instance}.{port}")))
+}
+
+/// The word after an option of a command.
+pub(super) fn option<'a>(command: &'a str, name: &str) -> &'a str {
+    command.split_whitespace().skip_while(|word| *word != name).nth(1).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cells;
+    use std::fs;
+
+    #[test]
+    fn a_cell_is_found_by_its_place_in_the_source() {
+        let folder = std::env::temp_dir().join(format!("portcullis-cells-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let cell = |name: &str, source: &str| format!("  attribute \\src \"{source}\"\n  cell $and {name}\n  end\n");
+        let design = |top: &str, cells: &str| format!("module \\{top}\n  wire \\a\n{cells}end\n");
+        let (small, large) = (folder.join("small.il"), folder.join("large.il"));
+        fs::write(&small, design("small", &(cell("$7", "x.sv:2.1") + &cell("$8", "y.sv:1.1")))).unwrap();
+        let both = cell("$1", "x.sv:2.1") + &cell("\\u.$driver$q", "x.sv:2.1") + &cell("$3", "z.sv:1.1");
+        fs::write(&large, design("large", &both)).unwrap();
+        let (small, large) = (Cells::read(&small).unwrap(), Cells::read(&large).unwrap());
+        let carry = |from: &Cells, to: &Cells, cell: &str| {
+            from.carry(&format!("mutate -mode inv -module m -cell {cell} -port A -portbit 2 -src x"), to)
+        };
+        assert_eq!(
+            carry(&large, &small, "u.$driver$q").unwrap(),
+            "mutate -mode inv -module small -cell $7 -port A -portbit 2"
+        );
+        assert_eq!(carry(&small, &large, "$7").unwrap(), "mutate -mode inv -module large -cell $1 -port A -portbit 2");
+        assert_eq!(carry(&large, &small, "$3"), None);
+        let (boxed, flat) = (folder.join("boxed.il"), folder.join("flat.il"));
+        fs::write(&boxed, design("boxed", &cell("dut.u_part", "x.sv:9.1").replace("$and", "\\part"))).unwrap();
+        fs::write(&flat, design("flat", "  cell $buf $4\n    connect \\A \\q\n    connect \\Y \\u.u_part.A\n  end\n"))
+            .unwrap();
+        let (boxed, flat) = (Cells::read(&boxed).unwrap(), Cells::read(&flat).unwrap());
+        assert_eq!(
+            carry(&boxed, &flat, "dut.u_part").unwrap(),
+            "mutate -mode inv -module flat -cell $4 -port Y -portbit 2"
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,193 @@
+//! RTL mutants: Yosys `mutate` damages one cell of one module; a proof of the module, or a test on the simulated card, must turn red.
+//!
+//! Each mutant is tried on the proof whose design it was drawn from, then on the module's other proofs, and what survives those on the
+//! simulated card (`card`). Results are kept in target/mutate, so that an interrupted run goes on.
+
+mod card;
+mod design;
+mod draw;
+mod prove;
+mod report;
+
+use crate::tool::say;
+use crate::{proved, setup};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+use std::{fs, thread};
+
+/// Where designs, kept results and the damaged card stand.
+const FOLDER: &str = "target/mutate";
+
+/// What one proof or one test said of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    /// The proof or the test turned red.
+    Killed,
+    Survived,
+    /// No answer in time: neither.
+    TimedOut,
+    /// The tools could not read the mutant, or the damaged cell does not stand in that design: neither.
+    Unusable,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Trial {
+    /// `proof deny_prove` or `test card_oracle`.
+    by: String,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Mutant {
+    /// As `gate/sweep`.
+    module: String,
+    /// In whose design it was drawn.
+    proof: String,
+    /// As Yosys takes it.
+    command: String,
+    /// In the order in which they were made; nothing is tried after a kill.
+    tried: Vec<Trial>,
+}
+
+impl Mutant {
+    fn killed(&self) -> bool {
+        self.tried.iter().any(|trial| trial.outcome == Outcome::Killed)
+    }
+
+    fn was_tried(&self, by: &str) -> bool {
+        self.tried.iter().any(|trial| trial.by == by)
+    }
+}
+
+/// What to draw and what to run of it.
+pub(crate) struct Request<'a> {
+    pub(crate) count: usize,
+    pub(crate) seed: u32,
+    /// Modules of this folder of rtl instead of those that the proofs must cover.
+    pub(crate) folder: Option<&'a str>,
+    /// Only the mutants whose module contains this.
+    pub(crate) filter: Option<&'a str>,
+    /// Leave out the simulated card.
+    pub(crate) proofs_only: bool,
+}
+
+/// The mutants with their results, and the file that keeps them.
+struct Kept {
+    path: PathBuf,
+    mutants: Mutex<Vec<Mutant>>,
+}
+
+impl Kept {
+    fn read_or_draw(request: &Request, modules: &Modules) -> Result<Self> {
+        let folder = request.folder.map(|f| format!("-{f}")).unwrap_or_default();
+        let path = PathBuf::from(format!("{FOLDER}/rtl-{}-{}{folder}.json", request.count, request.seed));
+        fs::create_dir_all(FOLDER)?;
+        let mutants = if path.exists() {
+            serde_json::from_str(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())?
+        } else {
+            draw::draw(modules, request.count, request.seed)?
+        };
+        let kept = Self { path, mutants: Mutex::new(mutants) };
+        kept.write(&kept.all())?;
+        Ok(kept)
+    }
+
+    fn all(&self) -> Vec<Mutant> {
+        self.mutants.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a trial, on disk too.
+    fn note(&self, at: usize, trial: Trial) -> Result<()> {
+        let mut all = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get_mut(at).context("the mutant stands in the list")?.tried.push(trial);
+        self.write(&all)
+    }
+
+    fn write(&self, mutants: &[Mutant]) -> Result<()> {
+        let new = self.path.with_extension("new");
+        fs::write(&new, serde_json::to_string_pretty(mutants)?)?;
+        Ok(fs::rename(new, &self.path)?)
+    }
+}
+
+/// Modules, each with the proofs that hold it.
+type Modules = BTreeMap<String, BTreeSet<String>>;
+
+pub(crate) fn run(request: &Request) -> Result<()> {
+    setup::tools()?;
+    let modules = proved::modules_of(request.folder.as_ref().map_or(&proved::FOLDERS[..], std::slice::from_ref))?;
+    let kept = Kept::read_or_draw(request, &modules)?;
+    let mutants = kept.all();
+    say(&format!("{} RTL mutants; results in {}", mutants.len(), kept.path.display()));
+    let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
+    let mut open: Vec<(u64, usize)> =
+        mutants.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, m)| (prove::size(&m.proof), at)).collect();
+    // The small proofs first; the last of the list is taken next.
+    open.sort_unstable();
+    open.reverse();
+    prove_all(&kept, open, &modules)?;
+    if !request.proofs_only {
+        let left: Vec<_> = kept.all().into_iter().enumerate().filter(|(_, m)| wanted(m)).collect();
+        card::run(&kept, &left)?;
+    }
+    println!("{}", report::table(&kept.all())?);
+    Ok(())
+}
+
+/// Tries the open mutants on their proofs, on every core.
+fn prove_all(kept: &Kept, open: Vec<(u64, usize)>, modules: &Modules) -> Result<()> {
+    let queue = Mutex::new(open);
+    let failed = Mutex::new(None);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let Some((_, at)) = next else { break };
+                    if let Err(error) = prove_one(kept, at, modules) {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// Tries one mutant on the claims of its own proof, then on those of the module's other proofs, until one is red.
+fn prove_one(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
+    let mutant = kept.all().get(at).cloned().context("the queue holds places of the list")?;
+    let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
+    proofs.sort_by_key(|proof| (**proof != mutant.proof, prove::size(proof)));
+    for claim in proofs.iter().map(|proof| prove::claims(proof)).collect::<Result<Vec<_>>>()?.concat() {
+        let by = format!("proof {}", claim.name());
+        if mutant.was_tried(&by) {
+            continue;
+        }
+        let start = Instant::now();
+        let outcome = prove::judge(at, &mutant, &claim)?;
+        say(&format!("mutant {at} of {}, {by}: {outcome:?}, {} s", mutant.module, start.elapsed().as_secs()));
+        kept.note(at, Trial { by, outcome })?;
+        if outcome == Outcome::Killed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A file of a proof's or of the card's design, by its bare name: designs are read in a folder of their own.
+fn copy_flat(files: &[PathBuf], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for path in files {
+        fs::copy(path, folder.join(path.file_name().context("a file has a name")?))
+            .with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! What the run found, as the table of docs/verification.md.
+
+use super::{Mutant, Outcome};
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What became of a mutant after all that was tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    ByProof,
+    ByTest,
+    Survived,
+    NotRun,
+}
+
+fn end(mutant: &Mutant) -> End {
+    let killer = mutant.tried.iter().find(|trial| trial.outcome == Outcome::Killed);
+    match killer {
+        Some(trial) if trial.by.starts_with("proof ") => End::ByProof,
+        Some(_) => End::ByTest,
+        None if mutant.tried.is_empty() => End::NotRun,
+        None => End::Survived,
+    }
+}
+
+pub(super) fn table(mutants: &[Mutant]) -> Result<String> {
+    let mut text = String::from(
+        "| module | made | killed by a proof | killed by a test | survived | not run |\n|---|---|---|---|---|---|\n",
+    );
+    let names: BTreeSet<_> = mutants.iter().map(|m| m.module.as_str()).collect();
+    for name in names.iter().copied().map(Some).chain([None]) {
+        let of: Vec<_> = mutants.iter().filter(|m| name.is_none_or(|n| n == m.module)).collect();
+        let number = |wanted: End| of.iter().filter(|m| end(m) == wanted).count();
+        writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            name.map_or_else(|| "all".to_owned(), |n| format!("`{n}`")),
+            of.len(),
+            number(End::ByProof),
+            number(End::ByTest),
+            number(End::Survived),
+            number(End::NotRun)
+        )?;
+    }
+    let trials = || mutants.iter().flat_map(|m| &m.tried);
+    let red: BTreeSet<_> = trials().filter(|t| t.outcome == Outcome::Killed).map(|t| t.by.as_str()).collect();
+    writeln!(text, "seen red: {}", red.into_iter().collect::<Vec<_>>().join(", "))?;
+    for (at, mutant) in mutants.iter().enumerate().filter(|(_, m)| end(m) == End::Survived) {
+        let tried: Vec<_> = mutant.tried.iter().map(|t| format!("{} {:?}", t.by, t.outcome)).collect();
+        writeln!(text, "survivor {at} of {}: {}; {}", mutant.module, mutant.command, tried.join(", "))?;
+    }
+    Ok(text)
+}
