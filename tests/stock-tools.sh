@@ -34,8 +34,9 @@ import base64, pathlib, shutil, sys
 bundle, parts = map(pathlib.Path, sys.argv[1:])
 (parts / "checkpoints").mkdir(parents=True)
 for name, source in {"cert.pem": "device/cert.pem", "chain.pem": "device/chain.pem", "ticket.cose": "ticket.cose",
-                     "image.bin": "policy/image.bin", "records.bin": "records/lane-0.bin"}.items():
+                     "image.bin": "policy/image.bin"}.items():
     shutil.copyfile(bundle / source, parts / name)
+shutil.copytree(bundle / "records", parts / "records")
 # The subject's key as RFC 9909 writes it: fixed bytes, then the key's 32.
 pem = (parts / "cert.pem").read_text().split("-----")[2]
 certificate, head = base64.b64decode(pem), bytes.fromhex("3030300b0609608648016503040315032100")

@@ -17,7 +17,7 @@ use portcullis_evidence::receipt::prove;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
 use portcullis_policy::Package;
-use portcullis_registrar::witness::Post;
+use portcullis_registrar::witness::{LanePost, Post};
 use portcullis_tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,15 +35,14 @@ fn evidence(seeds: &mut Seeds) {
     let checkpoint = file(&bundle::checkpoint(0));
     let (bare, _) = cose::decode(&checkpoint).unwrap();
     let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
-    let proof = prove(&files, 3).unwrap();
+    let proof = prove(&files, 0, 3).unwrap();
     let notes = files.0.iter().filter(|(name, _)| name.starts_with("witness/")).map(|(_, note)| note.clone());
     let lines = [bundle::MANIFEST, bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
+    let lane = LanePost { old: 1, size: 9, root: [3; 32], proof: vec![[4; 32], [5; 32]] };
     let post = Post {
-        old: 1,
         ticket: file(bundle::TICKET),
         public_key: [2; 32],
-        root: [3; 32],
-        proof: vec![[4; 32], [5; 32]],
+        lanes: vec![lane; 2],
         checkpoint: checkpoint.clone(),
     };
     let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 17".to_vec();
@@ -104,7 +103,7 @@ fn gate(seeds: &mut Seeds) {
     let path = folder.path().join("ledger");
     let header = Header::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
     let mut ledger = Ledger::create(&path, &header, Fsync::Never).unwrap();
-    let begun = What::Begun { id: "a".into(), context: Box::new(context()), text: None, log_index: Some(1) };
+    let begun = What::Begun { id: "a".into(), context: Box::new(context()), text: None, lane: 0, log_index: Some(1) };
     let released = What::Released { seqs: vec![1, 2], text: "A text.".into() };
     for what in [begun, released, What::Expired { seq: 3 }] {
         ledger.append(&Event { stream: 0, what }).unwrap();

@@ -19,8 +19,8 @@ use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, What};
 use portcullis_registrar::ca::{self, Device};
 use portcullis_registrar::tickets::{self, Request};
-use portcullis_registrar::witness::Post;
 use portcullis_registrar::witness::client::{Client, Noted};
+use portcullis_registrar::witness::{LanePost, Post};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -68,22 +68,48 @@ pub(crate) struct BundleArgs {
 /// A bundle that is being written.
 pub(crate) struct Recorder {
     writer: Arc<Writer>,
-    records: Arc<Mutex<BufWriter<File>>>,
+    logs: Arc<Mutex<Logs>>,
     serial: u64,
+    /// What is told about the records of each lane.
+    lanes: Vec<Told>,
+    contexts: BTreeMap<[u8; 32], Vec<u8>>,
+    open: BTreeMap<u64, Open>,
+}
+
+/// Lines about the records of one lane.
+struct Told {
+    lane: u8,
     streams: LineFile,
     spans: LineFile,
     inputs: LineFile,
-    contexts: BTreeMap<[u8; 32], Vec<u8>>,
-    open: BTreeMap<u64, Open>,
     /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
     given: BTreeMap<u64, Option<Input>>,
     /// Salts of released spans, by the index of their record.
     released: BTreeMap<u64, Hex<16>>,
 }
 
+/// The log of each lane, and the heads under each checkpoint where there are several.
+struct Logs {
+    records: Vec<BufWriter<File>>,
+    heads: Option<BufWriter<File>>,
+}
+
+impl Logs {
+    fn create(writer: &Writer, lanes: u8) -> Result<Self, bundle::BundleError> {
+        let records = (0..lanes).map(|lane| writer.file(&bundle::in_lane(bundle::RECORDS, lane)));
+        let heads = (lanes > 1).then(|| writer.file(bundle::HEADS)).transpose()?;
+        Ok(Self { records: records.collect::<Result<_, _>>()?, heads })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.records.iter_mut().chain(&mut self.heads).try_for_each(Write::flush)
+    }
+}
+
 /// A stream that has not ended.
 #[derive(Default)]
 struct Open {
+    lane: usize,
     begin: u64,
     text: Option<String>,
     answers: Vec<Result<Proposal, EngineError>>,
@@ -96,7 +122,7 @@ struct Open {
 /// What the session hands over.
 struct Kept {
     writer: Arc<Writer>,
-    records: Arc<Mutex<BufWriter<File>>>,
+    logs: Arc<Mutex<Logs>>,
     watched: Option<Watched>,
 }
 
@@ -105,29 +131,48 @@ struct Watched {
     client: Client,
     ticket: Vec<u8>,
     public_key: [u8; 32],
+    lanes: Vec<WatchedLane>,
+    /// Sizes of the lanes and message of those that it has not: their records may still be on the way.
+    next: VecDeque<(Vec<u64>, Vec<u8>)>,
+}
+
+/// A lane's log on its way to a witness.
+#[derive(Clone, Default)]
+struct WatchedLane {
     leaves: Vec<tree::Hash>,
     /// Records under the last checkpoint that the witness has.
     old: u64,
-    /// Serial, size and message of those that it has not: their records may still be on the way.
-    next: VecDeque<(u64, u64, Vec<u8>)>,
 }
 
 impl RecordSink for Kept {
     fn record(&mut self, record: &Record) -> Result<(), SinkError> {
+        let lane = usize::from(record.answer.lane);
         if let Some(watched) = &mut self.watched {
+            let watched = watched.lanes.get_mut(lane).ok_or("a record of a lane that the card does not have")?;
             watched.leaves.push(tree::leaf(record.as_bytes()));
         }
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(records.write_all(record.as_bytes())?)
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = logs.records.get_mut(lane).ok_or("a record of a lane that the card does not have")?;
+        Ok(log.write_all(record.as_bytes())?)
     }
 
-    fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
-        let bytes = checkpoint.checkpoint.as_bytes().try_into()?;
-        let message = cose::encode(bytes, checkpoint.signature.as_ref().try_into()?);
-        let (serial, size) = (checkpoint.checkpoint.serial.get(), checkpoint.checkpoint.size.get());
-        self.writer.put(&bundle::checkpoint(serial), &message)?;
+    fn checkpoint(&mut self, signed: &Signed) -> Result<(), SinkError> {
+        let bytes = signed.checkpoint.as_bytes().try_into()?;
+        let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
+        self.writer.put(&bundle::checkpoint(signed.checkpoint.serial.get()), &message)?;
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = logs.records.len();
+        let sizes = match &mut logs.heads {
+            Some(_) if signed.heads.len() != lanes => return Err("a checkpoint without the heads of its lanes".into()),
+            Some(heads) => {
+                heads.write_all(signed.heads.as_bytes())?;
+                signed.heads.iter().map(|head| head.size.get()).collect()
+            }
+            // One lane: everything is its.
+            None => vec![signed.checkpoint.size.get()],
+        };
         if let Some(watched) = &mut self.watched {
-            watched.next.push_back((serial, size, message));
+            watched.next.push_back((sizes, message));
         }
         Ok(())
     }
@@ -146,24 +191,35 @@ impl RecordSink for Kept {
 impl Watched {
     /// Posts the next checkpoint whose records are all here.
     fn post(&mut self) -> Result<Option<Noted>, SinkError> {
-        let here =
-            |(_, size, _): &mut (u64, u64, Vec<u8>)| usize::try_from(*size).is_ok_and(|s| s <= self.leaves.len());
-        let Some((_, size, checkpoint)) = self.next.pop_front_if(here) else { return Ok(None) };
+        let lanes = &self.lanes;
+        let here = |(sizes, _): &mut (Vec<u64>, Vec<u8>)| {
+            sizes
+                .iter()
+                .zip(lanes)
+                .all(|(size, lane)| usize::try_from(*size).is_ok_and(|size| size <= lane.leaves.len()))
+        };
+        let Some((sizes, checkpoint)) = self.next.pop_front_if(here) else { return Ok(None) };
+        let posted = sizes.iter().zip(lanes).map(|(size, lane)| lane.post(*size));
+        let post = Post {
+            ticket: self.ticket.clone(),
+            public_key: self.public_key,
+            lanes: posted.collect::<Result<_, _>>()?,
+            checkpoint,
+        };
+        let noted = self.client.post(&post)?;
+        self.lanes.iter_mut().zip(sizes).for_each(|(lane, size)| lane.old = size);
+        Ok(Some(noted))
+    }
+}
+
+impl WatchedLane {
+    /// The first `size` records, after those that the witness has.
+    fn post(&self, size: u64) -> Result<LanePost, SinkError> {
         let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
         let mut prover = tree::Prover::consistency(self.old, size);
         leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
         let proof = prover.and_then(tree::Prover::finish).unwrap_or_default();
-        let post = Post {
-            old: self.old,
-            ticket: self.ticket.clone(),
-            public_key: self.public_key,
-            root: tree::root(leaves.iter().copied()),
-            proof,
-            checkpoint,
-        };
-        let noted = self.client.post(&post)?;
-        self.old = size;
-        Ok(Some(noted))
+        Ok(LanePost { old: self.old, size, root: tree::root(leaves.iter().copied()), proof })
     }
 }
 
@@ -197,7 +253,7 @@ impl BundleArgs {
             bail_out("the ticket asks for heartbeats, which a witness gives: use `--witness`")?;
         }
         let approval = self.approval(image.digest())?;
-        let watched = self.watched(&ticket, key)?;
+        let watched = self.watched(&ticket, key, info.lanes)?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
 
         let create = || -> Result<Recorder, bundle::BundleError> {
@@ -213,20 +269,16 @@ impl BundleArgs {
                 writer.put(&bundle::package(path), content)?;
             }
             Ok(Recorder {
-                records: Arc::new(Mutex::new(writer.file(bundle::RECORDS)?)),
+                logs: Arc::new(Mutex::new(Logs::create(&writer, info.lanes)?)),
                 serial: terms.serial,
-                streams: writer.lines(bundle::STREAMS)?,
-                spans: writer.lines(bundle::SPANS)?,
-                inputs: writer.lines(bundle::INPUTS)?,
+                lanes: (0..info.lanes).map(|lane| Told::create(&writer, lane)).collect::<Result<_, _>>()?,
                 contexts: BTreeMap::new(),
                 open: BTreeMap::new(),
-                given: BTreeMap::new(),
-                released: BTreeMap::new(),
                 writer,
             })
         };
         let recorder = create().map_err(anyhow::Error::from)?;
-        let sink = Kept { writer: Arc::clone(&recorder.writer), records: Arc::clone(&recorder.records), watched };
+        let sink = Kept { writer: Arc::clone(&recorder.writer), logs: Arc::clone(&recorder.logs), watched };
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
         let interval = match terms.heartbeat_records {
@@ -253,12 +305,12 @@ impl BundleArgs {
         Ok(Some(cose))
     }
 
-    fn watched(&self, ticket: &[u8], public_key: [u8; 32]) -> anyhow::Result<Option<Watched>> {
+    fn watched(&self, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> anyhow::Result<Option<Watched>> {
         let (Some(address), Some(path)) = (self.witness, &self.witness_key) else { return Ok(None) };
         let key = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let client = Client::new(address, WitnessKey::parse(key.trim_end())?, WITNESS_TIME);
-        let (leaves, next) = (Vec::new(), VecDeque::new());
-        Ok(Some(Watched { client, ticket: ticket.to_vec(), public_key, leaves, old: 0, next }))
+        let lanes = vec![WatchedLane::default(); lanes.into()];
+        Ok(Some(Watched { client, ticket: ticket.to_vec(), public_key, lanes, next: VecDeque::new() }))
     }
 
     fn ticket(&self, key: &[u8; 32], policy: [u8; 32]) -> anyhow::Result<Vec<u8>> {
@@ -304,55 +356,16 @@ fn bail_out(why: &str) -> anyhow::Result<()> {
     Err(anyhow!("{why}"))
 }
 
-impl Recorder {
-    /// Takes an event, before anybody else does: what is released has its record in the bundle.
-    pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
-        match &event.what {
-            What::Begun { id, context, text, log_index } => {
-                let Some(index) = *log_index else { bail!("a stream began without a record") };
-                self.streams.push(&bundle::Stream { index, stream: event.stream, id: id.clone() })?;
-                self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
-                self.given.insert(index, None);
-                self.open.insert(event.stream, Open { begin: index, text: text.clone(), ..Open::default() });
-            }
-            What::Proposed(answer) => {
-                self.open.entry(event.stream).or_default().answers.push((**answer).clone());
-            }
-            What::Determined(judged) => {
-                if let Some(index) = judged.log_index {
-                    let salt = self.span(index, &judged.salt, &judged.inert, &judged.text)?;
-                    let stream = self.open.entry(event.stream).or_default();
-                    stream.entries.insert(judged.determination.seq, (index, salt));
-                }
-            }
-            What::Released { seqs, .. } => {
-                let stream = self.open.entry(event.stream).or_default();
-                for seq in seqs {
-                    match stream.entries.get(seq) {
-                        Some((index, salt)) => drop(self.released.insert(*index, *salt)),
-                        None => stream.early.push(*seq),
-                    }
-                }
-                self.flush()?;
-            }
-            What::Ended { closing, .. } => {
-                // A stream whose BEGIN was refused has no place in the log.
-                let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
-                if let Some(closing) = closing
-                    && let Some(index) = closing.log_index
-                {
-                    let salt = self.span(index, &closing.salt, &closing.inert, "")?;
-                    if stream.early.contains(&closing.seq) {
-                        self.released.insert(index, salt);
-                    }
-                }
-                let input = stream.text.map_or(Input::Proposals(stream.answers), Input::Text);
-                self.given.insert(stream.begin, Some(input));
-                self.write_inputs()?;
-            }
-            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
-        }
-        Ok(())
+impl Told {
+    fn create(writer: &Writer, lane: u8) -> Result<Self, bundle::BundleError> {
+        Ok(Self {
+            lane,
+            streams: writer.lines(bundle::STREAMS, lane)?,
+            spans: writer.lines(bundle::SPANS, lane)?,
+            inputs: writer.lines(bundle::INPUTS, lane)?,
+            given: BTreeMap::new(),
+            released: BTreeMap::new(),
+        })
     }
 
     fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> anyhow::Result<Hex<16>> {
@@ -377,10 +390,91 @@ impl Recorder {
         written
     }
 
-    /// What stands in the log so far survives this process.
+    /// Writes what is left; whether every input could be.
+    fn finish(mut self, writer: &Writer, serial: u64) -> anyhow::Result<anyhow::Result<()>> {
+        let given = self.write_inputs();
+        self.streams.flush()?;
+        self.inputs.flush()?;
+        let mut receipts = writer.lines(bundle::RECEIPTS, self.lane)?;
+        for (index, salt) in self.released {
+            receipts.push(&bundle::Receipt { serial, lane: self.lane, index, salt })?;
+        }
+        receipts.flush()?;
+        Ok(given)
+    }
+}
+
+fn told(lanes: &mut [Told], lane: usize) -> anyhow::Result<&mut Told> {
+    lanes.get_mut(lane).ok_or_else(|| anyhow!("a record of lane {lane}, which the card does not have"))
+}
+
+impl Open {
+    /// What the stream was given.
+    fn given(self) -> Input {
+        self.text.map_or(Input::Proposals(self.answers), Input::Text)
+    }
+}
+
+impl Recorder {
+    /// Takes an event, before anybody else does: what is released has its record in the bundle.
+    pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        match &event.what {
+            What::Begun { id, context, text, lane, log_index } => {
+                let Some(index) = *log_index else { bail!("a stream began without a record") };
+                let lane = usize::from(*lane);
+                let told = told(&mut self.lanes, lane)?;
+                told.streams.push(&bundle::Stream { index, stream: event.stream, id: id.clone() })?;
+                told.given.insert(index, None);
+                self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
+                self.open.insert(event.stream, Open { lane, begin: index, text: text.clone(), ..Open::default() });
+            }
+            What::Proposed(answer) => {
+                self.open.entry(event.stream).or_default().answers.push((**answer).clone());
+            }
+            What::Determined(judged) => {
+                if let Some(index) = judged.log_index {
+                    let stream = self.open.entry(event.stream).or_default();
+                    let salt =
+                        told(&mut self.lanes, stream.lane)?.span(index, &judged.salt, &judged.inert, &judged.text)?;
+                    stream.entries.insert(judged.determination.seq, (index, salt));
+                }
+            }
+            What::Released { seqs, .. } => {
+                let stream = self.open.entry(event.stream).or_default();
+                for seq in seqs {
+                    match stream.entries.get(seq) {
+                        Some((index, salt)) => {
+                            told(&mut self.lanes, stream.lane)?.released.insert(*index, *salt);
+                        }
+                        None => stream.early.push(*seq),
+                    }
+                }
+                self.flush()?;
+            }
+            What::Ended { closing, .. } => {
+                // A stream whose BEGIN was refused has no place in the log.
+                let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
+                let told = told(&mut self.lanes, stream.lane)?;
+                if let Some(closing) = closing
+                    && let Some(index) = closing.log_index
+                {
+                    let salt = told.span(index, &closing.salt, &closing.inert, "")?;
+                    if stream.early.contains(&closing.seq) {
+                        told.released.insert(index, salt);
+                    }
+                }
+                told.given.insert(stream.begin, Some(stream.given()));
+                told.write_inputs()?;
+            }
+            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What stands in the logs so far survives this process.
     fn flush(&mut self) -> anyhow::Result<()> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
-        Ok(self.spans.flush()?)
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
+        Ok(self.lanes.iter_mut().try_for_each(|told| told.spans.flush())?)
     }
 
     /// The session is over: writes what is left, and the manifest.
@@ -388,18 +482,15 @@ impl Recorder {
         self.flush()?;
         // Streams that never ended: what they were given is all that can be told.
         for (_, stream) in std::mem::take(&mut self.open) {
-            let input = stream.text.map_or(Input::Proposals(stream.answers), Input::Text);
-            self.given.insert(stream.begin, Some(input));
+            if let Some(told) = self.lanes.get_mut(stream.lane) {
+                told.given.insert(stream.begin, Some(stream.given()));
+            }
         }
-        let given = self.write_inputs();
-        let Self { writer, serial, mut streams, mut inputs, contexts, released, records, .. } = self;
-        streams.flush()?;
-        inputs.flush()?;
-        let mut receipts = writer.lines(bundle::RECEIPTS)?;
-        for (index, salt) in released {
-            receipts.push(&bundle::Receipt { serial, lane: 0, index, salt })?;
+        let Self { writer, serial, lanes, contexts, logs, .. } = self;
+        let mut given = Ok(());
+        for told in lanes {
+            given = given.and(told.finish(&writer, serial)?);
         }
-        receipts.flush()?;
         for (digest, document) in contexts {
             writer.put(&bundle::context(&digest), &document)?;
         }
@@ -408,7 +499,7 @@ impl Recorder {
             writer.put(&bundle::anchor(&digest), &content)?;
         }
         writer.put(bundle::README, extract::BUNDLE_README.as_bytes())?;
-        drop(records);
+        drop(logs);
         let writer = Arc::into_inner(writer).ok_or_else(|| anyhow!("the session still writes"))?;
         let folder = writer.folder().to_owned();
         writer.finish()?;

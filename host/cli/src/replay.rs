@@ -14,6 +14,7 @@ use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use zerocopy::FromBytes;
@@ -48,21 +49,34 @@ struct Outcome {
     streams: u64,
     replayed: u64,
     records: u64,
-    withheld: Vec<u64>,
-    faulted: Vec<u64>,
+    withheld: Vec<Begin>,
+    faulted: Vec<Begin>,
     differences: Vec<Difference>,
+}
+
+/// Where a stream began: its BEGIN record.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+struct Begin {
+    lane: u8,
+    index: u64,
+}
+
+impl fmt::Display for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "record {}", self.index)?;
+        if self.lane == 0 { Ok(()) } else { write!(f, " of lane {}", self.lane) }
+    }
 }
 
 #[derive(serde::Serialize)]
 struct Difference {
-    /// Log index of the stream's BEGIN.
-    stream: u64,
+    stream: Begin,
     why: String,
 }
 
 /// A stream on its way through the log.
 struct Open {
-    begin: u64,
+    begin: Begin,
     records: Vec<Record>,
     input: Option<Input>,
     salts: BTreeMap<u32, [u8; 16]>,
@@ -113,34 +127,52 @@ fn same_version(bundle: &Bundle<'_>) -> anyhow::Result<()> {
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
-fn sample(bundle: &Bundle<'_>, count: u64, seed: &str) -> anyhow::Result<BTreeSet<u64>> {
+fn sample(bundle: &Bundle<'_>, count: u64, seed: &str) -> anyhow::Result<BTreeSet<Begin>> {
     let mut drawn = BTreeSet::new();
-    let mut records = bundle.stream(bundle::RECORDS)?;
-    let mut index = 0u64;
-    while let Some(record) = record::read(&mut records)? {
-        if is_begin(&record) {
-            let lot: [u8; 32] =
-                Sha256::new().chain_update(seed).chain_update([0]).chain_update(index.to_le_bytes()).finalize().into();
-            drawn.insert((lot, index));
-            if drawn.len() as u64 > count {
-                drawn.pop_last();
+    for lane in 0..bundle.lanes() {
+        let mut records = bundle.records(lane)?;
+        let mut index = 0u64;
+        while let Some(record) = record::read(&mut records)? {
+            if is_begin(&record) {
+                let of_seed = Sha256::new().chain_update(seed).chain_update([0]).chain_update(index.to_le_bytes());
+                let lot: [u8; 32] = if lane == 0 { of_seed } else { of_seed.chain_update([lane]) }.finalize().into();
+                drawn.insert((lot, Begin { lane, index }));
+                if drawn.len() as u64 > count {
+                    drawn.pop_last();
+                }
             }
+            index += 1;
         }
-        index += 1;
     }
-    Ok(drawn.into_iter().map(|(_, index)| index).collect())
+    Ok(drawn.into_iter().map(|(_, begin)| begin).collect())
 }
 
 fn is_begin(record: &Record) -> bool {
     record.answer.record_type == u8::from(RecordType::Begin)
 }
 
-fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeSet<u64>>) -> anyhow::Result<Outcome> {
+fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeSet<Begin>>) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
-    let mut records = bundle.stream(bundle::RECORDS)?;
-    let (mut spans, mut inputs) = (bundle.spans()?, bundle.inputs()?);
-    let mut open: BTreeMap<u16, Open> = BTreeMap::new();
     let progress = progress();
+    for lane in 0..bundle.lanes() {
+        walk_lane(bundle, lane, replayer, chosen, &mut outcome, &progress)?;
+    }
+    progress.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Streams are pinned to a lane, in which a slot has one stream at a time.
+fn walk_lane(
+    bundle: &Bundle<'_>,
+    lane: u8,
+    replayer: &mut Replayer<'_>,
+    chosen: Option<&BTreeSet<Begin>>,
+    outcome: &mut Outcome,
+    progress: &ProgressBar,
+) -> anyhow::Result<()> {
+    let mut records = bundle.records(lane)?;
+    let (mut spans, mut inputs) = (bundle.spans(lane)?, bundle.inputs(lane)?);
+    let mut open: BTreeMap<u16, Open> = BTreeMap::new();
     let mut index = 0u64;
     while let Some(record) = record::read(&mut records)? {
         let (input, span) = (inputs.about(index)?, spans.about(index)?);
@@ -149,13 +181,14 @@ fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeS
         match kind {
             RecordType::Begin => {
                 outcome.streams += 1;
-                if chosen.is_none_or(|chosen| chosen.contains(&index)) {
+                let begin = Begin { lane, index };
+                if chosen.is_none_or(|chosen| chosen.contains(&begin)) {
                     let input = input.map(|line| serde_json::from_str(line.input.get())).transpose();
-                    let input = input.with_context(|| format!("what the stream at record {index} was given"))?;
+                    let input = input.with_context(|| format!("what the stream at {begin} was given"))?;
                     let records = vec![record];
-                    let stream = Open { begin: index, records, input, salts: BTreeMap::new(), withheld: false };
+                    let stream = Open { begin, records, input, salts: BTreeMap::new(), withheld: false };
                     if let Some(before) = open.insert(slot, stream) {
-                        finish(replayer, bundle, before, &mut outcome)?;
+                        finish(replayer, bundle, before, outcome)?;
                     }
                 }
             }
@@ -171,7 +204,7 @@ fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeS
                 if kind == RecordType::End
                     && let Some(stream) = open.remove(&slot)
                 {
-                    finish(replayer, bundle, stream, &mut outcome)?;
+                    finish(replayer, bundle, stream, outcome)?;
                     progress.inc(1);
                 }
             }
@@ -180,10 +213,9 @@ fn walk(bundle: &Bundle<'_>, replayer: &mut Replayer<'_>, chosen: Option<&BTreeS
         index += 1;
     }
     for stream in open.into_values() {
-        finish(replayer, bundle, stream, &mut outcome)?;
+        finish(replayer, bundle, stream, outcome)?;
     }
-    progress.finish_and_clear();
-    Ok(outcome)
+    Ok(())
 }
 
 fn finish(replayer: &mut Replayer<'_>, bundle: &Bundle<'_>, stream: Open, outcome: &mut Outcome) -> anyhow::Result<()> {
@@ -219,11 +251,11 @@ fn report(outcome: &Outcome, json: bool) -> Result<u8, Failure> {
             [("something of it is withheld", &outcome.withheld), ("a fault of the card ended it", &outcome.faulted)]
         {
             for begin in streams {
-                outln!("stream at record {begin}: not replayable: {what}");
+                outln!("stream at {begin}: not replayable: {what}");
             }
         }
         for Difference { stream, why } in &outcome.differences {
-            outln!("stream at record {stream}: {why}");
+            outln!("stream at {stream}: {why}");
         }
     }
     Ok(if !outcome.differences.is_empty() {

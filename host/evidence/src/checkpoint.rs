@@ -29,8 +29,8 @@ pub enum CheckpointError {
         /// Fault as found.
         fault: u16,
     },
-    /// More lanes than this version of the evidence holds.
-    #[error("{0} lanes, but this verifier knows evidence of one lane only")]
+    /// A number of lanes that no card has.
+    #[error("{0} lanes: a card has 1, 2, 4 or 8")]
     Lanes(u8),
 }
 
@@ -71,7 +71,7 @@ impl Checkpoint {
         if !stands {
             return Err(wrong);
         }
-        if wire.lanes != 1 {
+        if !is_lanes(wire.lanes) {
             return Err(CheckpointError::Lanes(wire.lanes));
         }
         Ok(Self { wire, state, fault })
@@ -115,9 +115,29 @@ impl Signed {
     }
 }
 
-/// Root of a checkpoint of one lane whose tree has `size` leaves and root `lane_root`: the tree over one lane head.
+/// Most lanes of a card.
+pub const LANES_MAX: u8 = 8;
+
+/// Whether a card can have this many lanes.
+#[must_use]
+pub const fn is_lanes(lanes: u8) -> bool {
+    lanes.is_power_of_two() && lanes <= LANES_MAX
+}
+
+/// The head of a lane whose tree has `size` leaves and root `root`.
+#[must_use]
+pub fn head(lane: u8, size: u64, root: Hash) -> LaneHead {
+    LaneHead { lane, size: size.into(), root, ..LaneHead::ZERO }
+}
+
+/// Root of the checkpoint over these lane heads, lane 0 first.
+#[must_use]
+pub fn root_of_heads(heads: &[LaneHead]) -> Hash {
+    tree::root(heads.iter().map(|head| tree::leaf(head.as_bytes())))
+}
+
+/// Root of a checkpoint of one lane whose tree has `size` leaves and root `lane_root`.
 #[must_use]
 pub fn root_of_lane(size: u64, lane_root: Hash) -> Hash {
-    let head = LaneHead { size: size.into(), root: lane_root, ..LaneHead::ZERO };
-    tree::leaf(head.as_bytes())
+    root_of_heads(&[head(0, size, lane_root)])
 }

@@ -63,7 +63,10 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     to.put("device.pem", public_key_pem(&public_key).as_bytes())?;
     to.put("ticket.cose", &bundle.read(bundle::TICKET)?)?;
     to.put("image.bin", &bundle.read(bundle::IMAGE)?)?;
-    to.copy("records.bin", &mut bundle.stream(bundle::RECORDS)?)?;
+    to.make("records")?;
+    for (name, _) in bundle.below("records/") {
+        to.copy(name, &mut bundle.stream(name)?)?;
+    }
 
     let mut sums = String::new();
     for serial in 0..bundle.checkpoints() {

@@ -3,7 +3,7 @@
 
 use crate::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
 use crate::certificate::{self, CertificateError, DeviceCertificate};
-use crate::checkpoint::{CheckpointError, Signed, root_of_lane};
+use crate::checkpoint::{Checkpoint, CheckpointError, Signed, head};
 use crate::hex::Hex;
 use crate::record;
 use crate::ticket::{IssuedBy, Ticket, TicketError};
@@ -28,6 +28,9 @@ pub struct Proof {
     pub record: Hex<{ record::BYTES }>,
     /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
+    /// The lane's head in the checkpoint; absent where it is the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadProof>,
     /// COSE message of the checkpoint over that tree.
     pub checkpoint: Hex<{ crate::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
@@ -36,6 +39,16 @@ pub struct Proof {
     pub certificate: String,
     /// Intermediates, PEM; may be empty.
     pub chain: String,
+}
+
+/// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeadProof {
+    /// Records in the lane's tree.
+    pub size: u64,
+    /// Inclusion proof of the head among the heads of all lanes, its sibling first.
+    pub path: Vec<Hex<32>>,
 }
 
 /// Why no proof can be made.
@@ -48,8 +61,13 @@ pub enum ProveError {
     #[error("checkpoint {0}: {1}")]
     Checkpoint(u64, CheckpointError),
     /// No signed checkpoint covers the record.
-    #[error("no checkpoint of the bundle covers record {0}")]
-    NotCovered(u64),
+    #[error("no checkpoint of the bundle covers record {index} of lane {lane}")]
+    NotCovered {
+        /// Lane.
+        lane: u8,
+        /// Log index.
+        index: u64,
+    },
     /// The log is shorter than its checkpoint says.
     #[error("the log ends before the {0} records that the checkpoint covers")]
     Log(u64),
@@ -65,12 +83,12 @@ pub enum ReceiptError {
     #[error("this is no proof of a receipt: {0}")]
     Malformed(String),
     /// The record is another than the receipt names.
-    #[error("the proof is of record {found}, the receipt names record {named}")]
+    #[error("the proof is of record {} of lane {}, the receipt names record {} of lane {}", .found.1, .found.0, .named.1, .named.0)]
     OtherRecord {
-        /// Of the proof.
-        found: u64,
+        /// Lane and log index of the proof.
+        found: (u8, u64),
         /// Of the receipt.
-        named: u64,
+        named: (u8, u64),
     },
     /// The receipt is of another session.
     #[error("the receipt is of session {named}, the proof is of session {found}")]
@@ -117,31 +135,25 @@ pub struct Checked {
     pub simulated: bool,
 }
 
-/// Makes the proof of record `index`.
+/// Makes the proof of record `index` of a lane.
 ///
 /// # Errors
 /// [`ProveError`].
-pub fn prove(files: &dyn Files, index: u64) -> Result<Proof, ProveError> {
+pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveError> {
     let bundle = Bundle::open(files)?;
-    let mut serials = 0..bundle.checkpoints();
-    let (signed, message) = loop {
-        let serial = serials.next().ok_or(ProveError::NotCovered(index))?;
-        let message = bundle.read(&bundle::checkpoint(serial))?;
-        let signed = Signed::parse(&message).map_err(|error| ProveError::Checkpoint(serial, error))?;
-        if signed.checkpoint.wire.size.get() > index {
-            break (signed, message);
-        }
-    };
-    let size = signed.checkpoint.wire.size.get();
-    let mut prover = Prover::inclusion(index, size).ok_or(ProveError::NotCovered(index))?;
-    let mut log = bundle.stream(bundle::RECORDS)?;
+    if lane >= bundle.lanes() {
+        return Err(ProveError::NotCovered { lane, index });
+    }
+    let (serial, size, head) = covering(&bundle, lane, index)?;
+    let mut prover = Prover::inclusion(index, size).ok_or(ProveError::NotCovered { lane, index })?;
+    let mut log = bundle.records(lane)?;
     let mut wanted = Record::ZERO;
     for at in 0..size {
         let record = match record::read(&mut log) {
             Ok(Some(record)) => record,
             Ok(None) => return Err(ProveError::Log(size)),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ProveError::Log(size)),
-            Err(error) => return Err(BundleError::io(bundle::RECORDS)(error).into()),
+            Err(error) => return Err(BundleError::io(&bundle::in_lane(bundle::RECORDS, lane))(error).into()),
         };
         prover.push(tree::leaf(record.as_bytes()));
         if at == index {
@@ -150,15 +162,42 @@ pub fn prove(files: &dyn Files, index: u64) -> Result<Proof, ProveError> {
     }
     let text = |name| String::from_utf8(bundle.read(name)?).map_err(|_| ProveError::Text(name));
     let path = prover.finish().ok_or(ProveError::Log(size))?;
+    let message = bundle.read(&bundle::checkpoint(serial))?;
     Ok(Proof {
         schema: SCHEMA.to_owned(),
         record: Hex(zerocopy::transmute!(wanted)),
         path: path.into_iter().map(Hex).collect(),
-        checkpoint: Hex(message.try_into().map_err(|_| ProveError::NotCovered(index))?),
+        head,
+        checkpoint: Hex(message.try_into().map_err(|_| ProveError::Checkpoint(serial, CheckpointError::Message))?),
         ticket: crate::hex::encode(&bundle.read(bundle::TICKET)?),
         certificate: text(bundle::CERTIFICATE)?,
         chain: text(bundle::CHAIN)?,
     })
+}
+
+/// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head stands.
+fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
+    let mut heads = bundle.heads()?;
+    for serial in 0..bundle.checkpoints() {
+        let (size, proof) = match &mut heads {
+            Some(heads) => {
+                let heads = heads.next()?;
+                let size = heads.get(usize::from(lane)).map_or(0, |head| head.size.get());
+                let mut prover = Prover::inclusion(lane.into(), heads.len() as u64);
+                heads.iter().for_each(|head| prover.iter_mut().for_each(|p| p.push(tree::leaf(head.as_bytes()))));
+                let path = prover.and_then(Prover::finish).unwrap_or_default().into_iter().map(Hex).collect();
+                (size, Some(HeadProof { size, path }))
+            }
+            None => {
+                let signed = Signed::parse(&bundle.read(&bundle::checkpoint(serial))?);
+                (signed.map_err(|error| ProveError::Checkpoint(serial, error))?.checkpoint.wire.size.get(), None)
+            }
+        };
+        if size > index {
+            return Ok((serial, size, proof));
+        }
+    }
+    Err(ProveError::NotCovered { lane, index })
 }
 
 impl Proof {
@@ -190,9 +229,9 @@ impl Proof {
     ) -> Result<Checked, ReceiptError> {
         let record = Record::read_from_bytes(&self.record.0).map_err(|_| ReceiptError::NotIncluded)?;
         let answer = &record.answer;
-        let found = answer.log_index.get();
-        if found != receipt.index || answer.lane != receipt.lane {
-            return Err(ReceiptError::OtherRecord { found, named: receipt.index });
+        let (found, named) = ((answer.lane, answer.log_index.get()), (receipt.lane, receipt.index));
+        if found != named {
+            return Err(ReceiptError::OtherRecord { found, named });
         }
         let kind = (RecordType::try_from(answer.record_type), Determination::try_from(answer.determination));
         if !matches!(kind, (Ok(RecordType::Verdict), Ok(Determination::Admit)) | (Ok(RecordType::End), _)) {
@@ -203,7 +242,7 @@ impl Proof {
         }
         let signed = Signed::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
-        self.check_inclusion(found, wire.size.get(), &wire.root)?;
+        self.check_inclusion(receipt, &signed.checkpoint)?;
 
         let ticket =
             from_hex(&self.ticket).ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
@@ -229,12 +268,22 @@ impl Proof {
         Ok(Checked { device, issued_by, simulated: !marks.is_empty() })
     }
 
-    /// A checkpoint signs the root over the lane's head, and that the lane's root: the path ends in the one, hashed into the other.
-    fn check_inclusion(&self, index: u64, size: u64, signed_root: &[u8; 32]) -> Result<(), ReceiptError> {
-        let path: Vec<_> = self.path.iter().map(|hash| hash.0).collect();
+    /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in the one, hashed
+    /// into the other.
+    fn check_inclusion(&self, receipt: &Receipt, checkpoint: &Checkpoint) -> Result<(), ReceiptError> {
+        let wire = &checkpoint.wire;
+        let hashes = |path: &[Hex<32>]| path.iter().map(|hash| hash.0).collect::<Vec<_>>();
+        let (size, head_path) = match (&self.head, wire.lanes) {
+            (None, 1) => (wire.size.get(), Vec::new()),
+            (Some(head), 2..) => (head.size, hashes(&head.path)),
+            _ => return Err(ReceiptError::NotIncluded),
+        };
         let leaf = tree::leaf(&self.record.0);
-        let lane_root = tree::root_from_inclusion(&leaf, index, size, &path).ok_or(ReceiptError::NotIncluded)?;
-        if root_of_lane(size, lane_root) == *signed_root { Ok(()) } else { Err(ReceiptError::NotIncluded) }
+        let root = tree::root_from_inclusion(&leaf, receipt.index, size, &hashes(&self.path));
+        let head = head(receipt.lane, size, root.ok_or(ReceiptError::NotIncluded)?);
+        let (lane, lanes) = (receipt.lane.into(), wire.lanes.into());
+        let holds = tree::verify_inclusion(&tree::leaf(head.as_bytes()), lane, lanes, &head_path, &wire.root);
+        if holds { Ok(()) } else { Err(ReceiptError::NotIncluded) }
     }
 }
 

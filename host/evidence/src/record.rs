@@ -1,4 +1,4 @@
-//! The rules that a card's log follows from its OPEN record to its CLOSE record.
+//! The rules that the log of a card's lane follows from its OPEN record to its CLOSE record.
 //!
 //! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and in each
 //! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
@@ -54,6 +54,9 @@ pub enum Violation {
     /// BEGIN on an open slot or another entry on a free one.
     #[error("slot {0} is not in the state that the entry needs")]
     Slot(u16),
+    /// An entry that was accepted in a lane to which its stream is not pinned.
+    #[error("slot {0} belongs to another lane")]
+    Lane(u16),
     /// A gap or a repetition within a stream.
     #[error("sequence {found} where the stream's next is {next}")]
     Sequence {
@@ -82,6 +85,7 @@ impl Violation {
             Self::OpenStreams { .. } => "record-open-streams",
             Self::Entry => "record-entry",
             Self::Slot(_) => "stream-slot",
+            Self::Lane(_) => "stream-lane",
             Self::Sequence { .. } => "stream-sequence",
             Self::Answer => "record-answer",
         }
@@ -126,6 +130,22 @@ pub struct Counts {
     pub refusals: BTreeMap<Refusal, u64>,
 }
 
+impl Counts {
+    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count once.
+    pub fn add_lane(&mut self, lane: &Self) {
+        self.records += lane.records;
+        self.streams += lane.streams;
+        self.admits += lane.admits;
+        self.rejects += lane.rejects;
+        self.decomposes += lane.decomposes;
+        self.notes += lane.notes;
+        self.heartbeats = self.heartbeats.max(lane.heartbeats);
+        self.alarms = self.alarms.max(lane.alarms);
+        lane.refused.iter().for_each(|(why, count)| *self.refused.entry(*why).or_default() += count);
+        lane.refusals.iter().for_each(|(why, count)| *self.refusals.entry(*why).or_default() += count);
+    }
+}
+
 /// Why an entry was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Refused {
@@ -165,6 +185,8 @@ struct Opened {
 #[derive(Clone, Debug)]
 pub struct Rules {
     rows: (u16, u16),
+    lane: u8,
+    lanes: u8,
     opened: Option<Opened>,
     tick: u64,
     streams: BTreeMap<u16, u32>,
@@ -178,11 +200,19 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// For a log under an image with this many policy and entropy rows.
+    /// For the log of a card of one lane, under an image with this many policy and entropy rows.
     #[must_use]
     pub fn new(rows: (u16, u16)) -> Self {
+        Self::of_lane(rows, 0, 1)
+    }
+
+    /// For the log of `lane`, one of `lanes`: streams whose slot modulo `lanes` is `lane`.
+    #[must_use]
+    pub fn of_lane(rows: (u16, u16), lane: u8, lanes: u8) -> Self {
         Self {
             rows,
+            lane,
+            lanes,
             opened: None,
             tick: 0,
             streams: BTreeMap::new(),
@@ -266,7 +296,7 @@ impl Rules {
         holds((kind == RecordType::Open) == opened.is_none(), Violation::Open)?;
         holds(answer.tick.get() >= self.tick, Violation::Tick(answer.tick.get()))?;
         let same = opened.is_none_or(|o| o.epoch == answer.epoch.get() && o.key_flags == answer.key_flags);
-        holds(same && answer.lane == 0, Violation::Session)?;
+        holds(same && answer.lane == self.lane, Violation::Session)?;
         let over = self.closed || self.alarm && kind != RecordType::Close;
         holds(!over, Violation::AfterEnd(kind.name()))?;
         Ok(kind)
@@ -353,6 +383,9 @@ impl Rules {
     /// Slot and sequence of an accepted entry.
     fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
         let (slot, found) = (entry.slot.get(), entry.sequence.get());
+        if slot.checked_rem(self.lanes.into()) != Some(self.lane.into()) {
+            return Err(Violation::Lane(slot));
+        }
         let next = match (opcode, self.streams.get(&slot)) {
             (Opcode::Begin, None) => 0,
             (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),

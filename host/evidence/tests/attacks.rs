@@ -72,7 +72,7 @@ fn records_forged_under_another_key() {
 fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
     let world = World::new();
     let mut parts = world.honest();
-    parts.log.records[4].answer.tick.set(0);
+    parts.log.lanes[0][4].answer.tick.set(0);
     let report = world.check(&parts.files());
     let status = |p: Property| report.properties.of(p).status;
     assert_eq!(Property::ALL.map(status).iter().filter(|status| **status == Status::Warned).count(), 4);
@@ -140,18 +140,25 @@ fn editing_dropping_and_reordering() {
     let edits: [(&str, Edit, &str); 6] = [
         (
             "a reject made an admit",
-            |p| p.log.records[4].answer.determination = Determination::Admit.into(),
+            |p| p.log.lanes[0][4].answer.determination = Determination::Admit.into(),
             "record-answer",
         ),
-        ("a record dropped", |p| _ = p.log.records.remove(4), "record-index"),
-        ("a record repeated", |p| p.log.records.insert(4, p.log.records[4]), "record-index"),
-        ("two records swapped", |p| p.log.records.swap(3, 4), "record-index"),
-        ("a record of another session", |p| p.log.records[5].answer.epoch.set(78), "record-session"),
+        ("a record dropped", |p| _ = p.log.lanes[0].remove(4), "record-index"),
+        (
+            "a record repeated",
+            |p| {
+                let r = p.log.lanes[0][4];
+                p.log.lanes[0].insert(4, r)
+            },
+            "record-index",
+        ),
+        ("two records swapped", |p| p.log.lanes[0].swap(3, 4), "record-index"),
+        ("a record of another session", |p| p.log.lanes[0][5].answer.epoch.set(78), "record-session"),
         (
             "a refusal left out and the rest renumbered",
             |p| {
-                p.log.records.remove(6);
-                (0..).zip(&mut p.log.records).for_each(|(index, record)| record.answer.log_index.set(index));
+                p.log.lanes[0].remove(6);
+                (0..).zip(&mut p.log.lanes[0]).for_each(|(index, record)| record.answer.log_index.set(index));
             },
             "checkpoint-root",
         ),
@@ -176,8 +183,8 @@ fn withholding_the_tail() {
     // CLOSE and its checkpoint are left out, with the witness's word for it.
     let mut parts = honest.clone();
     parts.log.checkpoints.pop();
-    let whole = parts.log.records.len();
-    parts.log.records.truncate(8);
+    let whole = parts.log.lanes[0].len();
+    parts.log.lanes[0].truncate(8);
     let kept = |line: &serde_json::Value| line["index"].as_u64().unwrap() < 8;
     for lines in [&mut parts.spans, &mut parts.streams, &mut parts.receipts] {
         lines.retain(kept);
@@ -192,12 +199,12 @@ fn withholding_the_tail() {
     assert_eq!((report.session.signed_records, report.session.counts.records), (8, whole as u64));
     // Records that a checkpoint covers cannot be left out.
     let mut parts = honest.clone();
-    parts.log.records.truncate(12);
+    parts.log.lanes[0].truncate(12);
     assert_contradicted(&world.check(&parts.files()), "complete/records-missing");
     // A span of the withheld tail was released with a receipt: it has no proof.
     let mut parts = honest;
     parts.log.checkpoints.pop();
-    assert!(prove(&parts.files(), 10).is_err());
+    assert!(prove(&parts.files(), 0, 10).is_err());
 }
 
 #[test]
@@ -334,7 +341,7 @@ fn another_policy() {
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/context-not-permitted"]));
     // A card whose tables changed while the session ran says so.
     let mut parts = honest;
-    parts.log.records.pop();
+    parts.log.lanes[0].pop();
     parts.log.checkpoints.pop();
     parts.log.alarm(Fault::TableChanged);
     parts.log.close();
@@ -346,9 +353,9 @@ fn another_policy() {
 fn tables_that_change_are_seen_in_open_checkpoint_and_close() {
     let world = World::new();
     let honest = world.honest();
-    let close = honest.log.records.len() - 1;
+    let close = honest.log.lanes[0].len() - 1;
     let mut parts = honest.clone();
-    parts.log.records[close].descriptor.as_mut_bytes()[0] ^= 1;
+    parts.log.lanes[0][close].descriptor.as_mut_bytes()[0] ^= 1;
     parts.reroot();
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/close-policy"]));
     let mut parts = honest;
@@ -404,7 +411,7 @@ fn what_remains_of_lying_descriptors_is_for_the_replay() {
     // The commitment is to the text, the descriptor beside it is made up: the log is sound, and only a replay sees the lie.
     let world = World::new();
     let mut parts = world.honest();
-    let record = &mut parts.log.records[3];
+    let record = &mut parts.log.lanes[0][3];
     record.descriptor.novelty.set(1);
     record.descriptor = record.descriptor.sealed();
     parts.reroot();
@@ -433,7 +440,7 @@ fn receipts_are_checked_by_the_reader() {
     let receipt: Receipt = serde_json::from_value(parts.receipts[1].clone()).unwrap();
     let (text, options, trust) =
         (b" Take it with milk,", Options { allow_sim: false, at: Some(START) }, world.trust(false));
-    let json = serde_json::to_vec(&prove(&parts.files(), receipt.index).unwrap()).unwrap();
+    let json = serde_json::to_vec(&prove(&parts.files(), 0, receipt.index).unwrap()).unwrap();
     let proof = Proof::parse(&json).unwrap();
     assert!(json.len() < 40_000, "{}", json.len());
     let check = |receipt: &Receipt, text: &[u8]| proof.check(receipt, text, &trust, options);
@@ -443,14 +450,14 @@ fn receipts_are_checked_by_the_reader() {
     assert_eq!(check(&Receipt { salt: Hex([0; 16]), ..receipt.clone() }, text), Err(ReceiptError::OtherText));
     assert_eq!(
         check(&Receipt { index: 4, ..receipt.clone() }, text),
-        Err(ReceiptError::OtherRecord { found: 9, named: 4 })
+        Err(ReceiptError::OtherRecord { found: (0, 9), named: (0, 4) })
     );
     assert_eq!(
         check(&Receipt { serial: 2, ..receipt.clone() }, text),
         Err(ReceiptError::OtherSession { found: 1, named: 2 })
     );
     // A text that was refused has no receipt, whatever proof is offered.
-    let refused = prove(&parts.files(), 4).unwrap();
+    let refused = prove(&parts.files(), 0, 4).unwrap();
     let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
     let made_up = Receipt { index: 4, salt, ..receipt.clone() };
     assert_eq!(refused.check(&made_up, b"Buy now.", &trust, options), Err(ReceiptError::NotAdmitted));
@@ -588,9 +595,9 @@ fn heartbeats() {
     let lax = parts.log.clone();
     parts.ticket = strict;
     parts.play();
-    parts.log.records[0].descriptor = lax.records[0].descriptor;
+    parts.log.lanes[0][0].descriptor = lax.lanes[0][0].descriptor;
     let digest = sha(&parts.ticket_bytes());
-    parts.log.records[0].descriptor.as_mut_bytes()[64..96].copy_from_slice(&digest);
+    parts.log.lanes[0][0].descriptor.as_mut_bytes()[64..96].copy_from_slice(&digest);
     parts.reroot();
     assert_contradicted(&world.check(&parts.files()), "no_gaps/heartbeat-limits");
 }
@@ -722,5 +729,10 @@ fn checkpoints_in_impossible_order() {
     }
     let mut parts = honest.clone();
     parts.log.checkpoints[1].lanes = 2;
-    assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-malformed");
+    assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-lanes");
+    for lanes in [0, 3, 16, 255] {
+        let mut parts = honest.clone();
+        parts.log.checkpoints[1].lanes = lanes;
+        assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-malformed");
+    }
 }

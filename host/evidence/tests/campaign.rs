@@ -11,6 +11,7 @@ use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{Descriptor, Record};
 use portcullis_evidence::bundle::{self, Memory, Span, Stream};
 use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
 use portcullis_registrar::ca::{Authority, Window};
 use std::collections::BTreeMap;
@@ -98,32 +99,52 @@ fn change_files(files: &mut Memory, random: &mut Random) {
 
 /// Changes what the card wrote.
 fn change_log(parts: &mut Parts, random: &mut Random) {
-    let records = &mut parts.log.records;
-    let at = random.below(records.len());
-    match random.below(6) {
-        0 => drop(records.drain(at..=at)),
-        1 => records.insert(at, records[at]),
+    let lanes = &mut parts.log.lanes;
+    let lane = random.below(lanes.len());
+    let at = random.below(lanes[lane].len());
+    match random.below(if lanes.len() > 1 { 9 } else { 6 }) {
+        0 => drop(lanes[lane].drain(at..=at)),
+        1 => {
+            let record = lanes[lane][at];
+            lanes[lane].insert(at, record);
+        }
         2 => {
-            let other = random.below(records.len());
-            records.swap(at, other);
+            let other = random.below(lanes[lane].len());
+            lanes[lane].swap(at, other);
         }
         3 => {
-            let answer = &mut records[at].answer;
+            let answer = &mut lanes[lane][at].answer;
             (answer.determination, answer.stage) = [(3, 0), (1, 1), (2, 4), (1, 3)][random.below(4)];
         }
-        4 => records[at].descriptor.commitment = random.bytes(),
+        4 => lanes[lane][at].descriptor.commitment = random.bytes(),
+        // Between lanes: two exchanged, a record moved to another one, the number of a lane in a record.
+        6 => {
+            let other = random.below(lanes.len());
+            lanes.swap(lane, other);
+        }
+        7 => {
+            let record = lanes[lane].remove(at);
+            let other = random.below(lanes.len());
+            let to = random.below(lanes[other].len() + 1);
+            lanes[other].insert(to, record);
+        }
+        8 => lanes[lane][at].answer.lane = random.below(9) as u8,
         _ => {
-            let mut bytes: [u8; Record::BYTES] = zerocopy::transmute!(records[at]);
+            let mut bytes: [u8; Record::BYTES] = zerocopy::transmute!(lanes[lane][at]);
             bytes[random.below(Record::BYTES)] ^= 1 << random.below(8);
-            records[at] = Record::read_from_bytes(&bytes).unwrap();
+            lanes[lane][at] = Record::read_from_bytes(&bytes).unwrap();
         }
     }
-    // Everything that can be made to fit without the card's key is: CRC, index, roots.
-    for (index, record) in (0..).zip(records.iter_mut()) {
-        record.answer.log_index.set(index);
-        let of_an_entry = (2..=5).contains(&record.answer.record_type);
-        if of_an_entry {
-            record.descriptor = Descriptor::sealed(record.descriptor);
+    // Everything that can be made to fit without the card's key is: CRC, index, often the lane, roots.
+    let renumber = random.one_in(2);
+    for (lane, records) in (0..).zip(lanes.iter_mut()) {
+        for (index, record) in (0..).zip(records.iter_mut()) {
+            record.answer.log_index.set(index);
+            record.answer.lane = if renumber { lane } else { record.answer.lane };
+            let of_an_entry = (2..=5).contains(&record.answer.record_type);
+            if of_an_entry {
+                record.descriptor = Descriptor::sealed(record.descriptor);
+            }
         }
     }
     parts.reroot();
@@ -163,9 +184,11 @@ impl Forger {
         if random.one_in(2) {
             // The new ticket, where the log names it.
             let digest = sha(&parts.ticket_bytes());
-            let last = parts.log.records.len() - 1;
-            for at in [0, last] {
-                parts.log.records[at].descriptor.as_mut_bytes()[64..96].copy_from_slice(&digest);
+            for records in &mut parts.log.lanes {
+                let last = records.len().saturating_sub(1);
+                for record in records.iter_mut().enumerate().filter(|(at, _)| [0, last].contains(at)).map(|(_, r)| r) {
+                    record.descriptor.as_mut_bytes()[64..96].copy_from_slice(&digest);
+                }
             }
             parts.log.checkpoints.iter_mut().for_each(|checkpoint| checkpoint.ticket_digest = digest);
             parts.reroot();
@@ -178,7 +201,12 @@ impl Forger {
             // A key of the forger's own. Few, because two such signatures cost as much as twenty bundles do otherwise.
             0 => parts.signer = Rc::clone(&self.card),
             // What the card did sign, over other records.
-            1..=20 => parts.log.checkpoints.clone_from(&honest.log.checkpoints),
+            1..=20 => {
+                parts.log.checkpoints.clone_from(&honest.log.checkpoints);
+                if random.one_in(2) {
+                    parts.log.heads.clone_from(&honest.log.heads);
+                }
+            }
             // The card's signatures, over what it did not sign.
             _ => parts.signer.graft(parts.log.checkpoints.iter().zip(&honest.log.checkpoints)),
         }
@@ -187,41 +215,51 @@ impl Forger {
 }
 
 /// A short session: two checkpoints.
-fn session(world: &World) -> Parts {
+fn session(world: &World, lanes: u8) -> Parts {
     let mut parts = world.honest();
-    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
-    let (log, mut rest) = (parts.log.clone(), parts.clone());
+    (parts.count, parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (lanes, 0, 0);
     parts.play();
-    rest.log = log;
     parts.log.checkpoints.remove(1);
+    parts.log.heads.remove(1);
     parts.log.checkpoints[1].serial.set(1);
     // The heartbeat's nonce was given for a checkpoint that is no longer there.
-    let at = parts.log.records.iter().position(|record| record.answer.record_type == 7).unwrap();
-    parts.log.records.remove(at);
-    for (index, record) in (0..).zip(&mut parts.log.records) {
-        record.answer.log_index.set(index);
-    }
-    for lines in [&mut parts.spans, &mut parts.streams, &mut parts.receipts] {
-        for line in lines {
-            let index = line["index"].as_u64().unwrap();
-            line["index"] = (index - u64::from(index > at as u64)).into();
+    for lane in 0..usize::from(lanes) {
+        let records = &mut parts.log.lanes[lane];
+        let at = records.iter().position(|record| record.answer.record_type == 7).unwrap();
+        records.remove(at);
+        for (index, record) in (0..).zip(records) {
+            record.answer.log_index.set(index);
+        }
+        for lines in [&mut parts.spans, &mut parts.streams, &mut parts.receipts] {
+            for line in lines.iter_mut().filter(|line| line["lane"] == lane) {
+                let index = line["index"].as_u64().unwrap();
+                line["index"] = (index - u64::from(index > at as u64)).into();
+            }
         }
     }
     parts.reroot();
     parts
 }
 
+/// The receipts of a bundle.
+fn receipts(files: &Memory) -> Vec<String> {
+    let names = (0..LANES_MAX).map(|lane| bundle::in_lane(bundle::RECEIPTS, lane));
+    let texts = names.filter_map(|name| String::from_utf8(files.0.get(&name)?.clone()).ok());
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
+}
+
 /// What the lines of a bundle say, without what is for people only: JSON has many forms for one content. Receipts are their readers';
 /// a bundle may leave out any, so that only those that are none of the `honest` ones count.
-fn meaning(files: &Memory, honest: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
+fn meaning(files: &Memory, honest: &[String]) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut meaning = files.0.clone();
-    let honest = std::str::from_utf8(honest).ok()?.lines();
-    let honest = honest.filter_map(|line| serde_json::from_str::<bundle::Receipt>(line).ok());
-    let honest: Vec<_> = honest.map(|receipt| format!("{receipt:?}")).collect();
-    for name in [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS] {
+    let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
+    for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
+        let name = &bundle::in_lane(kind, lane);
+        // A lane without streams needs none of these files.
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
-            let said = match name {
+            let said = match kind {
                 bundle::STREAMS => serde_json::from_str::<Stream>(line).ok().map(|s| format!("{} {}", s.index, s.id)),
                 bundle::SPANS => serde_json::from_str::<Span>(line)
                     .ok()
@@ -270,15 +308,15 @@ impl Tally {
     }
 }
 
-/// Makes `count` changed bundles and offers each to the verifier.
-fn campaign(seed: u64, count: u64) -> Tally {
+/// Makes `count` changed bundles of a card of `lanes` lanes, and offers each to the verifier.
+fn campaign(lanes: u8, seed: u64, count: u64) -> Tally {
     let world = World::new();
     let trust: Trust = world.trust(false);
-    let honest = session(&world);
+    let honest = session(&world, lanes);
     let original = honest.files();
     let check = |files: &Memory| verify(files, &trust, Options::default(), &mut |_| ());
     assert_eq!(check(&original).unwrap().exit_code, 0, "the honest bundle");
-    let receipts = original.0[bundle::RECEIPTS].clone();
+    let receipts = receipts(&original);
     let same = meaning(&original, &receipts);
     let forger = Forger::new(honest.card.design_id);
 
@@ -297,7 +335,7 @@ fn campaign(seed: u64, count: u64) -> Tally {
         };
         // What says the same as before is no change.
         let unchanged = if forged {
-            files.0[bundle::RECORDS] == original.0[bundle::RECORDS]
+            original.0.iter().filter(|(name, _)| name.starts_with("records/lane-")).all(|(n, log)| files.0[n] == *log)
         } else {
             meaning(&files, &receipts) == same
         };
@@ -326,7 +364,7 @@ fn campaign(seed: u64, count: u64) -> Tally {
         };
         *tally.histogram.entry(code).or_default() += 1;
         if tally.made % 10_000 == 0 {
-            eprintln!("seed {seed}: {} of {count} in {} s", tally.made, began.elapsed().as_secs());
+            eprintln!("{lanes} lanes, seed {seed}: {} of {count} in {} s", tally.made, began.elapsed().as_secs());
         }
     }
     tally
@@ -340,11 +378,12 @@ fn none_is_affirmed() {
         .ok()
         .and_then(|count| count.parse().ok())
         .unwrap_or(if long { 1_000_000 } else { 3_000 });
-    // A long run is two, each with a generator of its own.
-    let shares = if long { vec![(seed, count / 2), (seed + 1, count - count / 2)] } else { vec![(seed, count)] };
+    // Half of them of one lane, half of four, each with a generator of its own.
+    let shares = [(1, seed, count / 2), (4, seed + 1, count - count / 2)];
     let mut tally = Tally::default();
     std::thread::scope(|scope| {
-        let runs: Vec<_> = shares.iter().map(|(seed, count)| scope.spawn(move || campaign(*seed, *count))).collect();
+        let run = |(lanes, seed, count)| scope.spawn(move || campaign(lanes, seed, count));
+        let runs: Vec<_> = shares.into_iter().map(run).collect();
         runs.into_iter().for_each(|run| tally.add(run.join().unwrap()));
     });
     let Tally { made, reframed, histogram } = tally;

@@ -133,11 +133,11 @@ fn rules_hold_whoever_signs() {
     let mut silent = BTreeSet::new();
     // One record of each type; all fields, and the first reserved bytes.
     let types: BTreeMap<_, _> =
-        (0..).zip(&honest.log.records).map(|(i, r): (usize, _)| (r.answer.record_type, i)).collect();
+        (0..).zip(&honest.log.lanes[0]).map(|(i, r): (usize, _)| (r.answer.record_type, i)).collect();
     for index in types.into_values() {
         for at in 128..164 {
             let mut parts = honest.clone();
-            parts.log.records.as_mut_bytes()[index * Record::BYTES + at] ^= 0x40;
+            parts.log.lanes[0].as_mut_bytes()[index * Record::BYTES + at] ^= 0x40;
             parts.reroot();
             let (code, _) = answer(&world, &parts.files());
             if code != 3 {

@@ -15,7 +15,7 @@ const IDENTITY: Identity = Identity { design_id: [1; 16], key_flags: 0, boot_non
 
 /// Plays numbers as entries of a session: whatever an entry is not allowed to be here becomes something that it may be.
 fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
-    let mut log = Log::open(IDENTITY, Session::ZERO);
+    let mut log = Log::open(IDENTITY, Session::ZERO, 1);
     let mut next = BTreeMap::<u16, u32>::new();
     for (what, slot) in steps {
         let sequence = next.get(slot).copied();
@@ -65,12 +65,12 @@ proptest! {
     #[test]
     fn honest_logs(steps in proptest::collection::vec((any::<u8>(), 0u16..5), 0..120), alarm: bool) {
         let log = play(&steps, alarm);
-        let rules = check(&log.records).unwrap();
+        let rules = check(&log.lanes[0]).unwrap();
         prop_assert!(rules.is_closed());
         prop_assert_eq!(rules.is_alarmed(), alarm);
-        prop_assert_eq!(rules.counts().records, log.records.len() as u64);
+        prop_assert_eq!(rules.counts().records, log.lanes[0].len() as u64);
         // The roots of the checkpoints are those of the records as a file.
-        let (mut bytes, mut tree, mut due) = (log.records.as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
+        let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
         while let Some(record) = read(&mut bytes).unwrap() {
             tree.push(leaf(record.as_bytes()));
             while let Some(checkpoint) = due.next_if(|next| next.size.get() == tree.size()) {
@@ -83,17 +83,17 @@ proptest! {
     #[test]
     fn one_record_out_of_place(steps in proptest::collection::vec((any::<u8>(), 0u16..5), 1..60), at: usize, to: usize) {
         let log = play(&steps, false);
-        let count = log.records.len();
+        let count = log.lanes[0].len();
         let (at, to) = (at % count, to % count);
         let edited = |edit: &dyn Fn(&mut Vec<Record>)| {
-            let mut records = log.records.clone();
+            let mut records = log.lanes[0].clone();
             edit(&mut records);
             records
         };
         let left_out = edited(&|r| { r.remove(at); });
         // Leaving out the end is a shorter log, which its checkpoint contradicts, not its rules.
         prop_assert!(check(&left_out).is_err() || at == count - 1);
-        let doubled = edited(&|r| r.insert(at, log.records[at]));
+        let doubled = edited(&|r| r.insert(at, log.lanes[0][at]));
         prop_assert!(check(&doubled).is_err());
         let moved = edited(&|r| { let record = r.remove(at); r.insert(to, record); });
         prop_assert!(check(&moved).is_err() || at == to);
@@ -103,9 +103,9 @@ proptest! {
     #[test]
     fn streams_have_no_gaps(steps in proptest::collection::vec((any::<u8>(), 0u16..3), 5..60), at: usize) {
         let log = play(&steps, false);
-        let mut records = log.records.clone();
+        let mut records = log.lanes[0].clone();
         let removed = records.remove(at % records.len());
-        let followed = log.records.iter().any(|r| {
+        let followed = log.lanes[0].iter().any(|r| {
             r.descriptor.slot == removed.descriptor.slot && r.answer.log_index > removed.answer.log_index
                 && (2..=5).contains(&r.answer.record_type)
         });
@@ -121,7 +121,7 @@ proptest! {
 #[test]
 fn a_log_cut_within_a_record() {
     let log = play(&[(0, 0)], false);
-    let bytes = log.records.as_bytes();
+    let bytes = log.lanes[0].as_bytes();
     for length in 0..bytes.len() {
         let mut from = &bytes[..length];
         let whole = std::iter::from_fn(|| read(&mut from).transpose()).take_while(Result::is_ok).count();

@@ -29,7 +29,10 @@ pub enum What {
         /// The whole text of a `recorded` stream; absent when it is `driven`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// Index of BEGIN's record in the card's log.
+        /// Lane of the card, to which the stream is pinned: every log index of the stream is one in this lane's log.
+        #[serde(default)]
+        lane: u8,
+        /// Index of BEGIN's record in that log.
         log_index: Option<u64>,
     },
     /// The engine answered: a candidate, or why there is none.

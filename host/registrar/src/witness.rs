@@ -1,7 +1,7 @@
 //! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
 //!
-//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over a log that goes on
-//! from the one before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What it accepts it appends to its
+//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over logs that go on
+//! from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What it accepts it appends to its
 //! own log of the key and hands back as a note with the nonce of the next heartbeat (`portcullis_evidence::note`). To post the same
 //! checkpoint again gives the same note again: an answer that was lost does no harm.
 //!
@@ -21,22 +21,22 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ed25519_dalek::{SigningKey, VerifyingKey};
-use portcullis_core::wire::Life;
-use portcullis_evidence::checkpoint::{Checkpoint, root_of_lane};
+use portcullis_core::wire::{LaneHead, Life};
+use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
 use portcullis_evidence::note::{Entry, Head, NoteError, Proof, WitnessKey, cosign};
 use portcullis_evidence::ticket::{IssuedBy, Signed, Ticket, TicketError};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::shown::{self, ShownError};
 use crate::store::{self, StoreError};
 pub use http::{HttpError, read_head};
 use log::Log;
-pub use post::{MAX_BODY, Post};
+pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCW".
-const APPLICATION: i32 = 0x5054_4357;
+/// `application_id`, "PTCX". A store of "PTCW" has the root of one lane where this has the heads of all.
+const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
   key BLOB PRIMARY KEY CHECK (length(key) = 32),
@@ -49,7 +49,7 @@ CREATE TABLE session (
   ticket INTEGER NOT NULL,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
   checkpoint BLOB NOT NULL CHECK (length(checkpoint) = 192),
-  root BLOB NOT NULL CHECK (length(root) = 32),
+  heads BLOB NOT NULL CHECK (length(heads) IN (48, 96, 192, 384)),
   PRIMARY KEY (key, ticket)
 ) STRICT;
 CREATE TABLE entry (
@@ -102,7 +102,7 @@ pub enum Refusal {
 }
 
 /// How a post contradicts what was accepted before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
     /// Another checkpoint of this serial was accepted.
     #[error("another checkpoint {0} of the session was accepted before")]
@@ -110,9 +110,9 @@ pub enum Conflict {
     /// A checkpoint before it is missing.
     #[error("checkpoint {0} is next")]
     Gap(u64),
-    /// The proof begins at another size than that of the last checkpoint, which is named.
-    #[error("the last checkpoint has size {0}")]
-    Size(u64),
+    /// A proof begins at another size than that of its lane under the last checkpoint. Those are named.
+    #[error("the last checkpoint has {} records", spaced(.0))]
+    Size(Vec<u64>),
     /// The session is over.
     #[error("the session is closed")]
     Closed,
@@ -134,6 +134,11 @@ pub enum Conflict {
     /// Another policy than the ticket's.
     #[error("the policy in force is not the ticket's")]
     Policy,
+}
+
+/// Numbers with a blank between them.
+fn spaced(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
 /// The witness's own trouble: for its operator, not for whoever posts.
@@ -199,7 +204,7 @@ struct Checked {
 struct Session {
     ticket: i64,
     checkpoint: Checkpoint,
-    root: Hash,
+    heads: Vec<LaneHead>,
 }
 
 impl Witness {
@@ -302,7 +307,9 @@ impl Witness {
         if wire.ticket_digest != ticket.digest {
             return Err(Refusal::Malformed("holds the checkpoint of another ticket"));
         }
-        if root_of_lane(wire.size.get(), post.root) != wire.root {
+        let size = post.lanes.iter().try_fold(0u64, |sum, lane| sum.checked_add(lane.size));
+        let lanes = post.lanes.len() == usize::from(wire.lanes);
+        if !lanes || size != Some(wire.size.get()) || root_of_heads(&post.heads()) != wire.root {
             return Err(Refusal::Inconsistent);
         }
         let number = |value| i64::try_from(value).map_err(|_| Refusal::Malformed("holds a serial beyond 2^63"));
@@ -338,13 +345,13 @@ impl Witness {
         log.store(work, &ticket.key)?;
         work.execute(
             "INSERT INTO session VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT (key, ticket) DO UPDATE SET checkpoint = excluded.checkpoint, root = excluded.root",
+             ON CONFLICT (key, ticket) DO UPDATE SET checkpoint = excluded.checkpoint, heads = excluded.heads",
             params![
                 ticket.key,
                 checked.ticket_serial,
                 checked.ticket.digest,
                 checked.checkpoint.wire.as_bytes(),
-                post.root
+                post.heads().as_bytes()
             ],
         )?;
         work.execute(
@@ -371,12 +378,14 @@ fn known(work: &Transaction, checked: &Checked) -> Result<Option<(Hash, String)>
 
 /// The newest session of a key.
 fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
-    let query = "SELECT ticket, checkpoint, root FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
+    let query = "SELECT ticket, checkpoint, heads FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
     let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-    let Some((ticket, checkpoint, root)) = row else { return Ok(None) };
-    let checkpoint: [u8; 192] = checkpoint;
+    let Some((ticket, checkpoint, heads)) = row else { return Ok(None) };
+    let (checkpoint, heads): ([u8; 192], Vec<u8>) = (checkpoint, heads);
+    let heads = <[LaneHead]>::ref_from_bytes(&heads).map_err(|_| StoreError::Damaged("lane heads do not parse"));
+    let heads = heads.map_err(InternalError::from)?.to_vec();
     let damaged = |_| InternalError::from(StoreError::Damaged("a checkpoint does not parse"));
-    Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, root }))
+    Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, heads }))
 }
 
 /// Whether the post opens a session.
@@ -391,10 +400,10 @@ fn open(checked: &Checked, post: &Post, time: u64) -> Result<(), Refusal> {
     if checkpoint.wire.policy_digest != ticket.policy {
         return Err(Conflict::Policy.into());
     }
-    if post.old != 0 {
-        return Err(Conflict::Size(0).into());
+    if post.lanes.iter().any(|lane| lane.old != 0) {
+        return Err(Conflict::Size(vec![0; post.lanes.len()]).into());
     }
-    if !post.proof.is_empty() {
+    if post.lanes.iter().any(|lane| !lane.proof.is_empty()) {
         return Err(Refusal::Inconsistent);
     }
     if time < ticket.not_before || time > ticket.not_after {
@@ -416,7 +425,12 @@ fn follow(last: &Session, checked: &Checked, post: &Post) -> Result<(), Refusal>
     if !shown::same_run(before, after) {
         return Err(Conflict::OtherRun.into());
     }
-    if after.tick < before.tick || after.size < before.size {
+    // The run of a card has one number of lanes.
+    if post.lanes.len() != last.heads.len() {
+        return Err(Conflict::OtherRun.into());
+    }
+    let mut lanes = last.heads.iter().zip(&post.lanes);
+    if after.tick < before.tick || lanes.clone().any(|(last, lane)| lane.size < last.size.get()) {
         return Err(Conflict::Backwards.into());
     }
     let follows = match checked.checkpoint.state {
@@ -427,14 +441,13 @@ fn follow(last: &Session, checked: &Checked, post: &Post) -> Result<(), Refusal>
     if !follows {
         return Err(Conflict::State.into());
     }
-    let (old, size) = (before.size.get(), after.size.get());
-    if post.old != old {
-        return Err(Conflict::Size(old).into());
+    if lanes.clone().any(|(last, lane)| lane.old != last.size.get()) {
+        return Err(Conflict::Size(last.heads.iter().map(|head| head.size.get()).collect()).into());
     }
-    if !tree::verify_consistency(old, size, &post.proof, &last.root, &post.root) {
-        return Err(Refusal::Inconsistent);
-    }
-    Ok(())
+    let goes_on = |(last, lane): (&LaneHead, &LanePost)| {
+        tree::verify_consistency(lane.old, lane.size, &lane.proof, &last.root, &lane.root)
+    };
+    if lanes.all(goes_on) { Ok(()) } else { Err(Refusal::Inconsistent) }
 }
 
 /// Random, and not zero, which stands for none.

@@ -2,7 +2,7 @@
 
 use crate::output::print;
 use anyhow::Context;
-use portcullis_core::wire::{Answer, Determination, Fault, Record, RecordType, Session, Stage};
+use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
 use portcullis_evidence::bundle::{self, Bundle, Directory};
 use portcullis_evidence::checkpoint::Signed;
 use portcullis_evidence::hex::encode;
@@ -30,17 +30,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let files = Directory::new(&args.bundle);
     let bundle = Bundle::open(&files)?;
     if args.checkpoints {
+        let mut heads = bundle.heads()?;
         for serial in 0..bundle.checkpoints() {
-            print(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?))?;
+            let heads = heads.as_mut().map(|heads| heads.next()).transpose()?.unwrap_or_default();
+            print(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?;
         }
     }
-    let mut log = bundle.stream(bundle::RECORDS)?;
     let mut kinds = BTreeMap::<&str, u64>::new();
-    while let Some(record) = record::read(&mut log).context("the log ends within a record")? {
-        let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
-        *kinds.entry(kind).or_default() += 1;
-        if args.records {
-            print(&describe(&record, kind))?;
+    for lane in 0..bundle.lanes() {
+        let mut log = bundle.records(lane)?;
+        while let Some(record) = record::read(&mut log).context("the log ends within a record")? {
+            let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
+            *kinds.entry(kind).or_default() += 1;
+            if args.records {
+                print(&describe(&record, kind))?;
+            }
         }
     }
     if !args.records && !args.checkpoints {
@@ -48,6 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "checked": "nothing: this is what the bundle says of itself",
             "files": bundle.names(),
             "checkpoints": bundle.checkpoints(),
+            "lanes": bundle.lanes(),
             "records": kinds,
             "ticket": ticket(&bundle.read(bundle::TICKET)?),
         });
@@ -71,13 +76,16 @@ fn ticket(bytes: &[u8]) -> Value {
     }
 }
 
-fn checkpoint(serial: u64, message: &[u8]) -> Value {
+fn checkpoint(serial: u64, message: &[u8], heads: &[LaneHead]) -> Value {
     match Signed::parse(message) {
         Err(error) => json!({"file": serial, "error": error.to_string()}),
         Ok(signed) => {
             let c = &signed.checkpoint.wire;
+            let head =
+                |head: &LaneHead| json!({"lane": head.lane, "size": head.size.get(), "root": encode(&head.root)});
+            let heads: Vec<_> = heads.iter().map(head).collect();
             json!({
-                "serial": c.serial.get(), "state": signed.checkpoint.state.name(), "size": c.size.get(), "tick": c.tick.get(),
+                "lanes": c.lanes, "heads": heads, "serial": c.serial.get(), "state": signed.checkpoint.state.name(), "size": c.size.get(), "tick": c.tick.get(),
                 "root": encode(&c.root), "policy": encode(&c.policy_digest), "ticket": encode(&c.ticket_digest),
                 "design": encode(&c.design_id), "key_flags": c.key_flags, "epoch": c.epoch.get(),
                 "boot_nonce": encode(&c.boot_nonce), "fault": signed.checkpoint.fault.name(),
@@ -90,7 +98,7 @@ fn checkpoint(serial: u64, message: &[u8]) -> Value {
 fn describe(record: &Record, kind: &str) -> Value {
     let Answer { determination, stage, log_index, tick, policy_row, entropy_row, .. } = &record.answer;
     let fault = Fault::try_from(record.answer.fault.get()).map_or("unknown", Fault::name);
-    let mut value = json!({"index": log_index.get(), "type": kind, "tick": tick.get()});
+    let mut value = json!({"lane": record.answer.lane, "index": log_index.get(), "type": kind, "tick": tick.get()});
     let Some(fields) = value.as_object_mut() else { return value };
     let of_session = matches!(kind, "open" | "heartbeat" | "close" | "alarm");
     if let (true, Ok(session)) = (of_session, Session::read_from_bytes(record.descriptor.as_bytes())) {

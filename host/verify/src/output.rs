@@ -4,7 +4,8 @@ use crate::CONTRADICTED;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{BundleError, Directory, Files, RECORDS};
+use portcullis_evidence::bundle::{self, BundleError, Directory, Files};
+use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::extract::ExtractError;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};
 use std::fs::File;
@@ -36,7 +37,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         let extract = matches!(cause.downcast_ref(), Some(ExtractError::Checkpoint(..) | ExtractError::Certificate));
         let prove = matches!(
             cause.downcast_ref(),
-            Some(ProveError::Checkpoint(..) | ProveError::NotCovered(_) | ProveError::Log(_) | ProveError::Text(_))
+            Some(ProveError::Checkpoint(..) | ProveError::NotCovered { .. } | ProveError::Log(_) | ProveError::Text(_))
         );
         bundle || extract || prove || cause.downcast_ref::<ReceiptError>().is_some()
     });
@@ -45,7 +46,9 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 
 /// A bar over the records of a bundle, where stderr is a terminal.
 pub(crate) fn bar(files: &Directory) -> ProgressBar {
-    let bytes = files.names().ok().and_then(|names| names.get(RECORDS).copied()).unwrap_or_default();
+    let is_log = |name: &str| (0..LANES_MAX).any(|lane| name == bundle::in_lane(bundle::RECORDS, lane));
+    let names = files.names().unwrap_or_default();
+    let bytes: u64 = names.iter().filter(|(name, _)| is_log(name)).map(|(_, size)| size).sum();
     let bar = ProgressBar::new(bytes / Record::BYTES as u64);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} records, {eta} left") {
         bar.set_style(style);

@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 pub struct ProveArgs {
     /// Folder of the bundle
     bundle: PathBuf,
-    /// Log index of the record
+    /// Lane of the record
+    #[arg(long, value_name = "LANE", default_value_t = 0)]
+    lane: u8,
+    /// Log index of the record in that lane
     #[arg(long, value_name = "N")]
     index: u64,
     /// The proof; a file that exists is left as it is
@@ -41,7 +44,7 @@ pub struct CheckArgs {
 }
 
 pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
-    let proof = receipt::prove(&Directory::new(&args.bundle), args.index)?;
+    let proof = receipt::prove(&Directory::new(&args.bundle), args.lane, args.index)?;
     let mut json = serde_json::to_vec(&proof)?;
     json.push(b'\n');
     write_new(&args.output, &json)?;
@@ -55,7 +58,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
     let card = &checked.device;
-    print(&format_args!("admitted: record {} of session {}", receipt.index, receipt.serial))?;
+    let lane = if receipt.lane == 0 { String::new() } else { format!(" of lane {}", receipt.lane) };
+    print(&format_args!("admitted: record {}{lane} of session {}", receipt.index, receipt.serial))?;
     print(&format_args!("card      {} (design {})", plain(&card.subject), encode(&card.design_id)))?;
     let mut code = 0;
     match &checked.issued_by {

@@ -98,7 +98,7 @@ fn verify_says_what_holds() {
     let unwitnessed = scene.bundle("unwitnessed", &unwitnessed.files());
     assert!(assert_code(&scene.run("verify", &[text(&unwitnessed)]), 5).contains("no-witness"));
     let mut forged = parts.clone();
-    forged.log.records[4].answer.determination = Determination::Admit.into();
+    forged.log.lanes[0][4].answer.determination = Determination::Admit.into();
     let forged = scene.bundle("forged", &forged.files());
     assert!(assert_code(&scene.run("verify", &[text(&forged)]), 3).contains("checkpoint-root"));
     fs::write(honest.join("extra.txt"), "").unwrap();
@@ -260,8 +260,18 @@ fn stock(scene: &Scene, extracted: &Path) -> (i32, String) {
 
 #[test]
 fn stock_tools_check_the_essentials() {
+    stock_tools(1, &[("records/lane-0.bin", 700)]);
+}
+
+#[test]
+fn stock_tools_check_every_lane() {
+    stock_tools(4, &[("records/lane-0.bin", 700), ("records/lane-3.bin", 700), ("records/heads.bin", 4 * 48 + 8)]);
+}
+
+/// Records and heads, and what every bundle has: a changed byte at these places is found.
+fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     let scene = Scene::new();
-    let honest = scene.bundle("honest", &scene.world.honest().files());
+    let honest = scene.bundle("honest", &scene.world.honest_in(lanes).files());
     let extracted = scene.path("extracted");
     assert_code(&scene.run("extract", &[text(&honest), "--output", text(&extracted)]), 0);
     assert_code(&scene.run("extract", &[text(&honest), "--output", text(&extracted)]), 1);
@@ -271,15 +281,15 @@ fn stock_tools_check_the_essentials() {
         println!("SKIPPED: {}", said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default());
     }
     let signatures = code == 0;
-    for (file, at, needs_signatures) in [
-        ("records.bin", 700, false),
+    let logs = logs.iter().map(|(file, at)| (*file, *at, false));
+    for (file, at, needs_signatures) in logs.chain([
         ("image.bin", 5, false),
         ("ticket.cose", 50, false),
         ("cert.pem", 120, false),
         ("checkpoints/00000001.tbs", 23 + 40, false),
         ("checkpoints/00000002.sig", 9000, true),
         ("checkpoints/00000000.tbs", 23 + 130, true),
-    ] {
+    ]) {
         let path = extracted.join(file);
         let good = fs::read(&path).unwrap();
         let mut bad = good.clone();

@@ -8,7 +8,7 @@ use std::process::Stdio;
 const PRODUCTION: [&str; 3] = ["-GProduction=1'b1", "-GKeyFlags=8'h04", "-GDeviceSecret=256'h1"];
 
 /// Parameters that must not elaborate, and what is said of them.
-const FORBIDDEN: [(&[&str], &str); 14] = [
+const FORBIDDEN: [(&[&str], &str); 17] = [
     (&["-GProduction=1'b1", "-GKeyFlags=8'h04"], "portcullis_top: a production card needs a secret of its own"),
     (
         &["-GProduction=1'b1", "-GKeyFlags=8'h04", "-GDeviceSecret=256'h0"],
@@ -19,7 +19,10 @@ const FORBIDDEN: [(&[&str], &str); 14] = [
     (&["-GKeyFlags=8'h04"], "portcullis_top: key flag SIM is for"),
     (&["-GKeyFlags=8'h04", "-GDeviceSecret=256'h1"], "portcullis_top: key flag SIM is for"),
     (&["-GKeyFlags=8'h0d"], "portcullis_top: KeyFlags has unknown bits"),
-    (&["-GLanes=2"], "portcullis_top: Lanes must be 1"),
+    (&["-GLanes=3"], "portcullis_top: Lanes is 1, 2, 4 or 8"),
+    (&["-GLanes=16"], "portcullis_top: Lanes is 1, 2, 4 or 8"),
+    (&["-GLanes=8", "-GMaxStreams=1020"], "portcullis_top: MaxStreams must be a multiple of Lanes"),
+    (&["-GLanes=8", "-GMaxReads=8"], "portcullis_top: every lane needs two reads in flight"),
     (&["-GPolicyRows=1025"], "bank_table: Rows must be 1 to 1024"),
     (&["-GEntropyRows=0"], "bank_table: Rows must be 1 to 1024"),
     (&["-GMaxStreams=65537"], "stream_table: MaxStreams must be 1 to 65536"),

@@ -111,9 +111,9 @@ pub fn commitment(salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
     parts.iter().fold(head, |hash, part| hash.chain_update(part)).finalize().into()
 }
 
-/// The lines of a file, in strictly ascending order of their indices, each asked for by its index.
+/// The lines of one lane's file, in strictly ascending order of their indices, each asked for by its index.
 pub struct Lines<'a, T> {
-    name: &'static str,
+    name: String,
     from: Option<Box<dyn BufRead + 'a>>,
     next: Option<T>,
     last: Option<u64>,
@@ -123,7 +123,7 @@ pub struct Lines<'a, T> {
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     /// The lines of `from`; of a file that is not there, none.
-    pub(super) fn new(name: &'static str, from: Option<Box<dyn BufRead + 'a>>) -> Self {
+    pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
         Self { name, from, next: None, last: None, started: false, line: PhantomData }
     }
 
@@ -163,16 +163,16 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     fn read(&mut self) -> Result<Option<T>, BundleError> {
         let Some(from) = self.from.as_mut() else { return Ok(None) };
         let mut line = Vec::new();
-        from.take(line_max(self.name)).read_until(b'\n', &mut line).map_err(BundleError::io(self.name))?;
+        from.take(line_max(&self.name)).read_until(b'\n', &mut line).map_err(BundleError::io(&self.name))?;
         if line.is_empty() {
             return Ok(None);
         }
         if line.pop() != Some(b'\n') {
-            return Err(BundleError::content(self.name, "a line that is too long, or without its end"));
+            return Err(BundleError::content(&self.name, "a line that is too long, or without its end"));
         }
-        let line: T = serde_json::from_slice(&line).map_err(|error| BundleError::content(self.name, error))?;
+        let line: T = serde_json::from_slice(&line).map_err(|error| BundleError::content(&self.name, error))?;
         if self.last.is_some_and(|last| last >= line.index()) {
-            return Err(BundleError::content(self.name, format!("line {} is out of order", line.index())));
+            return Err(BundleError::content(&self.name, format!("line {} is out of order", line.index())));
         }
         self.last = Some(line.index());
         Ok(Some(line))
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Lines<'_, Stream> {
-        Lines::new("streams.jsonl", Some(Box::new(text.as_bytes())))
+        Lines::new("streams.jsonl".to_owned(), Some(Box::new(text.as_bytes())))
     }
 
     #[test]

@@ -2,16 +2,20 @@
 //!
 //! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over its cap or
 //! a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
+//!
+//! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane is lane 0's.
 
+mod heads;
 mod line;
 mod name;
 mod read;
 mod write;
 
+pub use heads::Heads;
 pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{
-    APPROVAL, CERTIFICATE, CHAIN, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS, TICKET,
-    anchor, checkpoint, context, package, witness,
+    APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,
+    TICKET, anchor, checkpoint, context, in_lane, package, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};
 pub use write::{LineFile, Writer};
@@ -56,7 +60,7 @@ pub enum BundleError {
     )]
     Line {
         /// File.
-        name: &'static str,
+        name: String,
         /// Log index of the record.
         index: u64,
         /// Bytes of the line.

@@ -1,9 +1,10 @@
 //! The names that files of a bundle have, and how large each may be.
 
+use crate::checkpoint::LANES_MAX;
 use crate::cose;
 use crate::hex;
 use crate::ticket;
-use portcullis_core::wire::{ImageHeader, Record, Row};
+use portcullis_core::wire::{ImageHeader, LaneHead, Record, Row};
 
 /// List of the other files.
 pub const MANIFEST: &str = "manifest.json";
@@ -19,7 +20,9 @@ pub const IMAGE: &str = "policy/image.bin";
 pub const APPROVAL: &str = "policy/approval.cose";
 /// Folder of the policy package's files.
 pub const PACKAGE: &str = "policy/package/";
-/// Records of lane 0.
+/// Heads of the lanes under each checkpoint, where a card has more than one.
+pub const HEADS: &str = "records/heads.bin";
+/// Records of lane 0; [`in_lane`] names the file of another lane, of these as of the four that follow.
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line a BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
@@ -47,7 +50,37 @@ const RECORDS_MAX: u64 = (1 << 32) * Record::BYTES as u64;
 const ANCHOR_MAX: u64 = 16 << 30;
 // A line is bounded, and a record has at most one.
 const LINES_MAX: u64 = 1 << 52;
+const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
+
+/// Files that each lane has, by their names in lane 0, and what stands before and behind the number of another lane.
+const OF_LANES: [(&str, &str, &str); 5] = [
+    (RECORDS, "records/lane-", ".bin"),
+    (STREAMS, "streams-", ".jsonl"),
+    (INPUTS, "inputs-", ".jsonl"),
+    (SPANS, "spans-", ".jsonl"),
+    (RECEIPTS, "receipts-", ".jsonl"),
+];
+
+/// The file of `lane` that is called `name` in lane 0. Files of no lane have one name.
+#[must_use]
+pub fn in_lane(name: &str, lane: u8) -> String {
+    match OF_LANES.iter().find(|(plain, ..)| *plain == name && lane != 0) {
+        Some((_, before, behind)) => format!("{before}{lane}{behind}"),
+        None => name.to_owned(),
+    }
+}
+
+/// What a lane's file is called in lane 0, and its lane; `None` for any other name.
+pub(super) fn of_lane(name: &str) -> Option<(&'static str, u8)> {
+    OF_LANES.iter().find_map(|(plain, before, behind)| {
+        if name == *plain {
+            return Some((*plain, 0));
+        }
+        let [digit @ b'1'..=b'9'] = name.strip_prefix(before)?.strip_suffix(behind)?.as_bytes() else { return None };
+        Some((*plain, digit - b'0')).filter(|(_, lane)| *lane < LANES_MAX)
+    })
+}
 
 /// Checkpoint `serial`.
 #[must_use]
@@ -85,10 +118,12 @@ pub(super) fn cap(name: &str) -> Option<u64> {
         TICKET | APPROVAL => return Some(ticket::MAX_BYTES as u64),
         CERTIFICATE | CHAIN => return Some(1 << 20),
         IMAGE => return Some(IMAGE_MAX),
-        RECORDS => return Some(RECORDS_MAX),
-        STREAMS | INPUTS | SPANS | RECEIPTS => return Some(LINES_MAX),
+        HEADS => return Some(HEADS_MAX),
         MANIFEST | README => return Some(TEXT_MAX),
         _ => {}
+    }
+    if let Some((plain, _)) = of_lane(name) {
+        return Some(if plain == RECORDS { RECORDS_MAX } else { LINES_MAX });
     }
     let (folder, rest) = name.split_once('/')?;
     let digest = |text: &str| hex::decode::<32>(text).is_some();
@@ -104,7 +139,7 @@ pub(super) fn cap(name: &str) -> Option<u64> {
 
 /// Most bytes that a line of the file `name` may have, its end included; for the writer and the reader.
 pub(super) fn line_max(name: &str) -> u64 {
-    if matches!(name, SPANS | INPUTS) { TEXT_LINE_MAX } else { LINE_MAX }
+    if matches!(of_lane(name), Some((SPANS | INPUTS, _))) { TEXT_LINE_MAX } else { LINE_MAX }
 }
 
 /// The serial in the name of a checkpoint or note: exactly eight digits, within the cap.
@@ -136,6 +171,14 @@ mod tests {
             assert!(cap(name).is_some(), "{name}");
         }
         assert!(cap("policy/package/vocabulary/drug names-1.txt").is_some());
+        for plain in [RECORDS, STREAMS, INPUTS, SPANS, RECEIPTS] {
+            for lane in 0..LANES_MAX {
+                let name = in_lane(plain, lane);
+                assert_eq!((of_lane(&name), line_max(&name)), (Some((plain, lane)), line_max(plain)), "{name}");
+                assert_eq!(cap(&name), cap(plain));
+            }
+        }
+        assert_eq!(in_lane(TICKET, 3), TICKET);
         let long = format!("policy/package/{}", "a".repeat(513));
         let upper = context.to_uppercase();
         for name in [
@@ -155,7 +198,14 @@ mod tests {
             "policy/package/.git/x",
             "policy/package/a\u{202e}b",
             "contexts/ab.json",
-            "records/lane-1.bin",
+            "records/lane-8.bin",
+            "records/lane-01.bin",
+            "records/lane-.bin",
+            "records/heads-1.bin",
+            "streams-0.jsonl",
+            "spans-8.jsonl",
+            "spans-10.jsonl",
+            "receipts-+1.jsonl",
             "policy/package/a\nb",
             &upper,
             &long,

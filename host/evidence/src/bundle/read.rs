@@ -1,8 +1,11 @@
 //! Where the files of a bundle come from, and the checked bundle over them.
 
+use super::heads::Heads;
 use super::line::{Indexed, Input, Lines, Receipt, Span, Stream};
 use super::name::{self, cap};
 use super::{BundleError, Manifest, SCHEMA};
+use crate::checkpoint::LANES_MAX;
+use portcullis_core::wire::LaneHead;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -103,13 +106,14 @@ pub struct Bundle<'a> {
     files: &'a dyn Files,
     names: BTreeMap<String, u64>,
     checkpoints: u64,
+    lanes: u8,
 }
 
 impl<'a> Bundle<'a> {
     /// The bundle in `files`. Content is not looked at.
     ///
     /// # Errors
-    /// A name that no bundle has, a file over its cap, a file that is missing.
+    /// A name that no bundle has, a file over its cap, a file that is missing, or one of a lane that has no log.
     pub fn open(files: &'a dyn Files) -> Result<Self, BundleError> {
         let names = files.names()?;
         for (name, size) in &names {
@@ -119,13 +123,32 @@ impl<'a> Bundle<'a> {
             }
         }
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
+        let lanes = lanes(&names)?;
         let last = name::checkpoint(checkpoints.saturating_sub(1));
-        let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS, &last];
         // As many checkpoints as the last one's serial says: none is missing before it.
-        match needed.iter().find(|name| !names.contains_key(**name)) {
-            Some(missing) => Err(BundleError::Missing((*missing).to_owned())),
-            None => Ok(Self { files, names, checkpoints }),
+        let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, &last];
+        let missing = needed.iter().find(|name| !names.contains_key(**name));
+        if let Some(missing) = missing {
+            return Err(BundleError::Missing((*missing).to_owned()));
         }
+        let heads = names.get(name::HEADS).copied();
+        // The heads of one lane follow from its checkpoints: there is one form of a bundle.
+        let expected = (lanes > 1).then(|| checkpoints * u64::from(lanes) * LaneHead::BYTES as u64);
+        match (heads, expected) {
+            (None, Some(_)) => Err(BundleError::Missing(name::HEADS.to_owned())),
+            (Some(_), None) => Err(BundleError::Name(name::HEADS.to_owned())),
+            (found, expected) if found != expected => {
+                let what = format!("it does not hold {lanes} heads for each of {checkpoints} checkpoints");
+                Err(BundleError::content(name::HEADS, what))
+            }
+            _ => Ok(Self { files, names, checkpoints, lanes }),
+        }
+    }
+
+    /// Number of lanes: 1, 2, 4 or 8. Whether they are the card's, its checkpoints tell.
+    #[must_use]
+    pub const fn lanes(&self) -> u8 {
+        self.lanes
     }
 
     /// Names and sizes in bytes.
@@ -179,40 +202,60 @@ impl<'a> Bundle<'a> {
         digest(name, &mut *self.stream(name)?)
     }
 
-    /// The lines of `streams.jsonl`.
+    /// The lines of `streams.jsonl` of a lane.
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn streams(&self) -> Result<Lines<'a, Stream>, BundleError> {
-        self.lines(name::STREAMS)
+    pub fn streams(&self, lane: u8) -> Result<Lines<'a, Stream>, BundleError> {
+        self.lines(name::STREAMS, lane)
     }
 
-    /// The lines of `inputs.jsonl`.
+    /// The lines of `inputs.jsonl` of a lane.
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn inputs(&self) -> Result<Lines<'a, Input>, BundleError> {
-        self.lines(name::INPUTS)
+    pub fn inputs(&self, lane: u8) -> Result<Lines<'a, Input>, BundleError> {
+        self.lines(name::INPUTS, lane)
     }
 
-    /// The lines of `spans.jsonl`.
+    /// The lines of `spans.jsonl` of a lane.
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn spans(&self) -> Result<Lines<'a, Span>, BundleError> {
-        self.lines(name::SPANS)
+    pub fn spans(&self, lane: u8) -> Result<Lines<'a, Span>, BundleError> {
+        self.lines(name::SPANS, lane)
     }
 
-    /// The lines of `receipts.jsonl`.
+    /// The lines of `receipts.jsonl` of a lane.
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn receipts(&self) -> Result<Lines<'a, Receipt>, BundleError> {
-        self.lines(name::RECEIPTS)
+    pub fn receipts(&self, lane: u8) -> Result<Lines<'a, Receipt>, BundleError> {
+        self.lines(name::RECEIPTS, lane)
     }
 
-    fn lines<T: Indexed + DeserializeOwned>(&self, name: &'static str) -> Result<Lines<'a, T>, BundleError> {
-        let from = if self.has(name) { Some(self.stream(name)?) } else { None };
+    /// The log of a lane, to be streamed.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Missing`, `Io`.
+    pub fn records(&self, lane: u8) -> Result<Box<dyn BufRead + 'a>, BundleError> {
+        self.stream(&name::in_lane(name::RECORDS, lane))
+    }
+
+    /// The heads under each checkpoint; `None` where there is one lane, whose head follows from the checkpoint.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn heads(&self) -> Result<Option<Heads<'a>>, BundleError> {
+        if self.lanes == 1 {
+            return Ok(None);
+        }
+        Ok(Some(Heads::new(self.stream(name::HEADS)?, self.lanes)))
+    }
+
+    fn lines<T: Indexed + DeserializeOwned>(&self, name: &str, lane: u8) -> Result<Lines<'a, T>, BundleError> {
+        let name = name::in_lane(name, lane);
+        let from = if self.has(&name) { Some(self.stream(&name)?) } else { None };
         Ok(Lines::new(name, from))
     }
 
@@ -239,6 +282,21 @@ impl<'a> Bundle<'a> {
             return Err(wrong("it lists a file that is not there"));
         }
         Ok(())
+    }
+}
+
+/// The number of lanes that have a log. It is one that a card can have, and no other lane has lines.
+fn lanes(names: &BTreeMap<String, u64>) -> Result<u8, BundleError> {
+    let has_log = |lane: &u8| names.contains_key(&name::in_lane(name::RECORDS, *lane));
+    let logs = (0..LANES_MAX).filter(has_log).count();
+    let lanes =
+        (1..=LANES_MAX).find(|lanes| usize::from(*lanes) >= logs && lanes.is_power_of_two()).unwrap_or(LANES_MAX);
+    if let Some(missing) = (0..lanes).find(|lane| !has_log(lane)) {
+        return Err(BundleError::Missing(name::in_lane(name::RECORDS, missing)));
+    }
+    match names.keys().find(|name| name::of_lane(name).is_some_and(|(_, lane)| lane >= lanes)) {
+        Some(stray) => Err(BundleError::Name(stray.clone())),
+        None => Ok(lanes),
     }
 }
 

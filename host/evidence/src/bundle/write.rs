@@ -42,12 +42,13 @@ impl Writer {
         self.create_file(name).map(BufWriter::new).map_err(BundleError::io(name))
     }
 
-    /// A new file of JSON lines.
+    /// A new file of JSON lines about records of `lane`, called `name` in lane 0.
     ///
     /// # Errors
     /// As [`Writer::file`].
-    pub fn lines(&self, name: &'static str) -> Result<LineFile, BundleError> {
-        Ok(LineFile { name, file: self.file(name)? })
+    pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
+        let name = name::in_lane(name, lane);
+        Ok(LineFile { file: self.file(&name)?, name })
     }
 
     /// A new file with this content.
@@ -99,7 +100,7 @@ fn fits(name: &str, size: u64) -> Result<(), BundleError> {
 /// A file of JSON lines that is being written. What a reader would refuse is not written.
 #[derive(Debug)]
 pub struct LineFile {
-    name: &'static str,
+    name: String,
     file: BufWriter<File>,
 }
 
@@ -109,11 +110,11 @@ impl LineFile {
     /// # Errors
     /// [`BundleError`]: `Line` for one that is too long, with nothing written; `Content`, `Io`.
     pub fn push(&mut self, line: &(impl Indexed + Serialize)) -> Result<(), BundleError> {
-        let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(self.name, error))?;
+        let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(&self.name, error))?;
         json.push(b'\n');
-        let (name, bytes, cap) = (self.name, json.len() as u64, line_max(self.name));
+        let (name, bytes, cap) = (&self.name, json.len() as u64, line_max(&self.name));
         if bytes > cap {
-            return Err(BundleError::Line { name, index: line.index(), bytes, cap });
+            return Err(BundleError::Line { name: name.clone(), index: line.index(), bytes, cap });
         }
         self.file.write_all(&json).map_err(BundleError::io(name))
     }
@@ -123,7 +124,7 @@ impl LineFile {
     /// # Errors
     /// [`BundleError::Io`].
     pub fn flush(&mut self) -> Result<(), BundleError> {
-        self.file.flush().map_err(BundleError::io(self.name))
+        self.file.flush().map_err(BundleError::io(&self.name))
     }
 }
 
@@ -143,11 +144,11 @@ mod tests {
         let frame = |json: String| json.len() + 1;
         let longest = 64 << 20;
         let whole = longest - frame(serde_json::to_string(&span(0)).unwrap());
-        let mut spans = writer.lines(name::SPANS).unwrap();
+        let mut spans = writer.lines(name::SPANS, 0).unwrap();
         assert!(matches!(spans.push(&span(whole + 1)), Err(BundleError::Line { index: 3, .. })));
         spans.push(&span(whole)).unwrap();
         spans.flush().unwrap();
-        let mut streams = writer.lines(name::STREAMS).unwrap();
+        let mut streams = writer.lines(name::STREAMS, 0).unwrap();
         let id = (1 << 20) - frame(serde_json::to_string(&stream(0)).unwrap());
         assert!(matches!(streams.push(&stream(id + 1)), Err(BundleError::Line { .. })));
         streams.push(&stream(id)).unwrap();
@@ -160,7 +161,7 @@ mod tests {
         writer.finish().unwrap();
         let files = Directory::new(folder);
         let bundle = Bundle::open(&files).unwrap();
-        assert_eq!(bundle.spans().unwrap().about(3).unwrap().unwrap().text.len(), whole);
-        assert_eq!(bundle.streams().unwrap().about(3).unwrap().unwrap().id.len(), id);
+        assert_eq!(bundle.spans(0).unwrap().about(3).unwrap().unwrap().text.len(), whole);
+        assert_eq!(bundle.streams(0).unwrap().about(3).unwrap().unwrap().id.len(), id);
     }
 }

@@ -147,6 +147,7 @@ fn counts(page: &mut String, session: &Summary) {
     page.push_str("<h2>Counts</h2>\n<p>As the card recorded them, refused candidates included.</p>\n");
     let number = |n: u64| Some(n.to_string());
     let rows = [
+        ("Lanes of the card, each with a log", number(session.lanes.into())),
         ("Records", number(session.records)),
         ("Records that follow the rules of a log, and are counted here", number(counts.records)),
         ("Records that a checkpoint covers", number(session.signed_records)),

@@ -58,9 +58,10 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
         writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;
     }
     let refused: u64 = counts.refused.values().sum();
+    let lanes = if session.lanes > 1 { format!(" in {} lanes", session.lanes) } else { String::new() };
     writeln!(
         f,
-        "records      {} ({} signed): {} streams, {} admitted, {} rejected, {} decomposed, {refused} refused, {} alarms",
+        "records      {} ({} signed){lanes}: {} streams, {} admitted, {} rejected, {} decomposed, {refused} refused, {} alarms",
         session.records,
         session.signed_records,
         counts.streams,

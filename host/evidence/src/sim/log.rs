@@ -1,10 +1,10 @@
 //! A card's log in software: records and checkpoints as a card would make them of the same entries. For tests.
 
-use crate::checkpoint::root_of_lane;
+use crate::checkpoint::{head, root_of_heads};
 use crate::tree;
 use portcullis_core::wire::{
-    Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, Life, Opcode, ROW_NONE,
-    Record, RecordType, Session, Stage, StageOutcome,
+    Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
+    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -24,43 +24,64 @@ pub struct Identity {
     pub epoch: u32,
 }
 
-/// A log and its checkpoints, not yet signed.
+/// The logs of a card's lanes and its checkpoints, not yet signed.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// Records of lane 0.
-    pub records: Vec<Record>,
+    /// Records of each lane.
+    pub lanes: Vec<Vec<Record>>,
     /// Checkpoints, in order.
     pub checkpoints: Vec<Checkpoint>,
+    /// Heads of all lanes under each checkpoint.
+    pub heads: Vec<Vec<LaneHead>>,
     identity: Identity,
     session: Session,
+    /// Streams open in each lane.
+    open: Vec<u32>,
     state: Life,
+    /// Tick of the last record.
+    tick: u64,
     /// Clocks more before the next record.
     pause: u64,
 }
 
 impl Log {
-    /// After OPEN and its checkpoint. `session` holds the digests and the heartbeat limits.
+    /// After OPEN and its checkpoint, on a card of `lanes` lanes. `session` holds the digests and the heartbeat limits.
     #[must_use]
-    pub fn open(identity: Identity, session: Session) -> Self {
-        let mut log =
-            Self { records: Vec::new(), checkpoints: Vec::new(), identity, session, state: Life::Opening, pause: 0 };
+    pub fn open(identity: Identity, session: Session, lanes: u8) -> Self {
+        let lanes = usize::from(lanes);
+        let mut log = Self {
+            lanes: vec![Vec::new(); lanes],
+            checkpoints: Vec::new(),
+            heads: Vec::new(),
+            identity,
+            session,
+            open: vec![0; lanes],
+            state: Life::Opening,
+            tick: 0,
+            pause: 0,
+        };
         log.session_record(RecordType::Open);
         log.checkpoint();
         log.state = Life::Run;
         log
     }
 
+    /// The lane of a slot.
+    #[must_use]
+    pub fn lane_of(&self, slot: u16) -> usize {
+        usize::from(slot) % self.lanes.len().max(1)
+    }
+
     /// BEGIN on a free slot, in the context of this digest.
     pub fn begin(&mut self, slot: u16, context: [u8; 32]) {
-        let open = self.session.open_streams.get();
-        self.session.open_streams.set(open + 1);
+        self.count_open(slot, 1);
         self.entry(Opcode::Begin, slot, 0, context, RecordType::Begin);
     }
 
     /// A judged mutation. Rows are 0 in both banks where the answer names them.
     pub fn gate(&mut self, slot: u16, sequence: u32, commitment: [u8; 32], determination: Determination) {
         self.entry(Opcode::Gate, slot, sequence, commitment, RecordType::Verdict);
-        let Some(record) = self.records.last_mut() else { return };
+        let Some(record) = self.last_mut(slot) else { return };
         let pass = u8::from(StageOutcome::Pass);
         (record.descriptor.validation_outcome, record.descriptor.lineage_outcome) = (pass, pass);
         record.descriptor = record.descriptor.sealed();
@@ -78,15 +99,14 @@ impl Log {
 
     /// END.
     pub fn end(&mut self, slot: u16, sequence: u32, commitment: [u8; 32]) {
-        let open = self.session.open_streams.get();
-        self.session.open_streams.set(open.saturating_sub(1));
+        self.count_open(slot, -1);
         self.entry(Opcode::End, slot, sequence, commitment, RecordType::End);
     }
 
     /// An entry that the card refuses.
     pub fn refuse(&mut self, slot: u16, sequence: u32, fault: Fault) {
         self.entry(Opcode::Gate, slot, sequence, [0; 32], RecordType::Refused);
-        if let Some(record) = self.records.last_mut() {
+        if let Some(record) = self.last_mut(slot) {
             record.answer.fault.set(fault.into());
         }
     }
@@ -114,16 +134,17 @@ impl Log {
 
     /// A checkpoint over the records so far.
     pub fn checkpoint(&mut self) {
+        let heads = heads(&self.lanes);
         let checkpoint = Checkpoint {
             magic: CHECKPOINT_MAGIC.into(),
             version: LAYOUT_VERSION,
             key_flags: self.identity.key_flags,
             state: self.state.into(),
-            lanes: 1,
+            lanes: self.lanes.len() as u8,
             serial: (self.checkpoints.len() as u64).into(),
-            size: (self.records.len() as u64).into(),
-            tick: (self.tick() + CLOCKS).into(),
-            root: root(&self.records),
+            size: heads.iter().map(|head| head.size.get()).sum::<u64>().into(),
+            tick: (self.tick + CLOCKS).into(),
+            root: root_of_heads(&heads),
             policy_digest: self.session.policy_digest,
             ticket_digest: self.session.ticket_digest,
             design_id: self.identity.design_id,
@@ -134,6 +155,7 @@ impl Log {
             ..Checkpoint::ZERO
         };
         self.checkpoints.push(checkpoint);
+        self.heads.push(heads);
     }
 
     /// Lets clocks pass before the next record.
@@ -141,38 +163,55 @@ impl Log {
         self.pause += clocks;
     }
 
-    fn tick(&self) -> u64 {
-        self.records.last().map_or(0, |record| record.answer.tick.get())
+    fn count_open(&mut self, slot: u16, by: i32) {
+        let lane = self.lane_of(slot);
+        if let Some(open) = self.open.get_mut(lane) {
+            *open = open.saturating_add_signed(by);
+        }
+    }
+
+    fn last_mut(&mut self, slot: u16) -> Option<&mut Record> {
+        let lane = self.lane_of(slot);
+        self.lanes.get_mut(lane)?.last_mut()
     }
 
     fn entry(&mut self, opcode: Opcode, slot: u16, sequence: u32, commitment: [u8; 32], kind: RecordType) {
         let place = portcullis_core::mutation::Place { slot, sequence };
-        self.push(kind, Descriptor::entry(opcode, place, commitment).sealed());
+        self.push(kind, self.lane_of(slot), Descriptor::entry(opcode, place, commitment).sealed());
     }
 
+    /// The same record in every lane's log, each with its own count of open streams.
     fn session_record(&mut self, kind: RecordType) {
-        let half = Descriptor::read_from_bytes(self.session.as_bytes()).unwrap_or(Descriptor::ZERO);
-        self.push(kind, half);
+        for (lane, open) in self.open.clone().into_iter().enumerate() {
+            self.session.open_streams.set(open);
+            let half = Descriptor::read_from_bytes(self.session.as_bytes()).unwrap_or(Descriptor::ZERO);
+            self.push(kind, lane, half);
+        }
     }
 
-    fn push(&mut self, kind: RecordType, descriptor: Descriptor) {
+    fn push(&mut self, kind: RecordType, lane: usize, descriptor: Descriptor) {
+        self.tick += CLOCKS + std::mem::take(&mut self.pause);
+        let Some(records) = self.lanes.get_mut(lane) else { return };
         let answer = Answer {
             version: LAYOUT_VERSION,
             record_type: kind.into(),
             policy_row: ROW_NONE.into(),
             entropy_row: ROW_NONE.into(),
+            lane: lane as u8,
             key_flags: self.identity.key_flags,
             epoch: self.identity.epoch.into(),
-            log_index: (self.records.len() as u64).into(),
-            tick: (self.tick() + CLOCKS + std::mem::take(&mut self.pause)).into(),
+            log_index: (records.len() as u64).into(),
+            tick: self.tick.into(),
             ..Answer::ZERO
         };
-        self.records.push(Record { descriptor, answer });
+        records.push(Record { descriptor, answer });
     }
 }
 
-/// Root that a checkpoint over these records has.
+/// Heads of lanes with these records.
 #[must_use]
-pub fn root(records: &[Record]) -> [u8; 32] {
-    root_of_lane(records.len() as u64, tree::root(records.iter().map(|record| tree::leaf(record.as_bytes()))))
+pub fn heads<R: AsRef<[Record]>>(lanes: &[R]) -> Vec<LaneHead> {
+    let root = |records: &[Record]| tree::root(records.iter().map(|record| tree::leaf(record.as_bytes())));
+    let head = |(lane, records): (u8, &R)| head(lane, records.as_ref().len() as u64, root(records.as_ref()));
+    (0..).zip(lanes).map(head).collect()
 }

@@ -1,11 +1,10 @@
 //! Complete: the records are those that the checkpoints' roots stand for, from OPEN to CLOSE, in order.
 
+use super::lane::Lane;
 use super::{Findings, Property::Complete};
 use crate::bundle::{Bundle, BundleError};
-use crate::checkpoint::{Checkpoint, root_of_lane};
-use crate::record::Rules;
-use crate::tree::Frontier;
-use portcullis_core::wire::Life;
+use crate::checkpoint::{Checkpoint, root_of_heads};
+use portcullis_core::wire::{LaneHead, Life};
 
 /// The list of files.
 pub(super) fn manifest(bundle: &Bundle<'_>, findings: &mut Findings) -> Result<(), BundleError> {
@@ -23,6 +22,8 @@ pub(super) fn manifest(bundle: &Bundle<'_>, findings: &mut Findings) -> Result<(
 #[derive(Debug, Default)]
 pub(super) struct Order {
     last: Option<Checkpoint>,
+    /// Records of each lane under it.
+    sizes: Vec<u64>,
     next: u64,
 }
 
@@ -36,8 +37,8 @@ impl Order {
         self.next
     }
 
-    /// Compares a checkpoint with the one before it.
-    pub(super) fn check(&mut self, checkpoint: &Checkpoint, findings: &mut Findings) {
+    /// Compares a checkpoint, with so many records of each lane under it, with the one before it.
+    pub(super) fn check(&mut self, checkpoint: &Checkpoint, sizes: Vec<u64>, findings: &mut Findings) {
         let wire = &checkpoint.wire;
         let serial = self.next;
         let found = wire.serial.get();
@@ -49,7 +50,7 @@ impl Order {
         );
         let first = checkpoint.state == Life::Opening;
         let follows = match &self.last {
-            None => first && wire.size.get() == 1,
+            None => first && sizes.iter().all(|size| *size == 1),
             Some(last) => {
                 let over = last.state == Life::Closing;
                 let faulted = last.state == Life::Fault && checkpoint.state == Life::Run;
@@ -60,7 +61,8 @@ impl Order {
             format!("checkpoint {serial} in state {} does not follow the one before it", checkpoint.state.name());
         findings.require(follows, Complete, "checkpoint-state", what);
         if let Some(last) = &self.last {
-            let forward = last.wire.size.get() <= wire.size.get() && last.wire.tick.get() <= wire.tick.get();
+            let grown = self.sizes.iter().zip(&sizes).all(|(last, size)| last <= size);
+            let forward = grown && last.wire.tick.get() <= wire.tick.get();
             let what = format!("checkpoint {serial} is older or smaller than the one before it");
             findings.require(forward, Complete, "checkpoint-order", what);
             let same = last.wire.design_id == wire.design_id
@@ -71,38 +73,59 @@ impl Order {
             let what = format!("checkpoint {serial} is of another session than the one before it");
             findings.require(same, Complete, "checkpoint-session", what);
         }
-        self.last = Some(*checkpoint);
+        (self.last, self.sizes) = (Some(*checkpoint), sizes);
         self.next += 1;
     }
 }
 
-/// A checkpoint against the records that it covers.
-pub(super) fn root(checkpoint: &Checkpoint, tree: &Frontier, findings: &mut Findings) {
+/// A checkpoint is of a card with as many lanes as there are logs.
+pub(super) fn lanes(checkpoint: &Checkpoint, logs: u8, findings: &mut Findings) {
     let wire = &checkpoint.wire;
-    let same = wire.size.get() == tree.size() && wire.root == root_of_lane(tree.size(), tree.root());
-    let what = format!("the first {} records are not those that checkpoint {} signs", tree.size(), wire.serial.get());
+    let what = format!("checkpoint {} is over {} lanes, but there are {logs}", wire.serial.get(), wire.lanes);
+    findings.require(wire.lanes == logs, Complete, "checkpoint-lanes", what);
+}
+
+/// The heads beside a checkpoint: they are what its root and its size are made of.
+pub(super) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead], findings: &mut Findings) {
+    let wire = &checkpoint.wire;
+    let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));
+    let same = size == Some(wire.size.get()) && root_of_heads(heads) == wire.root;
+    let what = format!("the heads beside checkpoint {} are not those that it signs", wire.serial.get());
+    findings.require(same, Complete, "checkpoint-heads", what);
+}
+
+/// A checkpoint against the heads of the records that it covers.
+pub(super) fn root(checkpoint: &Checkpoint, heads: &[LaneHead], findings: &mut Findings) {
+    let wire = &checkpoint.wire;
+    let size = heads.iter().map(|head| head.size.get()).sum::<u64>();
+    let same = wire.size.get() == size && wire.root == root_of_heads(heads);
+    let what = format!("the first {size} records are not those that checkpoint {} signs", wire.serial.get());
     findings.require(same, Complete, "checkpoint-root", what);
 }
 
-/// A checkpoint against what the log says of the session at that point.
-pub(super) fn state(checkpoint: &Checkpoint, rules: &Rules, findings: &mut Findings) {
+/// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which the checkpoint is begun;
+/// the other lanes go on meanwhile, and may be further.
+pub(super) fn state(checkpoint: &Checkpoint, lanes: &[Lane<'_>], findings: &mut Findings) {
     let wire = &checkpoint.wire;
     let serial = wire.serial.get();
+    let closed = |lane: &Lane<'_>| lane.rules().is_closed();
+    let over = |lane: &Lane<'_>| closed(lane) || lane.rules().is_alarmed();
     let state = match checkpoint.state {
-        Life::Closing => rules.is_closed(),
-        Life::Fault => rules.is_alarmed() && !rules.is_closed(),
-        _ => !rules.is_closed() && !rules.is_alarmed(),
+        Life::Closing => lanes.iter().all(closed),
+        Life::Fault => lanes.iter().all(over) && !lanes.iter().all(closed),
+        _ => !lanes.first().is_some_and(over),
     };
     let what = format!("checkpoint {serial} is in state {}, the log is not", checkpoint.state.name());
     findings.require(state, Complete, "checkpoint-state", what);
-    let same = rules.identity() == Some((wire.epoch.get(), wire.key_flags)) && wire.tick.get() >= rules.tick();
+    let same = |lane: &Lane<'_>| {
+        lane.rules().identity() == Some((wire.epoch.get(), wire.key_flags)) && wire.tick.get() >= lane.rules().tick()
+    };
     let what = format!("checkpoint {serial} has another epoch, key or time than the records that it covers");
-    findings.require(same, Complete, "checkpoint-records", what);
+    findings.require(lanes.iter().all(same), Complete, "checkpoint-records", what);
 }
 
 /// How the session ended; the number of records that a checkpoint covers.
-pub(super) fn end(order: &Order, records: u64, findings: &mut Findings) -> u64 {
-    let signed = order.last().map_or(0, |last| last.wire.size.get());
+pub(super) fn end(order: &Order, lanes: &[Lane<'_>], findings: &mut Findings) -> u64 {
     if order.last().is_none_or(|last| last.state != Life::Closing) {
         findings.warn(
             Complete,
@@ -110,13 +133,15 @@ pub(super) fn end(order: &Order, records: u64, findings: &mut Findings) -> u64 {
             "the session was not closed: what came after its last checkpoint is unknown",
         );
     }
-    if records > signed {
-        let what = format!("{} records follow the last checkpoint and are not signed", records - signed);
+    let unsigned: u64 = lanes.iter().map(|lane| lane.size().saturating_sub(lane.signed())).sum();
+    if unsigned > 0 {
+        let what = format!("{unsigned} records follow the last checkpoint and are not signed");
         findings.warn(Complete, "unsigned-tail", what);
     }
-    if records < signed {
-        let what = format!("the last checkpoint covers {signed} records, but there are {records}");
+    for lane in lanes.iter().filter(|lane| lane.size() < lane.signed()) {
+        let (signed, records) = (lane.signed(), lane.size());
+        let what = format!("the last checkpoint covers {signed} records of {}, but there are {records}", lane.name());
         findings.contradict(Complete, "records-missing", what);
     }
-    signed.min(records)
+    lanes.iter().map(|lane| lane.signed().min(lane.size())).sum()
 }

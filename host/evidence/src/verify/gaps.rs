@@ -1,5 +1,6 @@
 //! No gaps: an issuer opened the session by a ticket of its own, a witness saw its checkpoints, and the heartbeats came from there.
 
+use super::lane::At;
 use super::{Findings, Property::NoGaps, Summary};
 use crate::bundle::{self, Bundle, BundleError};
 use crate::certificate::{DeviceCertificate, key_id};
@@ -109,29 +110,36 @@ pub(super) fn checkpoint(
     findings.require(seen, NoGaps, "witness-checkpoint", format!("the witness saw another checkpoint {serial}"));
 }
 
-/// The entry, if any, that was accepted without heartbeat credit.
-pub(super) fn credit(overdrawn: Option<u64>, findings: &mut Findings) {
-    if let Some(index) = overdrawn {
-        let what = format!("record {index} was accepted after the heartbeat credit was spent");
-        findings.contradict(NoGaps, "heartbeat-gap", what);
-    }
+/// An entry that was accepted without heartbeat credit.
+pub(super) fn overdrawn(at: At, findings: &mut Findings) {
+    let what = format!("{at} was accepted after the heartbeat credit was spent");
+    findings.contradict(NoGaps, "heartbeat-gap", what);
 }
 
-/// Heartbeats as the witness gave them.
+/// What OPEN says of the ticket.
+pub(super) fn session(kind: RecordType, session: &Session, ticket: Option<&Signed<Ticket>>, findings: &mut Findings) {
+    let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return };
+    let what = format!("OPEN names ticket {}", hex::encode(&session.ticket_digest));
+    findings.require(session.ticket_digest == ticket.digest, NoGaps, "open-ticket", what);
+    let same = session.heartbeat_records.get() == ticket.content.heartbeat_records
+        && session.heartbeat_ticks.get() == ticket.content.heartbeat_ticks;
+    let what = "OPEN latched other heartbeat limits than the ticket sets";
+    findings.require(same, NoGaps, "heartbeat-limits", what);
+}
+
+/// Nonces as the witness gave them.
 #[derive(Debug, Default)]
-pub(super) struct Heartbeats {
-    // The note whose nonce came last, and whether any did.
-    last: Option<u64>,
-    // Nonces with the serials of their notes, and the serials: a log may hold very many heartbeats that are nobody's.
+pub(super) struct Nonces {
+    // With the serials of their notes, and the serials: a log may hold very many heartbeats that are nobody's.
     nonces: BTreeSet<(u64, u64)>,
     serials: Vec<u64>,
 }
 
-impl Heartbeats {
-    /// The nonces of these notes, none of them used.
+impl Nonces {
+    /// The nonces of these notes.
     pub(super) fn new(notes: &BTreeMap<u64, Cosigned>) -> Self {
         let nonces = notes.iter().filter_map(|(serial, note)| Some((note.nonce?, *serial))).collect();
-        Self { last: None, nonces, serials: notes.keys().copied().collect() }
+        Self { nonces, serials: notes.keys().copied().collect() }
     }
 
     /// The first note with this nonce in a range of serials, and whether the range has all its notes.
@@ -142,44 +150,25 @@ impl Heartbeats {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// A session record under this ticket; `checkpoints` were made before it.
-    pub(super) fn session(
-        &mut self,
-        kind: RecordType,
-        session: &Session,
-        ticket: Option<&Signed<Ticket>>,
+    /// A heartbeat in a lane that has `checkpoints` before it, and whose heartbeat before had the nonce of note `last`; the note of this one.
+    pub(super) fn heartbeat(
+        &self,
+        nonce: u64,
+        last: Option<u64>,
         checkpoints: u64,
         findings: &mut Findings,
-    ) {
-        match (kind, ticket) {
-            (RecordType::Open, Some(ticket)) => {
-                let what = format!("OPEN names ticket {}", hex::encode(&session.ticket_digest));
-                findings.require(session.ticket_digest == ticket.digest, NoGaps, "open-ticket", what);
-                let same = session.heartbeat_records.get() == ticket.content.heartbeat_records
-                    && session.heartbeat_ticks.get() == ticket.content.heartbeat_ticks;
-                findings.require(
-                    same,
-                    NoGaps,
-                    "heartbeat-limits",
-                    "OPEN latched other heartbeat limits than the ticket sets",
-                );
-            }
-            (RecordType::Heartbeat, _) => {
-                // Each nonce is used once, in the witness's order, and not before the checkpoint that it was given for.
-                let from = self.last.map_or(0, |last| last.saturating_add(1));
-                let nonce = session.heartbeat_nonce.get();
-                let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
-                let what = format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
-                match note {
-                    Some(_) => {}
-                    // Where a note is missing, the nonce may have stood there.
-                    None if all => findings.contradict(NoGaps, "heartbeat-nonce", what),
-                    None => findings.warn(NoGaps, "heartbeat-unwitnessed", what),
-                }
-                self.last = note.or(self.last);
-            }
-            _ => {}
+    ) -> Option<u64> {
+        // Each nonce is used once in a lane, in the witness's order, and not before the checkpoint that it was given for.
+        let from = last.map_or(0, |last| last.saturating_add(1));
+        let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
+        let what = format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
+        match note {
+            Some(_) => {}
+            // Where a note is missing, the nonce may have stood there.
+            None if all => findings.contradict(NoGaps, "heartbeat-nonce", what),
+            None => findings.warn(NoGaps, "heartbeat-unwitnessed", what),
         }
+        note.or(last)
     }
 }
 
@@ -195,22 +184,21 @@ mod tests {
 
     #[test]
     fn each_nonce_is_found_where_it_was_given() {
-        let heartbeats = Heartbeats::new(&[note(0, 7), note(1, 8), note(3, 7)].into());
-        assert_eq!(heartbeats.find(7, &(0..2)), (Some(0), true));
-        assert_eq!(heartbeats.find(7, &(1..2)), (None, true));
-        assert_eq!(heartbeats.find(7, &(1..4)), (Some(3), false));
-        assert_eq!(heartbeats.find(8, &(2..4)), (None, false));
-        assert_eq!(heartbeats.find(9, &(0..0)), (None, true));
+        let nonces = Nonces::new(&[note(0, 7), note(1, 8), note(3, 7)].into());
+        assert_eq!(nonces.find(7, &(0..2)), (Some(0), true));
+        assert_eq!(nonces.find(7, &(1..2)), (None, true));
+        assert_eq!(nonces.find(7, &(1..4)), (Some(3), false));
+        assert_eq!(nonces.find(8, &(2..4)), (None, false));
+        assert_eq!(nonces.find(9, &(0..0)), (None, true));
     }
 
     /// Looked for note by note, these would be ten thousand million steps.
     #[test]
     fn many_heartbeats_that_are_nobodys() {
-        let mut heartbeats = Heartbeats::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());
+        let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());
         let mut findings = Findings::default();
         for nonce in 200_000..300_000 {
-            let session = Session { heartbeat_nonce: nonce.into(), ..Session::ZERO };
-            heartbeats.session(RecordType::Heartbeat, &session, None, 100_000, &mut findings);
+            assert_eq!(nonces.heartbeat(nonce, None, 100_000, &mut findings), None);
         }
         assert_eq!(findings.conclude().no_gaps.reasons[0].count, 100_000);
     }

@@ -1,5 +1,6 @@
 //! Genuine gate: a certified card signed every checkpoint, and the texts and receipts shown are those that it answered for.
 
+use super::lane::At;
 use super::walk::Facts;
 use super::{Findings, Options, Property::Genuine, Summary};
 use crate::bundle::{self, Bundle, BundleError, Receipt, Span};
@@ -93,29 +94,30 @@ pub(super) fn checkpoint(signed: &Signed, facts: &Facts, options: Options, findi
 }
 
 /// A disclosed text against the record that it belongs to.
-pub(super) fn span(span: &Span, record: &Record, findings: &mut Findings, summary: &mut Summary) {
+pub(super) fn span(span: &Span, at: At, record: &Record, findings: &mut Findings, summary: &mut Summary) {
     if span.commitment() == record.descriptor.commitment {
         summary.disclosed += 1;
     } else {
-        let what = format!("the text of record {} is not the one that the card answered for", span.index);
+        let what = format!("the text of {at} is not the one that the card answered for");
         findings.contradict(Genuine, "span-commitment", what);
     }
 }
 
-/// A receipt against the record that it names and the text disclosed for it.
-pub(super) fn receipt(receipt: &Receipt, seen: Seen, span: Option<&Span>, facts: &Facts, findings: &mut Findings) {
-    let index = receipt.index;
+/// A receipt against the record and the lane that it names and the text disclosed for it.
+pub(super) fn receipt(
+    receipt: &Receipt,
+    (at, lane): (At, u8),
+    seen: Seen,
+    span: Option<&Span>,
+    facts: &Facts,
+    findings: &mut Findings,
+) {
     let released = matches!(seen, Seen::Entry(Opcode::Gate, Determination::Admit) | Seen::Entry(Opcode::End, _));
-    let what = format!("a receipt was given for record {index}, which admits nothing");
+    let what = format!("a receipt was given for {at}, which admits nothing");
     findings.require(released, Genuine, "receipt-not-admitted", what);
     let serial = facts.ticket.as_ref().is_none_or(|ticket| ticket.content.serial == receipt.serial);
-    let what = format!("the receipt of record {index} is of another session or lane");
-    findings.require(serial && receipt.lane == 0, Genuine, "receipt-session", what);
+    let what = format!("the receipt of {at} is of another session or lane");
+    findings.require(serial && receipt.lane == lane, Genuine, "receipt-session", what);
     let salt = span.is_none_or(|span| span.salt == receipt.salt);
-    findings.require(
-        salt,
-        Genuine,
-        "receipt-salt",
-        format!("the receipt of record {index} has another salt than its text"),
-    );
+    findings.require(salt, Genuine, "receipt-salt", format!("the receipt of {at} has another salt than its text"));
 }

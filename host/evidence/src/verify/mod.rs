@@ -3,10 +3,12 @@
 //! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and witnesses. The
 //! verifier uses no clock; times are the witness's, or are given.
 
+mod agree;
 mod complete;
 mod findings;
 mod gaps;
 mod genuine;
+mod lane;
 mod policy;
 mod replayable;
 mod rules;
@@ -102,8 +104,10 @@ pub struct Summary {
     pub approved_by: Option<String>,
     /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have gone on.
     pub witnessed: Option<(u64, u64)>,
-    /// Ticks of the first and the last record.
+    /// Ticks of the first and the last record, of all lanes.
     pub ticks: Option<(u64, u64)>,
+    /// Lanes of the card, each with a log.
+    pub lanes: u8,
     /// Signed checkpoints.
     pub checkpoints: u64,
     /// Records in the bundle.

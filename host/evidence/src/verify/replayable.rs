@@ -1,5 +1,6 @@
 //! Replayable: everything from which a replay makes descriptors and verdicts again is there. The replay itself is another program's.
 
+use super::lane::At;
 use super::{Findings, Property::Policy, Property::Replayable, Summary};
 use crate::bundle::{self, Bundle, BundleError};
 use crate::hex;
@@ -54,12 +55,12 @@ struct Known {
 pub(super) struct Contexts(BTreeMap<[u8; 32], Option<Known>>);
 
 impl Contexts {
-    /// The context document of a stream that begins at record `index`, called `id`.
+    /// The context document of a stream that begins there, called `id`.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(super) fn begin(
         &mut self,
         bundle: &Bundle<'_>,
-        index: u64,
+        at: At,
         digest: &[u8; 32],
         id: Option<&str>,
         open: Option<&Session>,
@@ -68,7 +69,7 @@ impl Contexts {
     ) -> Result<(), BundleError> {
         let name = bundle::context(digest);
         if !bundle.has(&name) {
-            let what = format!("the context of the stream at record {index} is not there");
+            let what = format!("the context of the stream at {at} is not there");
             findings.warn(Replayable, "context-withheld", what);
             return Ok(());
         }
@@ -88,15 +89,14 @@ impl Contexts {
             Mode::Driven => summary.driven += 1,
             Mode::Recorded => summary.recorded += 1,
         }
-        let what = format!("the stream at record {index} was governed under another policy package");
+        let what = format!("the stream at {at} was governed under another policy package");
         findings.require(known.package, Policy, "context-package", what);
         match id {
             Some(id) => {
-                let what =
-                    format!("`streams.jsonl` calls the stream at record {index} by another name than its context");
+                let what = format!("`streams.jsonl` calls the stream at {at} by another name than its context");
                 findings.require(known.id == <[u8; 32]>::from(Sha256::digest(id)), Replayable, "stream-name", what);
             }
-            None => findings.warn(Replayable, "stream-unnamed", format!("no line names the stream at record {index}")),
+            None => findings.warn(Replayable, "stream-unnamed", format!("no line names the stream at {at}")),
         }
         Ok(())
     }
@@ -121,12 +121,12 @@ fn read(
 }
 
 /// A stream whose input is not disclosed.
-pub(super) fn input_withheld(index: u64, findings: &mut Findings) {
-    let what = format!("what the stream at record {index} was given is not disclosed");
+pub(super) fn input_withheld(at: At, findings: &mut Findings) {
+    let what = format!("what the stream at {at} was given is not disclosed");
     findings.warn(Replayable, "input-withheld", what);
 }
 
 /// A record whose text is not disclosed.
-pub(super) fn withheld(index: u64, findings: &mut Findings) {
-    findings.warn(Replayable, "span-withheld", format!("the text of record {index} is not disclosed"));
+pub(super) fn withheld(at: At, findings: &mut Findings) {
+    findings.warn(Replayable, "span-withheld", format!("the text of {at} is not disclosed"));
 }

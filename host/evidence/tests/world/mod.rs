@@ -9,10 +9,11 @@ use portcullis_core::wire::{
 };
 use portcullis_evidence::bundle::{self, Manifest, Memory, commitment};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
+use portcullis_evidence::checkpoint::root_of_heads;
 use portcullis_evidence::cose;
 use portcullis_evidence::hex;
 use portcullis_evidence::note::{Entry, Head, Proof, WitnessKey, cosign};
-use portcullis_evidence::sim::log::{Identity, Log, root};
+use portcullis_evidence::sim::log::{Identity, Log, heads};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{self, derive};
 use portcullis_evidence::ticket::Ticket;
@@ -171,6 +172,14 @@ impl World {
         self.session(&self.card, 1, [0; 32])
     }
 
+    /// The same on a card of several lanes. Streams of slots 0 and 1 are as there, and each other lane has one more.
+    pub fn honest_in(&self, lanes: u8) -> Parts {
+        let mut parts = self.honest();
+        parts.count = lanes;
+        parts.play();
+        parts
+    }
+
     /// Session `serial` of a card, honest.
     pub fn session(&self, card: &Rc<Card>, serial: u64, previous_close: [u8; 32]) -> Parts {
         let package = BTreeMap::from([
@@ -196,8 +205,9 @@ impl World {
         let mut parts = Parts {
             certificate: self.certificate(card),
             chain: self.chain(card),
-            log: Log::open(card.identity(), Session::ZERO),
+            log: Log::open(card.identity(), Session::ZERO, 1),
             card: Rc::clone(card),
+            count: 1,
             signer: Rc::clone(card),
             ticket,
             issuer: self.issuer.clone(),
@@ -272,6 +282,8 @@ pub fn nonce(serial: u64) -> u64 {
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
+    /// Lanes of the card.
+    pub count: u8,
     /// Who signs the checkpoints; the card, unless somebody forges.
     pub signer: Rc<Card>,
     pub certificate: String,
@@ -286,6 +298,7 @@ pub struct Parts {
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
     pub log: Log,
+    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and stands in the file of receipts only.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
@@ -306,7 +319,7 @@ impl Parts {
             heartbeat_ticks: self.ticket.heartbeat_ticks.into(),
             ..Session::ZERO
         };
-        self.log = Log::open(self.card.identity(), session);
+        self.log = Log::open(self.card.identity(), session, self.count);
         (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
     }
 
@@ -315,6 +328,10 @@ impl Parts {
         self.open();
         self.begin(0, "a");
         self.begin(1, "b");
+        for slot in 2..u16::from(self.count) {
+            self.begin(slot, "a");
+            self.gate(slot, 1, "", "Drink water.", Determination::Admit);
+        }
         self.gate(0, 1, "", "The dose is 5 mg.", Determination::Admit);
         self.gate(1, 1, "", "Buy now.", Determination::Reject);
         self.log.note(1, 2, [6; 32]);
@@ -326,23 +343,33 @@ impl Parts {
         self.gate(1, 3, "", "It may suit you.", Determination::Admit);
         self.end(0, 4, "\n");
         self.end(1, 4, "");
+        for slot in 2..u16::from(self.count) {
+            self.end(slot, 2, " ");
+        }
         self.log.close();
     }
 
     pub fn begin(&mut self, slot: u16, id: &str) {
         let context = context(id, &self.package);
-        let index = self.log.records.len();
+        let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));
         self.contexts.insert(sha(&context), context);
-        self.streams.push(json!({"index": index, "stream": slot, "id": id}));
+        self.streams.push(json!({"lane": lane, "index": index, "stream": slot, "id": id}));
+    }
+
+    /// Lane and index of the next record of a slot.
+    fn next(&self, slot: u16) -> (usize, usize) {
+        let lane = self.log.lane_of(slot);
+        (lane, self.log.lanes[lane].len())
     }
 
     fn disclose(&mut self, slot: u16, sequence: u32, held: &str, text: &str, released: bool) -> [u8; 32] {
-        let index = self.log.records.len();
+        let (lane, index) = self.next(slot);
         let salt: [u8; 16] = sha(&[slot as u8, sequence as u8])[..16].try_into().unwrap();
-        self.spans.push(json!({"index": index, "salt": hex::encode(&salt), "held": held, "text": text}));
+        self.spans.push(json!({"lane": lane, "index": index, "salt": hex::encode(&salt), "held": held, "text": text}));
         if released {
-            let receipt = json!({"serial": self.ticket.serial, "lane": 0, "index": index, "salt": hex::encode(&salt)});
+            let receipt =
+                json!({"serial": self.ticket.serial, "lane": lane, "index": index, "salt": hex::encode(&salt)});
             self.receipts.push(receipt);
         }
         commitment(&salt, &[held.as_bytes(), text.as_bytes()])
@@ -358,16 +385,19 @@ impl Parts {
         self.log.end(slot, sequence, digest);
     }
 
-    /// Recomputes the roots of all checkpoints over the records as they are now.
+    /// Recomputes heads and roots of all checkpoints over the records as they are now.
     pub fn reroot(&mut self) {
-        for checkpoint in &mut self.log.checkpoints {
-            let size = (checkpoint.size.get() as usize).min(self.log.records.len());
-            checkpoint.size = (size as u64).into();
-            checkpoint.root = root(&self.log.records[..size]);
-        }
-        if let Some(last) = self.log.checkpoints.last_mut() {
-            last.size = (self.log.records.len() as u64).into();
-            last.root = root(&self.log.records);
+        let last = self.log.checkpoints.len() - 1;
+        for (at, checkpoint) in self.log.checkpoints.iter_mut().enumerate() {
+            let sizes = self.log.heads[at].iter().map(|head| head.size.get() as usize);
+            let under = |(records, size): (&'_ Vec<wire::Record>, usize)| {
+                records[..if at == last { records.len() } else { size.min(records.len()) }].to_vec()
+            };
+            let found: Vec<_> = self.log.lanes.iter().zip(sizes).map(under).collect();
+            let found = heads(&found);
+            checkpoint.size = found.iter().map(|head| head.size.get()).sum::<u64>().into();
+            checkpoint.root = root_of_heads(&found);
+            self.log.heads[at] = found;
         }
     }
 
@@ -397,21 +427,43 @@ impl Parts {
     }
 
     pub fn files(&self) -> Memory {
-        let lines = |values: &[Value]| values.iter().map(|value| format!("{value}\n")).collect::<String>().into_bytes();
-        let input = |stream: &Value| json!({"index": stream["index"], "input": {"text": "given"}});
+        let input =
+            |stream: &Value| json!({"lane": stream["lane"], "index": stream["index"], "input": {"text": "given"}});
         let inputs: Vec<Value> = self.streams.iter().map(input).collect();
+        let lines = |values: &[Value], lane: usize, name: &str| {
+            let mut text = String::new();
+            for value in values.iter().filter(|value| value["lane"].as_u64().unwrap_or(0) == lane as u64) {
+                let mut value = value.clone();
+                if name != bundle::RECEIPTS {
+                    value.as_object_mut().unwrap().remove("lane");
+                }
+                text += &format!("{value}\n");
+            }
+            text.into_bytes()
+        };
         let mut files = BTreeMap::from([
             (bundle::TICKET.to_owned(), self.ticket_bytes()),
             (bundle::CERTIFICATE.to_owned(), self.certificate.clone().into_bytes()),
             (bundle::CHAIN.to_owned(), self.chain.clone().into_bytes()),
             (bundle::IMAGE.to_owned(), self.image.clone()),
-            (bundle::RECORDS.to_owned(), self.log.records.as_bytes().to_vec()),
-            (bundle::STREAMS.to_owned(), lines(&self.streams)),
-            (bundle::INPUTS.to_owned(), lines(&inputs)),
-            (bundle::SPANS.to_owned(), lines(&self.spans)),
-            (bundle::RECEIPTS.to_owned(), lines(&self.receipts)),
             (bundle::README.to_owned(), b"How to check this.\n".to_vec()),
         ]);
+        for (lane, records) in self.log.lanes.iter().enumerate() {
+            let name = |name| bundle::in_lane(name, lane as u8);
+            files.insert(name(bundle::RECORDS), records.as_bytes().to_vec());
+            for (file, values) in [
+                (bundle::STREAMS, &self.streams),
+                (bundle::INPUTS, &inputs),
+                (bundle::SPANS, &self.spans),
+                (bundle::RECEIPTS, &self.receipts),
+            ] {
+                files.insert(name(file), lines(values, lane, file));
+            }
+        }
+        if self.log.lanes.len() > 1 {
+            let heads = self.log.heads.iter().take(self.log.checkpoints.len());
+            files.insert(bundle::HEADS.to_owned(), heads.flat_map(|heads| heads.as_bytes().to_vec()).collect());
+        }
         files.extend(self.package.iter().map(|(path, bytes)| (bundle::package(path), bytes.clone())));
         files.extend(self.contexts.iter().map(|(digest, bytes)| (bundle::context(digest), bytes.clone())));
         files.extend(self.anchors.iter().map(|(digest, bytes)| (bundle::anchor(digest), bytes.clone())));

@@ -342,6 +342,7 @@ impl<'g> Stream<'g> {
                     id: self.id.clone(),
                     context: Box::new(self.context()),
                     text: self.whole.take(),
+                    lane: record.map_or(0, |record| record.answer.lane),
                     log_index: index_of(record),
                 };
                 self.tell(what);

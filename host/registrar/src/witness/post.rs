@@ -1,17 +1,19 @@
 //! What is posted to a witness: the body of `add-checkpoint`, shaped as in C2SP `tlog-witness`.
 //!
 //! ```text
-//! old <records under the last accepted checkpoint of the session; 0 before the first>
 //! ticket <base64 of the ticket's COSE message>
 //! key <base64 of the card's public key, 32 bytes>
-//! root <base64 of the root over the lane's records, 32 bytes>
-//! <base64 of one hash of the consistency proof from the old size to the checkpoint's, a line each>
+//! lane <records under the last accepted checkpoint of the session; 0 before the first> <records> <base64 of the root over them>
+//! <base64 of one hash of the consistency proof from the one number of records to the other, a line each>
 //!
 //! <the checkpoint's COSE message, binary, to the end>
 //! ```
+//! Each lane of the card has its `lane` line and its proof, lane 0 first.
 //! It differs from that page in what is posted: not a log's note but a card's signed checkpoint, which needs the ticket that it is under.
 
 use base64ct::{Base64, Encoding};
+use portcullis_core::wire::LaneHead;
+use portcullis_evidence::checkpoint::{self, LANES_MAX};
 use portcullis_evidence::note::{decimal, hash};
 use portcullis_evidence::{cose, ticket, tree::Hash};
 
@@ -19,36 +21,56 @@ use super::Refusal;
 
 /// Most hashes of a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
-/// Largest body in bytes: the largest ticket and proof in base64, the fixed lines, and the checkpoint.
-pub const MAX_BODY: usize = ticket::MAX_BYTES.div_ceil(3) * 4 + (MAX_PROOF + 2) * 45 + 64 + cose::MESSAGE_BYTES;
+/// Most bytes of a lane's line beside its root: the name, two numbers, and what stands between them.
+const MAX_NUMBERS: usize = 48;
+/// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the checkpoint.
+pub const MAX_BODY: usize = ticket::MAX_BYTES.div_ceil(3) * 4
+    + LANES_MAX as usize * ((MAX_PROOF + 1) * 45 + MAX_NUMBERS)
+    + 128
+    + cose::MESSAGE_BYTES;
 
 /// A checkpoint, and what a witness needs to judge it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// Records under the last accepted checkpoint of the session; 0 before the first.
-    pub old: u64,
     /// COSE message of the ticket.
     pub ticket: Vec<u8>,
     /// The card's public key.
     pub public_key: [u8; 32],
-    /// Root of the tree over the lane's records.
-    pub root: Hash,
-    /// That the log goes on from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
-    pub proof: Vec<Hash>,
+    /// What stands under the checkpoint, by lane.
+    pub lanes: Vec<LanePost>,
     /// COSE message of the checkpoint.
     pub checkpoint: Vec<u8>,
 }
 
+/// A lane's log under the checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LanePost {
+    /// Records under the last accepted checkpoint of the session; 0 before the first.
+    pub old: u64,
+    /// Records.
+    pub size: u64,
+    /// Root of the tree over them.
+    pub root: Hash,
+    /// That the log goes on from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
+    pub proof: Vec<Hash>,
+}
+
 impl Post {
+    /// Heads of the lanes.
+    #[must_use]
+    pub fn heads(&self) -> Vec<LaneHead> {
+        (0..).zip(&self.lanes).map(|(number, lane)| checkpoint::head(number, lane.size, lane.root)).collect()
+    }
+
     /// The body.
     #[must_use]
     pub fn to_body(&self) -> Vec<u8> {
-        let line = |name: &str, bytes: &[u8]| format!("{name} {}\n", Base64::encode_string(bytes));
-        let mut text = format!("old {}\n", self.old);
-        text += &line("ticket", &self.ticket);
-        text += &line("key", &self.public_key);
-        text += &line("root", &self.root);
-        text.extend(self.proof.iter().map(|hash| Base64::encode_string(hash) + "\n"));
+        let mut text = format!("ticket {}\n", Base64::encode_string(&self.ticket));
+        text += &format!("key {}\n", Base64::encode_string(&self.public_key));
+        for LanePost { old, size, root, proof } in &self.lanes {
+            text += &format!("lane {old} {size} {}\n", Base64::encode_string(root));
+            text.extend(proof.iter().map(|hash| Base64::encode_string(hash) + "\n"));
+        }
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
@@ -62,17 +84,34 @@ impl Post {
         let text = std::str::from_utf8(text).map_err(|_| Refusal::Malformed("is not text before the checkpoint"))?;
         let text = text.strip_suffix("\n\n").ok_or(Refusal::Malformed("has no empty line before the checkpoint"))?;
         let mut lines = text.split('\n');
-        let mut field =
-            |name| lines.next().and_then(|line| line.strip_prefix(name)).and_then(|line| line.strip_prefix(' '));
-        let old = field("old").and_then(decimal).ok_or(Refusal::Malformed("has no old size first"))?;
-        let ticket = field("ticket").and_then(|text| Base64::decode_vec(text).ok());
-        let ticket = ticket.ok_or(Refusal::Malformed("has no ticket second"))?;
-        let public_key = field("key").and_then(hash).ok_or(Refusal::Malformed("has no key third"))?;
-        let root = field("root").and_then(hash).ok_or(Refusal::Malformed("has no root fourth"))?;
-        let proof: Option<Vec<Hash>> = lines.map(hash).collect();
-        let proof = proof.filter(|proof| proof.len() <= MAX_PROOF).ok_or(Refusal::Malformed("has a broken proof"))?;
-        Ok(Self { old, ticket, public_key, root, proof, checkpoint: checkpoint.to_vec() })
+        let mut field = |name| lines.next().and_then(|line| line.strip_prefix(name));
+        let ticket = field("ticket ").and_then(|text| Base64::decode_vec(text).ok());
+        let ticket = ticket.ok_or(Refusal::Malformed("has no ticket first"))?;
+        let public_key = field("key ").and_then(hash).ok_or(Refusal::Malformed("has no key second"))?;
+        let mut lanes: Vec<LanePost> = Vec::new();
+        for line in lines {
+            let room = lanes.len() < usize::from(LANES_MAX);
+            match (line.strip_prefix("lane "), lanes.last_mut()) {
+                (Some(lane), _) if room => {
+                    lanes.push(read_lane(lane).ok_or(Refusal::Malformed("has a broken line of a lane"))?);
+                }
+                (None, Some(lane)) if lane.proof.len() < MAX_PROOF => {
+                    lane.proof.push(hash(line).ok_or(Refusal::Malformed("has a broken proof"))?);
+                }
+                (Some(_), _) => return Err(Refusal::Malformed("has more lanes than a card")),
+                (None, Some(_)) => return Err(Refusal::Malformed("has a proof that is too long")),
+                (None, None) => return Err(Refusal::Malformed("has no lane third")),
+            }
+        }
+        Ok(Self { ticket, public_key, lanes, checkpoint: checkpoint.to_vec() })
     }
+}
+
+/// What follows `lane `: two numbers and a root.
+fn read_lane(text: &str) -> Option<LanePost> {
+    let (old, rest) = text.split_once(' ')?;
+    let (size, root) = rest.split_once(' ')?;
+    Some(LanePost { old: decimal(old)?, size: decimal(size)?, root: hash(root)?, proof: Vec::new() })
 }
 
 #[cfg(test)]
@@ -81,37 +120,38 @@ mod tests {
 
     use super::*;
 
-    fn post() -> Post {
+    fn post(lanes: usize) -> Post {
+        let lane = LanePost { old: 12, size: 20, root: [3; 32], proof: vec![[4; 32], [5; 32]] };
         Post {
-            old: 12,
             ticket: vec![1; 100],
             public_key: [2; 32],
-            root: [3; 32],
-            proof: vec![[4; 32], [5; 32]],
+            lanes: vec![lane; lanes],
             checkpoint: vec![b'\n'; cose::MESSAGE_BYTES],
         }
     }
 
     #[test]
     fn the_largest_fits() {
-        let large =
-            Post { old: u64::MAX, ticket: vec![0; ticket::MAX_BYTES], proof: vec![[0; 32]; MAX_PROOF], ..post() };
+        let lane = LanePost { old: u64::MAX, size: u64::MAX, root: [3; 32], proof: vec![[0; 32]; MAX_PROOF] };
+        let large = Post { ticket: vec![0; ticket::MAX_BYTES], lanes: vec![lane; 8], ..post(0) };
         let body = large.to_body();
         assert!(body.len() <= MAX_BODY, "{} of {MAX_BODY}", body.len());
         assert_eq!(Post::from_body(&body).unwrap(), large);
-        let more = Post { proof: vec![[0; 32]; MAX_PROOF + 1], ..post() };
+        let mut more = post(2);
+        more.lanes[1].proof = vec![[0; 32]; MAX_PROOF + 1];
         assert!(Post::from_body(&more.to_body()).is_err());
+        assert!(Post::from_body(&post(9).to_body()).is_err());
     }
 
     #[test]
     fn one_form_only() {
-        let body = post().to_body();
+        let body = post(2).to_body();
         let text = body.len() - cose::MESSAGE_BYTES;
-        assert_eq!(Post::from_body(&body).unwrap(), post());
+        assert_eq!(Post::from_body(&body).unwrap(), post(2));
         // What is read of changed text is another post, and is written as that text.
         let check = |changed: &[u8]| {
             if let Ok(read) = Post::from_body(changed) {
-                assert_ne!(read, post());
+                assert_ne!(read, post(2));
                 assert_eq!(read.to_body(), changed);
             }
         };
@@ -125,15 +165,18 @@ mod tests {
             check(&[&body[..at], b"0", &body[at..]].concat());
             check(&[&body[..at], b"\n", &body[at..]].concat());
         }
-        for old in ["", "-1", "+1", "012", "1 ", "18446744073709551616", "0x1", "1e3"] {
-            let changed = [format!("old {old}").as_bytes(), &body[6..]].concat();
-            assert!(Post::from_body(&changed).is_err(), "{old}");
+        let whole = String::from_utf8(body).unwrap();
+        for number in ["", "-1", "+1", "012", "1 ", "18446744073709551616", "0x1", "1e3"] {
+            for place in [format!("lane {number} 20"), format!("lane 12 {number}")] {
+                let changed = whole.replacen("lane 12 20", &place, 1);
+                assert!(Post::from_body(changed.as_bytes()).is_err(), "{place}");
+            }
         }
     }
 
     proptest! {
         #[test]
-        fn arbitrary_bodies_never_panic(text in "(old [0-9]{0,21}\n)?(ticket [A-Za-z0-9+/=]{0,40}\n)?(key [A-Za-z0-9+/]{43}=\n)?\\PC{0,60}\n{0,2}") {
+        fn arbitrary_bodies_never_panic(text in "(ticket [A-Za-z0-9+/=]{0,40}\n)?(key [A-Za-z0-9+/]{43}=\n)?(lane [0-9]{0,21} [0-9]{1,3} [A-Za-z0-9+/]{43}=\n)?\\PC{0,60}\n{0,2}") {
             let _ = Post::from_body(text.as_bytes());
             let _ = Post::from_body(&[text.as_bytes(), &vec![0; cose::MESSAGE_BYTES]].concat());
         }

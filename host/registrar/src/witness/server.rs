@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use portcullis_evidence::ticket::TicketError;
 
 use super::http::{HttpError, Timed, read_message};
-use super::{Conflict, MAX_BODY, Post, Refusal, Witness};
+use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
 use crate::shown::ShownError;
 
 /// Pause after a connection could not be taken, so that a lack of descriptors does not spin.
@@ -191,8 +191,8 @@ fn answer(connection: &mut Timed, witness: &Witness) -> Answer {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match Post::from_body(&message.body).and_then(|post| witness.add(&post, now)) {
         Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },
-        Err(Refusal::Conflict(Conflict::Size(size))) => {
-            Answer { status: 409, kind: "text/x.tlog.size", body: format!("{size}\n") }
+        Err(Refusal::Conflict(Conflict::Size(sizes))) => {
+            Answer { status: 409, kind: "text/x.tlog.size", body: spaced(&sizes) + "\n" }
         }
         Err(refusal) => Answer::text(status(&refusal), refusal),
     }

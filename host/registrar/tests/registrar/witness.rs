@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;
-use portcullis_core::wire::Life;
-use portcullis_evidence::checkpoint::{CheckpointError, Signed};
+use portcullis_core::wire::{self, Life};
+use portcullis_evidence::checkpoint::{CheckpointError, Signed, root_of_heads};
 use portcullis_evidence::note::{self, Cosigned, NoteError, Proof, WitnessKey};
 use portcullis_evidence::ticket::{Ticket, TicketError};
+use portcullis_evidence::tree::{self, Hash, Prover};
 use portcullis_registrar::ShownError;
 use portcullis_registrar::ca::Window;
 use portcullis_registrar::tickets::{Issuer, Request};
 use portcullis_registrar::witness::client::{Client, ClientError, Noted};
 use portcullis_registrar::witness::server::{Limits, Server};
-use portcullis_registrar::witness::{Conflict, Post, Refusal, Witness};
+use portcullis_registrar::witness::{Conflict, LanePost, Post, Refusal, Witness};
 use proptest::prelude::*;
 
 const NAME: &str = "witness.example/w1";
@@ -63,14 +64,20 @@ fn ticket(card: &Card, serial: u64) -> Vec<u8> {
 
 /// The post of a session's present checkpoint, whose last one covered `old` records.
 fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
+    let lane = LanePost { old, size: session.size(), root: session.root(), proof: session.proof(old) };
     Post {
-        old,
         ticket: ticket.to_vec(),
         public_key: card.public_key,
-        root: session.root(),
-        proof: session.proof(old),
+        lanes: vec![lane],
         checkpoint: card.sign(&session.wire),
     }
+}
+
+/// The post with something else about its lane.
+fn with(post: &Post, edit: impl Fn(&mut LanePost)) -> Post {
+    let mut post = post.clone();
+    edit(&mut post.lanes[0]);
+    post
 }
 
 fn read(note: &str) -> Cosigned {
@@ -235,7 +242,7 @@ fn what_does_not_follow_is_refused() {
     let good = next(&|_| ());
     for old in [0, 1, 5, 7, u64::MAX] {
         let wrong = post(&bench.card, &bench.ticket, &good, old);
-        assert_eq!(conflict(bench.witness.add(&wrong, NOW)), Conflict::Size(6), "{old}");
+        assert_eq!(conflict(bench.witness.add(&wrong, NOW)), Conflict::Size(vec![6]), "{old}");
     }
     // The first record is another: no proof helps.
     let rewritten = next(&|s| {
@@ -244,17 +251,24 @@ fn what_does_not_follow_is_refused() {
     });
     assert!(matches!(bench.add(&rewritten), Err(Refusal::Inconsistent)));
     let honest = bench.post(&good);
-    for proof in [Vec::new(), honest.proof[1..].to_vec(), [&honest.proof[..], &[[0; 32]]].concat(), vec![[0; 32]; 63]] {
-        let wrong = Post { proof, ..honest.clone() };
+    for proof in [
+        Vec::new(),
+        honest.lanes[0].proof[1..].to_vec(),
+        [&honest.lanes[0].proof[..], &[[0; 32]]].concat(),
+        vec![[0; 32]; 63],
+    ] {
+        let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
     // Another log that does go on from the last checkpoint, but is not the one that the card signed.
     let mut unsigned = bench.session.clone();
     unsigned.advance(5, 9, Life::Run);
-    let wrong = Post { root: unsigned.root(), proof: unsigned.proof(bench.session.size()), ..honest.clone() };
+    let wrong = with(&honest, |lane| {
+        (lane.root, lane.proof) = (unsigned.root(), unsigned.proof(bench.session.size()));
+    });
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     // A lane root that is not under the checkpoint's.
-    let wrong = Post { root: rewritten.root(), ..honest.clone() };
+    let wrong = with(&honest, |lane| lane.root = rewritten.root());
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
 
     // Nothing of this counted.
@@ -275,6 +289,109 @@ fn a_fault_ends_in_a_close_only() {
     after.wire.fault.set(0);
     assert_eq!(bench.conflict(&after), Conflict::Closed);
     assert_eq!(bench.conflict(&bench.next(0, 1, Life::Closing)), Conflict::Closed);
+}
+
+/// A session of a card of several lanes, each with the leaves of its log.
+#[derive(Clone)]
+struct Lanes {
+    wire: wire::Checkpoint,
+    leaves: Vec<Vec<Hash>>,
+}
+
+impl Lanes {
+    fn open(ticket: &[u8], lanes: u8) -> Self {
+        let mut wire = Session::open(ticket, 1).wire;
+        wire.lanes = lanes;
+        Self { wire, leaves: (0..lanes).map(|lane| vec![tree::leaf(&[lane])]).collect() }
+    }
+
+    /// So many records more in each lane, and the next checkpoint.
+    fn advance(&mut self, records: &[u8], state: Life) {
+        for (lane, count) in self.leaves.iter_mut().zip(records) {
+            lane.extend((0..*count).map(|i| tree::leaf(&[9, i])));
+        }
+        self.wire.serial += 1;
+        self.wire.tick += 1000;
+        self.wire.state = state as u8;
+    }
+
+    /// What is posted after the lanes had the `old` numbers of records.
+    fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
+        let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
+            let size = leaves.len() as u64;
+            let mut prover = Prover::consistency(*old, size);
+            leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
+            let proof = prover.and_then(Prover::finish).unwrap_or_default();
+            LanePost { old: *old, size, root: tree::root(leaves.iter().copied()), proof }
+        };
+        let lanes = self.leaves.iter().zip(old).map(lane).collect();
+        let mut post = Post { ticket: ticket.to_vec(), public_key: card.public_key, lanes, checkpoint: Vec::new() };
+        let mut wire = self.wire;
+        wire.size.set(self.leaves.iter().map(|leaves| leaves.len() as u64).sum());
+        wire.root = root_of_heads(&post.heads());
+        post.checkpoint = card.sign(&wire);
+        post
+    }
+}
+
+#[test]
+fn every_lane_goes_on() {
+    for lanes in [2, 4, 8] {
+        let dir = tempfile::tempdir().unwrap();
+        let (witness, card) = (witness(&dir.path().join("witness")), Card::new(1));
+        let ticket = ticket(&card, 1);
+        let mut session = Lanes::open(&ticket, lanes);
+        let sizes = |session: &Lanes| session.leaves.iter().map(|leaves| leaves.len() as u64).collect::<Vec<_>>();
+        witness.add(&session.post(&card, &ticket, &vec![0; lanes.into()]), NOW).unwrap();
+        session.advance(&[3, 1, 0, 4, 1, 5, 9, 2], Life::Run);
+        let second = session.post(&card, &ticket, &vec![1; lanes.into()]);
+        let body = second.to_body();
+        witness.add(&Post::from_body(&body).unwrap(), NOW).unwrap();
+
+        let old = sizes(&session);
+        let mut next = session.clone();
+        next.advance(&[2, 0, 1, 7, 0, 0, 1, 3], Life::Run);
+        let honest = next.post(&card, &ticket, &old);
+        // One lane rewritten, under the card's own signature; every other one goes on.
+        for lane in 0..usize::from(lanes) {
+            let mut rewritten = next.clone();
+            rewritten.leaves[lane][0] = [9; 32];
+            let wrong = witness.add(&rewritten.post(&card, &ticket, &old), NOW);
+            assert!(matches!(wrong, Err(Refusal::Inconsistent)), "{lane}: {wrong:?}");
+            let mut shrunk = next.clone();
+            shrunk.leaves[lane].truncate(old[lane] as usize - 1);
+            assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), Conflict::Backwards);
+            // From another size than the one that is on record.
+            let mut sizes = old.clone();
+            sizes[lane] -= 1;
+            let wrong = witness.add(&next.post(&card, &ticket, &sizes), NOW);
+            assert_eq!(conflict(wrong), Conflict::Size(old.clone()), "{lane}");
+        }
+        // Heads that are not under the checkpoint: exchanged, of the same sum, left out, one more.
+        let edits: [fn(&mut Post); 4] = [
+            |post| post.lanes.swap(0, 1),
+            |post| {
+                post.lanes[0].size += 1;
+                post.lanes[1].size -= 1;
+            },
+            |post| _ = post.lanes.pop(),
+            |post| post.lanes.push(post.lanes[0].clone()),
+        ];
+        for (number, edit) in edits.iter().enumerate() {
+            let mut wrong = honest.clone();
+            edit(&mut wrong);
+            let refused = witness.add(&wrong, NOW);
+            assert!(matches!(refused, Err(Refusal::Inconsistent)), "{number}: {refused:?}");
+        }
+        // Another number of lanes in the same session.
+        let mut half = next.clone();
+        half.leaves.truncate(usize::from(lanes) / 2);
+        half.wire.lanes = lanes / 2;
+        let refused = witness.add(&half.post(&card, &ticket, &old), NOW);
+        assert_eq!(conflict(refused), Conflict::OtherRun);
+        // Nothing of this counted.
+        assert_eq!(read(&witness.add(&honest, NOW).unwrap()).index, 2);
+    }
 }
 
 #[test]
@@ -310,10 +427,10 @@ fn only_an_opening_opens() {
     run.wire.serial.set(0);
     assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::State);
     let good = post(&card, &ticket, &opening, 0);
-    assert_eq!(conflict(witness.add(&Post { old: 1, ..good.clone() }, NOW)), Conflict::Size(0));
-    let other_root = Post { root: [0; 32], ..good.clone() };
+    assert_eq!(conflict(witness.add(&with(&good, |lane| lane.old = 1), NOW)), Conflict::Size(vec![0]));
+    let other_root = with(&good, |lane| lane.root = [0; 32]);
     assert!(matches!(witness.add(&other_root, NOW), Err(Refusal::Inconsistent)));
-    let with_proof = Post { proof: vec![[0; 32]], ..good.clone() };
+    let with_proof = with(&good, |lane| lane.proof = vec![[0; 32]]);
     assert!(matches!(witness.add(&with_proof, NOW), Err(Refusal::Inconsistent)));
     let mut other_policy = opening.clone();
     other_policy.wire.policy_digest[0] ^= 1;
@@ -405,8 +522,8 @@ fn a_restart_forgets_nothing() {
     // The log's heads are of one tree: every earlier root follows from the entries.
     let entries: Vec<_> = notes.iter().map(|note| Proof::parse(note.as_bytes()).unwrap().entry).collect();
     for (size, note) in (1..).zip(&notes) {
-        let leaves = entries.iter().take(size).map(|entry| portcullis_evidence::tree::leaf(&entry.to_bytes()));
-        let root = portcullis_evidence::tree::root(leaves);
+        let leaves = entries.iter().take(size).map(|entry| tree::leaf(&entry.to_bytes()));
+        let root = tree::root(leaves);
         assert!(note.contains(&note::Head::of_card(&card.id(), size as u64, root).text()));
     }
 }
@@ -538,14 +655,14 @@ fn over_http() {
         session.advance(10, 1, Life::Run);
     }
     let good = post(&served.card, &served.ticket, &session, old);
-    assert_eq!(refused(served.client.post(&Post { old: 7, ..good.clone() })), (409, old.to_string()));
-    let (first, body) = served.raw(&request(&Post { old: 7, ..good.clone() }.to_body()));
+    assert_eq!(refused(served.client.post(&with(&good, |lane| lane.old = 7))), (409, old.to_string()));
+    let (first, body) = served.raw(&request(&with(&good, |lane| lane.old = 7).to_body()));
     assert_eq!((first.as_str(), body), ("HTTP/1.1 409 Conflict", format!("{old}\n")));
     let mut fork = Session::open(&served.ticket, 2);
     assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 0))).0, 409);
     fork.advance(1, 1, Life::Run);
     assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 1))).0, 409);
-    assert_eq!(refused(served.client.post(&Post { proof: Vec::new(), ..good.clone() })).0, 422);
+    assert_eq!(refused(served.client.post(&with(&good, |lane| lane.proof.clear()))).0, 422);
     assert_eq!(refused(served.client.post(&Post { public_key: [0; 32], ..good.clone() })).0, 403);
     let unknown = ticket_of(&served.card, 1).sign(&key(9)).unwrap();
     assert_eq!(refused(served.client.post(&Post { ticket: unknown, ..good.clone() })).0, 404);
