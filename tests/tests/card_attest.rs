@@ -4,7 +4,7 @@
 
 mod card_support;
 
-use card_support::{Keeper, Rng, TestCard, Trail, World, gate, of_lane, small};
+use card_support::{Keeper, Laned, Rng, TestCard, Trail, World, gate, of_lane, small};
 use portcullis_card::session::{CheckpointConfig, Tables, load_only};
 use portcullis_card::sim::SimCard;
 use portcullis_card::{
@@ -13,7 +13,8 @@ use portcullis_card::{
 };
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
-    self, Answer, CHECKPOINT_MAGIC, Checkpoint, Command, Descriptor, Fault, Life, Opcode, Record, RecordType,
+    self, Answer, BEAT_BYTES, CHECKPOINT_MAGIC, Checkpoint, Command, Descriptor, Fault, LaneHead, Life, Opcode, Record,
+    RecordType,
 };
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::{FromBytes, IntoBytes};
@@ -46,6 +47,46 @@ fn attested(epoch: u32, interval: u32) -> (SessionConfig, Keeper) {
     let checkpoints = Some(CheckpointConfig { ring_log2: 1, interval });
     let config = SessionConfig { checkpoints, ticket_digest: [3; 32], sink: Box::new(keeper.clone()), ..small(epoch) };
     (config, keeper)
+}
+
+/// Several logs under one signature.
+#[test]
+fn a_session_of_more_lanes_is_signed() {
+    let lanes = portcullis_sim::LANES as u8;
+    let mut card = SimCard::of_lanes(lanes);
+    let mut rng = Rng::new(14);
+    let world = World::random(&mut rng, 8, 4);
+    let (config, keeper) = attested(7, 60);
+    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    // The last lane has nothing to do.
+    let streams: Vec<_> = (1..lanes).map(|_| session.begin([9; 32]).unwrap().0).collect();
+    for i in 0..160 {
+        let descriptor = gate(&mut rng, &world.header);
+        // Lane 0 has most of it.
+        let stream = if i % 2 == 0 { 0 } else { i / 2 % streams.len() };
+        session.gate_descriptor(&streams[stream], descriptor).unwrap();
+        if i == 80 {
+            session.heartbeat(77).unwrap();
+        }
+    }
+    session.flush().unwrap();
+    let closed = session.close().unwrap();
+    let key = public_key(&mut card).unwrap();
+    let trail = keeper.0.lock().unwrap();
+    let states = verify(&trail, &key);
+    assert_eq!((states[0], *states.last().unwrap()), (Life::Opening, Life::Closing));
+    assert!(states.len() > 2 && states[1..states.len() - 1].iter().all(|s| *s == Life::Run), "{states:?}");
+    let last = &trail.checkpoints.last().unwrap().checkpoint;
+    assert_eq!((last.size.get(), trail.records.len() as u64), (closed.records, closed.records));
+    for signed in &trail.checkpoints {
+        // No record under the heads is later.
+        let under = signed
+            .heads
+            .iter()
+            .flat_map(|head| of_lane(&trail.records, head.lane).into_iter().take(head.size.get() as usize));
+        assert!(under.into_iter().all(|record| record.answer.tick <= signed.checkpoint.tick));
+    }
+    card.assert_clean();
 }
 
 #[test]
@@ -368,11 +409,80 @@ fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::
     }
 }
 
+/// Changes lanes' heads, when `bytes` are such: a beat each, of which the head leaves 16 bytes.
+fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
+    let is_head = |(lane, beat): (usize, &[u8])| {
+        usize::from(beat[0]) == lane && beat[1..8] == [0; 7] && beat[16..48] != [0; 32] && beat[48..] == [0; 16]
+    };
+    let lanes = bytes.len() / BEAT_BYTES;
+    if bytes.len() <= 8 * BEAT_BYTES && lanes.is_power_of_two() && bytes.chunks(BEAT_BYTES).enumerate().all(is_head) {
+        let parse = |beat: &[u8]| (LaneHead::read_from_bytes(&beat[..48]).unwrap(), beat[48..].try_into().unwrap());
+        let mut heads: Vec<_> = bytes.chunks(BEAT_BYTES).map(parse).collect();
+        change(&mut heads);
+        bytes.copy_from_slice(&heads.iter().flat_map(|head| [head.0.as_bytes(), &head.1].concat()).collect::<Vec<_>>());
+    }
+}
+
+/// The same of more lanes: heads that change places, and one that takes records back, whose sizes would add up.
+#[test]
+fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
+    type Change = fn(&mut [u8]);
+    let changes: [(&str, Change); 4] = [
+        ("a head of another lane", |b| heads(b, |heads| heads.swap(0, 1))),
+        ("lanes whose root is not its own", |b| {
+            heads(b, |heads| {
+                (heads[0].0.root, heads[1].0.root) = (heads[1].0.root, heads[0].0.root);
+            });
+        }),
+        ("lanes whose root is not its own", |b| {
+            heads(b, |heads| {
+                heads[0].0.size.set(heads[0].0.size.get() + 1);
+                if heads[1].0.size.get() > 1 {
+                    heads[1].0.size.set(heads[1].0.size.get() - 1);
+                } else {
+                    heads[0].0.size.set(heads[0].0.size.get() - 1);
+                }
+            });
+        }),
+        ("a lane that has shrunk", |b| {
+            heads(b, |heads| {
+                // At the second checkpoint it had two.
+                if heads[1].0.size.get() == 3 {
+                    heads[1].0.size.set(1);
+                    heads[0].0.size.set(heads[0].0.size.get() + 2);
+                }
+            });
+        }),
+    ];
+    let world = World::random(&mut Rng::new(12), 1, 1);
+    let mut card = SimCard::of_lanes(portcullis_sim::LANES as u8);
+    let mut run = |change: Change| -> Result<(), SessionError> {
+        let meddled = Meddled { card: &mut card, slip: None, change };
+        let mut session = Session::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
+        let streams = [session.begin([1; 32])?.0, session.begin([1; 32])?.0];
+        for _ in 0..2 {
+            session.flush()?;
+            while session.collect_checkpoints()? == 0 {
+                session.card_mut().card.pass(10_000);
+            }
+            session.note(&streams[1], [2; 32])?;
+        }
+        session.close().map(drop)
+    };
+    run(|_| {}).unwrap();
+    for (expected, change) in changes {
+        let error = run(change).unwrap_err();
+        assert!(matches!(error, SessionError::Lost(_)), "{expected}: {error}");
+        assert!(error.to_string().contains(expected), "{expected}: {error}");
+    }
+    card.assert_clean();
+}
+
 /// What no card says: the driver gives the session up, without a look at signatures and trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);
-    let changes: [(&str, Change); 9] = [
+    let changes: [(&str, Change); 15] = [
         ("state and fault contradict", |b| checkpoint_of(0, b, |c| c.fault.set(Fault::TableChanged.into()))),
         ("state and fault contradict", |b| checkpoint_of(1, b, |c| c.fault.set(Fault::TableChanged.into()))),
         ("state and fault contradict", |b| checkpoint_of(1, b, |c| c.state = Life::Fault.into())),
@@ -382,6 +492,12 @@ fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
         ("a cause that does not fit", |b| record_of(RecordType::Open, b, |s, _| s.cause.set(Fault::Doorbell.into()))),
         ("a cause that does not fit", |b| record_of(RecordType::Heartbeat, b, |s, _| s.cause.set(Fault::Crc.into()))),
         ("a fault that is not its cause", |b| record_of(RecordType::Open, b, |_, a| a.fault.set(Fault::Crc.into()))),
+        ("a head of another lane", |b| heads(b, |heads| heads[0].0.lane = 1)),
+        ("a reserved byte of a lane's head", |b| heads(b, |heads| heads[0].0.reserved_1[6] = 1)),
+        ("a reserved byte beside a lane's head", |b| heads(b, |heads| heads[0].1[15] = 1)),
+        ("a lane without records", |b| heads(b, |heads| heads[0].0.size.set(0))),
+        ("lanes whose sizes are not its own", |b| heads(b, |heads| heads[0].0.size.set(9))),
+        ("lanes whose root is not its own", |b| heads(b, |heads| heads[0].0.root[31] ^= 1)),
     ];
     let world = World::random(&mut Rng::new(11), 1, 1);
     let mut card = SimCard::fresh();

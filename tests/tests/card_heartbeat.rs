@@ -298,7 +298,10 @@ fn slow_host(lanes: u8) {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     // A little slow, nearly too slow, slower than the limit; in units of 2^16 clocks.
-    for pause in [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 28, 28, 28, 100, 39, 41, 5] {
+    let pauses = [5, 5, 28, 41, 5, 5, 5, 5, 5, 5, 5, 28, 28, 100, 39, 41, 5];
+    // More lanes take longer to simulate.
+    let pauses = if lanes == 1 { &pauses[..] } else { &pauses[..8] };
+    for pause in pauses {
         session.card_mut().pass(pause << 16);
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
     }
@@ -314,7 +317,8 @@ fn slow_host(lanes: u8) {
     }
     assert_eq!(rules.overdrawn(), None);
     let heartbeats = rules.counts().heartbeats;
-    assert!((7..=12).contains(&heartbeats), "{heartbeats} heartbeats");
+    let range = if lanes == 1 { 7..=12 } else { 2..=5 };
+    assert!(range.contains(&heartbeats), "{heartbeats} heartbeats");
     let nonces = |lane| {
         let mut nonces = of_lane(&kept.0, lane);
         nonces.retain(|record| record.answer.record_type == RecordType::Heartbeat as u8);

@@ -442,14 +442,21 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    assert_all_faulted(&answered, fault);
+    // Record and completion of another lane may have been on the bus before the failure, and stand.
+    let lanes = session.info().lanes;
+    let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
+    assert!(stood.is_empty() || lanes > 1);
+    assert_all_faulted(&faulted, fault);
     assert_faulted(&mut session, &world, fault);
     // The bus is dead: there is nothing to write an ALARM or a CLOSE record with.
     assert!(session.alarm().is_none());
     session.card_mut().mend();
     let closed = session.close().unwrap();
     assert_eq!((closed.cause, closed.record), (fault, None));
-    assert_eq!(kept.lock().unwrap().iter().filter(|r| r.answer.determination == 3).count(), 0);
+    let kept = kept.lock().unwrap();
+    assert!(stood.iter().all(|completed| completed.record.is_some_and(|record| kept.contains(&record))));
+    assert!(lanes > 1 || kept.iter().all(|record| record.answer.determination != 3));
+    drop(kept);
     assert_serves(&mut card);
 }
 
