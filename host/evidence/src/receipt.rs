@@ -181,7 +181,7 @@ fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Opti
     for serial in 0..bundle.checkpoints() {
         let (size, proof) = match &mut heads {
             Some(heads) => {
-                let heads = heads.next()?;
+                let heads = heads.read()?;
                 let size = heads.get(usize::from(lane)).map_or(0, |head| head.size.get());
                 let mut prover = Prover::inclusion(lane.into(), heads.len() as u64);
                 heads.iter().for_each(|head| prover.iter_mut().for_each(|p| p.push(tree::leaf(head.as_bytes()))));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.checkpoints {
         let mut heads = bundle.heads()?;
         for serial in 0..bundle.checkpoints() {
-            let heads = heads.as_mut().map(|heads| heads.next()).transpose()?.unwrap_or_default();
+            let heads = heads.as_mut().map(|heads| heads.read()).transpose()?.unwrap_or_default();
             print(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?;
         }
     }

@@ -23,7 +23,7 @@ impl<'a> Heads<'a> {
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn next(&mut self) -> Result<Vec<LaneHead>, BundleError> {
+    pub fn read(&mut self) -> Result<Vec<LaneHead>, BundleError> {
         let mut heads = vec![LaneHead::ZERO; self.lanes.into()];
         self.from.read_exact(heads.as_mut_slice().as_mut_bytes()).map_err(BundleError::io(HEADS))?;
         Ok(heads)

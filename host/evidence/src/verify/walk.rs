@@ -53,7 +53,7 @@ pub(super) fn records(
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
         // There are heads for a checkpoint that is malformed, too.
-        let heads = heads.as_mut().map(|heads| heads.next()).transpose()?;
+        let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
         match Checkpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
             Ok(signed) => walk.checkpoint(&signed, heads.as_deref())?,
             Err(error) => {
