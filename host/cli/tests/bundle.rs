@@ -243,6 +243,56 @@ fn stock_tools_check_the_demos_bundle() {
     }
 }
 
+/// Every stream in another lane, its evidence too; with one lane the card determines the same.
+#[test]
+fn a_bundle_of_several_lanes_lacks_none() {
+    let scene = Scene::new();
+    scene.input();
+    let lanes = portcullis_sim::LANES;
+    let out = scene.bundle("b", &format!(" --lanes {lanes}"));
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let determinations = |text: &[u8]| {
+        let lines = text.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        let lines = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());
+        let told = ["id", "seq", "start", "end", "determination", "rule", "summary"];
+        lines.map(|line| told.map(|key| line[key].clone())).collect::<Vec<_>>()
+    };
+    let plain = scene.said("run --policy policies/pii --input @in.jsonl --json");
+    assert_eq!(determinations(&out.stdout), determinations(plain.as_bytes()));
+
+    assert_eq!(scene.code("verify @b --trust @trust --allow-sim"), SIMULATED);
+    let report = scene.verified("b");
+    for property in ["policy", "complete", "replayable"] {
+        assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
+    }
+    assert!(scene.said("replay @b").starts_with("4 of 4 streams replay"));
+    let root = scene.path("trust/sim-roots/simulation.pem");
+    let stock = |bundle: &str| {
+        let script = self::root().join("tests/stock-tools.sh");
+        let out = Command::new("sh").arg(script).arg(scene.path(bundle)).arg(&root).output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    assert!(matches!(stock("b"), (Some(0 | 4), _)), "{}", stock("b").1);
+
+    // OPEN and CLOSE stand in each lane's log, and the streams were spread over the lanes: four texts, a stream each.
+    let file = |lane: u32| format!("records/lane-{lane}.bin");
+    let records = (0..lanes).map(|lane| std::fs::metadata(scene.path("b").join(file(lane))).unwrap().len() / 192);
+    for (lane, records) in records.enumerate() {
+        assert!(if lane < 4 { records > 4 } else { records == 2 }, "lane {lane}: {records} records");
+    }
+    for lane in 0..lanes {
+        let without = format!("without-{lane}");
+        copy(&scene.path("b"), &scene.path(&without));
+        std::fs::remove_file(scene.path(&without).join(file(lane))).unwrap();
+        assert_eq!(scene.code(&format!("verify @{without} --trust @trust --allow-sim")), CONTRADICTED, "lane {lane}");
+        let other = std::fs::read(scene.path("b").join(file((lane + 1) % lanes))).unwrap();
+        let swapped = format!("swapped-{lane}");
+        scene.changed("b", &swapped, &file(lane), |_| other);
+        assert_eq!(scene.code(&format!("verify @{swapped} --trust @trust --allow-sim")), CONTRADICTED, "lane {lane}");
+        assert_eq!(stock(&swapped).0, Some(1), "lane {lane}");
+    }
+}
+
 #[test]
 fn a_card_without_a_signer_writes_no_bundle() {
     let scene = Scene::new();

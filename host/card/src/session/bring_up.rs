@@ -159,7 +159,7 @@ impl<C: Card> Session<C> {
             submitted: 0,
             ready: VecDeque::new(),
             abandoned: Vec::new(),
-            streams: Streams::new(info.max_streams),
+            streams: Streams::new(info.max_streams, info.lanes),
             sink: config.sink,
             health: Health::Good,
             info,

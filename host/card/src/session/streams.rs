@@ -40,13 +40,15 @@ struct Slot {
 pub(super) struct Streams {
     slots: Vec<Slot>,
     openings: u64,
+    /// Lanes of the card, at least 1.
+    lanes: usize,
 }
 
 impl Streams {
-    pub(super) fn new(max_streams: u32) -> Self {
+    pub(super) fn new(max_streams: u32, lanes: u8) -> Self {
         // Slots are 16 bits.
         let slots = usize::try_from(max_streams).unwrap_or(usize::MAX).min(1 << 16);
-        Self { slots: vec![Slot::default(); slots], openings: 0 }
+        Self { slots: vec![Slot::default(); slots], openings: 0, lanes: usize::from(lanes.max(1)) }
     }
 
     fn slot(&mut self, slot: u16) -> Option<&mut Slot> {
@@ -75,8 +77,13 @@ impl Streams {
         }
     }
 
+    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened one after another
+    /// go to all lanes.
     fn free(&self) -> Option<u16> {
-        self.slots.iter().position(|s| !s.open).and_then(|slot| u16::try_from(slot).ok())
+        let mut free = self.slots.iter().enumerate().filter(|(_, s)| !s.open).map(|(slot, _)| slot);
+        let turn = usize::try_from(self.openings % self.lanes as u64).unwrap_or_default();
+        let lowest = free.clone().find(|slot| slot % self.lanes == turn).or_else(|| free.next());
+        lowest.and_then(|slot| u16::try_from(slot).ok())
     }
 }
 
@@ -128,7 +135,7 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Opens a stream on the lowest free slot. `context` is the digest of the stream's context document.
+    /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's context document.
     ///
     /// # Errors
     /// [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or as [`Session::call`].
