@@ -61,16 +61,22 @@ fn a_session_from_open_to_close<C: TestCard>() {
     let closed = session.close().unwrap();
     let record = closed.record.unwrap();
     assert_eq!(closed.cause, Fault::None);
-    assert_eq!(session_half(&record).open_streams.get(), 1);
-    // OPEN, BEGIN, 50 verdicts, NOTE, END, BEGIN, CLOSE: each record once and in order, the log ring lapped three times.
+    // The second stream is the next lane's; the log ring of the first was lapped three times.
     let info = CardInfo::read(&mut card).unwrap();
+    let second = 1 % info.lanes;
     let kept = kept.lock().unwrap();
-    let log = of_lane(&kept, 0);
-    let indexes: Vec<u64> = log.iter().map(|record| record.answer.log_index.get()).collect();
-    assert_eq!(indexes, (0..56).collect::<Vec<_>>());
-    assert_eq!(log.last().unwrap(), &record);
-    // OPEN and CLOSE of the others.
-    assert_eq!(closed.records, 56 + 2 * (u64::from(info.lanes) - 1));
+    for lane in 0..info.lanes {
+        // OPEN, CLOSE, and what is between: BEGIN, 50 verdicts, NOTE, END; BEGIN.
+        let between = if lane == 0 { 53 } else { 0 } + u64::from(lane == second);
+        let log = of_lane(&kept, lane);
+        let indexes: Vec<u64> = log.iter().map(|record| record.answer.log_index.get()).collect();
+        assert_eq!(indexes, (0..2 + between).collect::<Vec<_>>(), "lane {lane}");
+        let last = log.last().unwrap();
+        assert_eq!(last.answer.record_type, RecordType::Close as u8, "lane {lane}");
+        assert_eq!(session_half(last).open_streams.get(), u32::from(lane == second), "lane {lane}");
+        assert!(lane != 0 || last == &record);
+    }
+    assert_eq!(closed.records, 54 + 2 * u64::from(info.lanes));
     assert_eq!(kept.len() as u64, closed.records);
     let info = CardInfo::read(&mut card).unwrap();
     assert_eq!((info.life, info.fault), (Life::Load, Fault::None));
