@@ -4,8 +4,11 @@ use crate::setup;
 use crate::tool::{self, cargo, say};
 use anyhow::Result;
 
+/// Lanes of the larger simulated card.
+const LANES: &str = "8";
 /// Runs of `portcullis card bench`, each beyond its defaults.
-const CARD: [&[&str]; 3] = [&[], &["--latency", "500", "--streams", "64"], &["--policy", "policies/pii"]];
+const CARD: [&[&str]; 4] =
+    [&[], &["--latency", "500"], &["--latency", "500", "--lanes", LANES], &["--policy", "policies/pii"]];
 
 pub(crate) fn run() -> Result<()> {
     setup::tools()?;
@@ -34,7 +37,7 @@ pub(crate) fn run() -> Result<()> {
             "--card",
             "sim",
         ];
-        tool::run(cargo().args(run).args(arguments))?;
+        tool::run(cargo().args(run).args(arguments).env("PORTCULLIS_LANES", LANES))?;
     }
     Ok(())
 }
