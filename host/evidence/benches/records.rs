@@ -1,6 +1,6 @@
 //! Records a second that the verifier checks: tree, rules, manifest, without replay.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
 #[path = "../tests/world/mod.rs"]
 mod world;
