@@ -212,13 +212,14 @@ impl<C: Card> Session<C> {
         self.present_next()
     }
 
-    /// Waits for a status that may come only after a signature, and makes room for checkpoints meanwhile.
+    /// Waits for a status that may come only after every lane's tables were hashed, one lane's after another's, and after a signature;
+    /// makes room for checkpoints meanwhile.
     pub(super) fn await_signed(
         &mut self,
         awaited: &'static str,
         done: impl FnMut(Status) -> bool,
     ) -> Result<Status, SessionError> {
-        self.await_for(if self.checkpoints.is_some() { SIGNING } else { 1 }, awaited, done)
+        self.await_for(if self.checkpoints.is_some() { SIGNING } else { self.info.lanes.into() }, awaited, done)
     }
 
     fn await_for(
