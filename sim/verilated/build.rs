@@ -15,6 +15,9 @@ const FILE_LIST: &str = "rtl/portcullis.f";
 /// takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
+/// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root: `portcullis_top` as a synthesis
+/// tool wrote it, of the same parameters.
+const NETLIST: &str = "PORTCULLIS_NETLIST";
 /// Lanes of the second of the two cards: 2, 4 or 8. The first has one, which is simulated fastest.
 const LANES: &str = "PORTCULLIS_LANES";
 const DEFAULT_LANES: &str = "4";
@@ -45,6 +48,7 @@ fn build() -> Result<()> {
         common.push("--trace-fst".to_owned());
     }
     let files = sources(&workspace)?;
+    let netlist = netlist(&workspace)?;
     let card = |lanes: &str| {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
@@ -52,13 +56,14 @@ fn build() -> Result<()> {
         card.extend(files.iter().cloned());
         card
     };
+    let one = netlist.map_or_else(|| card("1"), |netlist| common.iter().cloned().chain([netlist]).collect());
     // Built alike, so that it tells whether the card's assertions are alive.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
     println!("cargo::rerun-if-changed={}", workspace.join(CANARY).display());
     // The harness includes the headers of every class.
     let units = [
-        Unit { top: "portcullis_top", prefix: "Vcard", arguments: card("1") },
+        Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
         Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) },
         Unit { top: "canary", prefix: "Vcanary", arguments: canary },
     ];
@@ -72,6 +77,15 @@ fn build() -> Result<()> {
         verilator.run(&workspace, unit, &model)?;
     }
     compile(&verilator, &model, trace, &lanes)
+}
+
+/// The netlist that the environment names, if it names one; tells cargo about it.
+fn netlist(workspace: &Path) -> Result<Option<String>> {
+    println!("cargo::rerun-if-env-changed={NETLIST}");
+    let Some(path) = env::var_os(NETLIST).filter(|path| !path.is_empty()) else { return Ok(None) };
+    let path = workspace.join(path);
+    println!("cargo::rerun-if-changed={}", path.display());
+    Ok(Some(path.to_str().ok_or("the path of a netlist is UTF-8")?.to_owned()))
 }
 
 /// The entries of the file list, relative to the workspace; tells cargo about each.

