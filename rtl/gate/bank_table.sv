@@ -8,7 +8,7 @@
 // Latency: `row_o` and `live_o` stand two clocks after `step_i`; `rd_data_o` with `rd_ack_o` three clocks after a read.
 // After reset: every row invalid; RAM contents arbitrary but never visible.
 // The caller owes: no `step_i` in the clock of a read access (`access_i.valid` without `write`); rows ascending is the
-// caller's business; `check_i` only while locked.
+// caller's business; `check_i` only while locked, and locked the clock before.
 module bank_table
   import layout_pkg::*;
   import gate_pkg::*;
@@ -110,19 +110,32 @@ module bank_table
   assign live_o = live2_q && !read2_q;
   assign row_o  = row_q;
 
-  // ---- completeness
-  always_ff @(posedge clk_i) begin
-    if (rst_i) complete_o <= 1'b0;
-    else if (check_i) begin
-      automatic logic complete = 32'(count_i) <= Rows;
-      for (int unsigned i = 0; i < Rows; i++) complete = complete && (i >= 32'(count_i) || valid_q[i]);
-      complete_o <= complete;
+  // ---- completeness: first of sixteen rows, then of all, a clock each
+  localparam int unsigned Groups = (Rows + 15) / 16;
+  logic [15:0] partial;             // Rows of a group that count, where the group has the last row that counts.
+  logic [Groups-1:0] whole_d, whole_q;
+  always_comb begin
+    for (int unsigned i = 0; i < 16; i++) partial[i] = 4'(i) < count_i[3:0];
+    for (int unsigned g = 0; g < Groups; g++) begin
+      whole_d[g] = 1'b1;
+      for (int unsigned i = 0; i < 16 && 16 * g + i < Rows; i++) begin
+        if (count_i[15:4] > 12'(g) || (count_i[15:4] == 12'(g) && partial[i])) whole_d[g] &= valid_q[16*g+i];
+      end
     end
   end
 
-  // ---- checks
   always_ff @(posedge clk_i) begin
+    whole_q <= whole_d;
+    if (rst_i) complete_o <= 1'b0;
+    else if (check_i) complete_o <= 32'(count_i) <= Rows && whole_q == '1;
+  end
+
+  // ---- checks
+  logic locked_q;
+  always_ff @(posedge clk_i) begin
+    locked_q <= locked_i;
     if (!rst_i) begin
+      assert (!check_i || (locked_i && locked_q)) else $error("bank_table: a check of tables that may have changed");
       assert (!(step_i && read)) else $error("bank_table: a sweep and a window read in one clock");
       assert (!(locked_i && write_word)) else $error("bank_table: a write while locked");
     end

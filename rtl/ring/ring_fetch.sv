@@ -1,8 +1,8 @@
 // Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows which descriptors are
 // whole.
 //
-// A burst is requested in the clock after there is something to fetch, an id that is free and room in the buffer for all
-// of it. Bursts hold up to four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in
+// A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in the
+// next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in
 // flight has an id of its own; beats of different bursts may come in any order. Descriptors are delivered in ring
 // order, `ready_o` being high while the next one is whole in the buffer; `take_i` consumes it.
 //
@@ -81,15 +81,21 @@ module ring_fetch
   // ---- requests
   logic [15:0] waiting;  // entries submitted and not requested
   logic [15:0] held;  // entries requested and not delivered: each has a slot
-  logic [2:0] to_boundary, entries;
-  logic issue;
+  logic [2:0] to_boundary;
+  logic planned_q, issue;
+  logic [2:0] entries_q;  // of the burst that is planned
 
   assign waiting = tail_i - requested_q;
   assign held = requested_q - delivered_q;
   assign to_boundary = 3'(BurstEntries) - {1'b0, requested_q[1:0]};
-  assign entries = waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
-  assign issue = allow_i && !zero_i && !dead_i && !(arvalid_q && !arready_i) && waiting != '0 && !busy_q[next_id_q] &&
-      held + 16'(entries) <= 16'(Slots);
+  assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !arready_i) && !busy_q[next_id_q];
+
+  // A plan stays true until it is issued: what waits only grows, and what is held only shrinks.
+  always_ff @(posedge clk_i) begin
+    if (rst_i || zero_i || dead_i || issue) planned_q <= 1'b0;
+    else if (!planned_q) planned_q <= waiting != '0 && held <= 16'(Slots - BurstEntries);
+    if (!planned_q) entries_q <= waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
+  end
 
   // ---- responses
   id_t beat_id;
@@ -125,12 +131,12 @@ module ring_fetch
     end else if (issue) begin
       arid_q <= 5'(next_id_q);
       araddr_q <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
-      arlen_q <= {4'b0, entries, 1'b0} - 8'd1;
+      arlen_q <= {4'b0, entries_q, 1'b0} - 8'd1;
       next_id_q <= next_id_q + 1'b1;
     end
     if (issue) begin
       at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
-      left_q[next_id_q] <= {entries, 1'b0};
+      left_q[next_id_q] <= {entries_q, 1'b0};
     end
     if (store) begin
       at_q[beat_id] <= at_q[beat_id] + 1'b1;
@@ -149,7 +155,7 @@ module ring_fetch
       delivered_q <= requested_q;
       whole_q <= '0;
     end else begin
-      if (issue) requested_q <= requested_q + 16'(entries);
+      if (issue) requested_q <= requested_q + 16'(entries_q);
       if (take_i) begin
         delivered_q <= delivered_q + 16'd1;
         whole_q[slot_t'(delivered_q)] <= 1'b0;
@@ -179,6 +185,9 @@ module ring_fetch
     if (!rst_i) begin
       assert (held <= 16'(Slots));
       assert (!take_i || ready_o);
+      // A plan is still true.
+      assert (!planned_q || dead_i || zero_i || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)));
+      assert (!planned_q || (entries_q != '0 && entries_q <= to_boundary));
       // A request on the bus is in flight.
       assert (!arvalid_q || busy_q[id_t'(arid_q)]);
       assert (32'(reads_q) == $countones(busy_q));
