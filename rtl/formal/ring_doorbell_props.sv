@@ -1,10 +1,11 @@
 // What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not past what the card has done or
 // the ring can hold, and then it is taken as written; every other one changes nothing and is a fault in the next clock, and there
 // is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
-// exactly when every entry holds something unread. Rings live only from an open with a good configuration to the next clear.
+// exactly when a clock ago every entry held something unread, so that it has room when it is not called full and nothing was issued
+// in the clock before. Rings live only from an open with a good configuration to the next clear.
 //
-// Assumed: the configuration does not change while live; the card issues at most one completion and one record a clock, none
-// into a full ring, no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps it).
+// Assumed: the configuration does not change while live, nor in the clock of an open; the card issues at most one completion and one
+// record in two clocks, none into a ring that is called full, no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps it).
 module ring_doorbell_props
   import ring_pkg::*;
 (
@@ -54,8 +55,10 @@ module ring_doorbell_props
 
   // ---- what is assumed
   ring_cfg_t cfg_q;
+  logic completed_q, recorded_q;
   always_ff @(posedge clk) begin
     cfg_q <= cfg;
+    {completed_q, recorded_q} <= {completes, records};
     if (rst || clear || open) {issued_q, log_issued_q} <= '0;
     else begin
       if (completes) issued_q <= issued_q + 16'd1;
@@ -63,9 +66,9 @@ module ring_doorbell_props
     end
   end
   always_comb begin
-    if (started && live) assume (cfg == cfg_q);
-    if (completes) assume (live && !cq_full && issued_q != tail);
-    if (records) assume (live && !log_full);
+    if (started && (live || open)) assume (cfg == cfg_q);
+    if (completes) assume (live && !cq_full && !completed_q && issued_q != tail);
+    if (records) assume (live && !log_full && !recorded_q);
   end
 
   // ---- the rules, in numbers that do not wrap
@@ -84,7 +87,7 @@ module ring_doorbell_props
   assign cq_good = cq_head < 32'h1_0000 && head_moves <= unread;
   assign log_good = log_moves <= log_unread;
 
-  logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q;
+  logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
   logic [2:0] good_q, rung_q;
   logic [15:0] tail_q, tail_asked_q, head_q, head_asked_q;
   logic [31:0] log_head_q, log_asked_q;
@@ -94,6 +97,8 @@ module ring_doorbell_props
     was_open_q <= open;
     was_good_q <= cfg_ok(cfg, 8'd15, 8'd20);
     was_live_q <= live;
+    was_full_q <= unread == size;
+    was_log_full_q <= log_unread == log_size;
     rung_q <= {sq_tail_we, cq_head_we, log_head_we};
     good_q <= {tail_good, cq_good, log_good};
     {tail_q, tail_asked_q} <= {tail, sq_tail[15:0]};
@@ -117,7 +122,9 @@ module ring_doorbell_props
       if (live && !rst) begin
         assert (cfg_ok(cfg_q, 8'd15, 8'd20));
         assert (unfinished <= size && unread <= size && log_unread <= log_size);
-        assert (cq_full == (unread == size) && log_full == (log_unread == log_size));
+        if (!was_open_q) assert (cq_full == was_full_q && log_full == was_log_full_q);
+        assert (cq_full || completed_q || unread < size);
+        assert (log_full || recorded_q || log_unread < log_size);
       end
 
       // ---- not vacuous: full rings, each doorbell taken and each refused

@@ -157,7 +157,7 @@ module ring_props
   always_comb if (!rst) begin
     if (open) assume (idle && !rec_valid);
     if (was_clearing_q) assume (clear || idle);
-    if (dut.live) assume (cfg == cfg_q);
+    if (dut.live || open) assume (cfg == cfg_q);
     // What ring_write keeps: it issues nothing into a full ring (proved there), and starts at zero.
     assume (!dut.live || (dut.u_doorbell.sq_now <= dut.u_doorbell.sq_size
         && dut.cq_issued - dut.u_doorbell.cq_head_q <= dut.u_doorbell.sq_size

@@ -164,9 +164,13 @@ module ring_write_props
     end
   end
 
-  logic two_q;
+  logic two_q, took_q;
   always_ff @(posedge clk) begin
+    took_q <= !rst && !give_up && (record_take || completion_take || beat_take);
     if (!rst) begin
+      // Never two in two clocks: what is full may be told a clock late.
+      assert (!took_q || dut.on_bus);
+      assert (!took_q || !(record_take || completion_take || beat_take));
       // A completion enters only when there is one, a record only when its ring has room, a beat only when neither does.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));

@@ -1,9 +1,10 @@
 // Checks the configuration of the rings, and every doorbell against what the card itself has done.
 //
-// `open_i` (one clock) checks `cfg_i` and zeroes the three counters; a bad configuration gives `cfg_fault_o` in the next
-// clock and leaves the rings dead. A doorbell is taken in the clock of its write and its fault shows in the next;
+// `open_i` (one clock) checks `cfg_i`, which stands from the clock before, and zeroes the three counters; a bad configuration gives
+// `cfg_fault_o` in the next clock and leaves the rings dead. A doorbell is taken in the clock of its write and its fault shows in the next;
 // a refused doorbell changes nothing. Doorbells of rings that are not live are dropped.
-// After reset: not live, counters zero. The caller holds `cfg_i` while live.
+// After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing into a ring in the clock after it
+// issued there or while the ring is called full.
 module ring_doorbell
   import ring_pkg::*;
 #(
@@ -27,7 +28,7 @@ module ring_doorbell
     output logic cfg_fault_o,  // one clock
     output logic doorbell_fault_o,  // one clock
     output logic [15:0] sq_tail_o,  // entries ever submitted
-    output logic cq_full_o,  // every completion entry holds something that the host has not consumed
+    output logic cq_full_o,  // a clock ago, every completion entry held something that the host had not consumed
     output logic log_full_o  // likewise the log ring
 );
   if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : gen_bad_ring_log2_max
@@ -37,7 +38,7 @@ module ring_doorbell
     $fatal(1, "LogLog2Max is 4 to 31");
   end
 
-  logic live_q, cfg_fault_q, doorbell_fault_q;
+  logic live_q, cfg_good_q, cfg_fault_q, doorbell_fault_q, cq_full_q, log_full_q;
   logic [15:0] sq_tail_q, cq_head_q;
   logic [31:0] log_head_q;
 
@@ -58,6 +59,10 @@ module ring_doorbell
   assign log_bad = log_head_i - log_head_q > log_issued_i - log_head_q;
 
   always_ff @(posedge clk_i) begin
+    cfg_good_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
+    // At most the size is unread: a bit above the mask says that it is reached.
+    cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
+    log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
     cfg_fault_q <= 1'b0;
     doorbell_fault_q <= 1'b0;
     if (rst_i || clear_i) begin
@@ -66,8 +71,8 @@ module ring_doorbell
       cq_head_q <= '0;
       log_head_q <= '0;
     end else if (open_i) begin
-      live_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
-      cfg_fault_q <= !cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
+      live_q <= cfg_good_q;
+      cfg_fault_q <= !cfg_good_q;
       sq_tail_q <= '0;
       cq_head_q <= '0;
       log_head_q <= '0;
@@ -91,8 +96,8 @@ module ring_doorbell
   assign cfg_fault_o = cfg_fault_q;
   assign doorbell_fault_o = doorbell_fault_q;
   assign sq_tail_o = sq_tail_q;
-  assign cq_full_o = cq_issued_i - cq_head_q >= sq_size;
-  assign log_full_o = log_issued_i - log_head_q >= log_size;
+  assign cq_full_o = cq_full_q;
+  assign log_full_o = log_full_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && live_q) begin

@@ -5,7 +5,7 @@
 //! card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that docs/verification.md names for its module.
 
 use super::design::{Cells, option};
-use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
+use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, on_every_core, prove};
 use crate::test::{self, Program};
 use crate::tool::{self, capture, python_tool, say};
 use crate::{mutate, proved};
@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 #[path = "../../../../sim/verilated/src/params.rs"]
 #[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
@@ -55,10 +56,14 @@ impl Card {
         let names: BTreeSet<&str> = tests.values().flatten().map(String::as_str).collect();
         let programs = test::programs(cargo(&tree)?, &names.into_iter().collect::<Vec<_>>())?;
         let card = Self { programs, tests, holds: damage.into_keys().collect() };
-        for program in &card.programs {
+        on_every_core((0..card.programs.len()).collect(), |at| {
+            let program = card.programs.get(at).context("a place of the list")?;
+            let start = Instant::now();
             let outcome = judge(program, 0)?;
+            say(&format!("no mutant, test {}: {outcome:?}, {} s", program.name, start.elapsed().as_secs()));
             ensure!(outcome == Outcome::Survived, "`{}` fails on the netlist of the undamaged card", program.name);
-        }
+            Ok(())
+        })?;
         Ok(card)
     }
 
