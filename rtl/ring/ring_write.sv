@@ -95,11 +95,14 @@ module ring_write
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
 
-  logic on_bus, channel_free, issue, sent;
+  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks running.
+  logic all_awaited_q;
+  logic on_bus, channel_free, completion_first, issue, sent;
   assign on_bus = awvalid_q || wvalid_q;
-  assign channel_free = !on_bus && !dead_i && issued_q - answered_q < count_t'(2 ** MaxWritesLog2);
-  assign completion_take_o = channel_free && completion_valid_i && !cq_full_i;
-  assign room_o = channel_free && !log_full_i && !(completion_valid_i && !cq_full_i);
+  assign channel_free = !on_bus && !dead_i && !all_awaited_q;
+  assign completion_first = completion_valid_i && !cq_full_i;
+  assign completion_take_o = channel_free && completion_first;
+  assign room_o = channel_free && !log_full_i && !completion_first;
   assign record_take_o = room_o && record_valid_i;
   assign beat_take_o = channel_free && beat_valid_i && !completion_take_o && !record_take_o;
   assign issue = completion_take_o || record_take_o || beat_take_o;
@@ -140,25 +143,33 @@ module ring_write
       if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
     end
 
+    all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
+
+    // While nothing is on the bus, what is taken next stands ready, taken or not.
     if (rst_i) begin
       awaddr_q <= '0;
       awlen_q  <= '0;
-    end else if (completion_take_o) begin
-      awaddr_q <= entry_address(cq_base_i, 32'(cq_issued_q) & index_mask(cq_log2_i), CompletionLog2);
-      awlen_q  <= 8'd0;
-    end else if (record_take_o) begin
-      awaddr_q <= entry_address(log_base_i, log_issued_q & index_mask(log_log2_i), LogStrideLog2);
-      awlen_q  <= 8'(RecordBeats - 1);
-    end else if (beat_take_o) begin
-      awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & index_mask(ckpt_log2_i), CheckpointStrideLog2)
-          + (64'(beat_at_i) << BeatLog2);
-      awlen_q <= 8'd0;
+    end else if (!on_bus) begin
+      if (completion_first) begin
+        awaddr_q <= entry_address(cq_base_i, 32'(cq_issued_q) & index_mask(cq_log2_i), CompletionLog2);
+        awlen_q  <= 8'd0;
+      end else if (record_valid_i && !log_full_i) begin
+        awaddr_q <= entry_address(log_base_i, log_issued_q & index_mask(log_log2_i), LogStrideLog2);
+        awlen_q  <= 8'(RecordBeats - 1);
+      end else begin
+        awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & index_mask(ckpt_log2_i), CheckpointStrideLog2)
+            + (64'(beat_at_i) << BeatLog2);
+        awlen_q <= 8'd0;
+      end
     end
 
-    if (record_take_o) data_q <= record_i;
-    else if (completion_take_o) data_q[511:0] <= completion_i;
-    else if (beat_take_o) data_q[511:0] <= beat_data_i;
-    else if (wvalid_q && wready_i && !wlast_o) data_q <= data_q >> 512;
+    if (!on_bus) begin
+      data_q <= record_i;
+      if (completion_first) data_q[511:0] <= completion_i;
+      else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_data_i;
+    end else if (wvalid_q && wready_i && !wlast_o) begin
+      data_q <= data_q >> 512;
+    end
 
     if (rst_i || zero_i) begin
       log_issued_q <= '0;
