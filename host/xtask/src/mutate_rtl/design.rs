@@ -1,7 +1,8 @@
 //! Cells of an elaborated design, and where the cell of one design stands in another.
 //!
 //! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind from the same
-//! place is the same logic, and where a loop or several instances make more of them, their order. What is an instance in one design, a
+//! place is the same logic, where there is one of the same parameters that one, and where a loop or several instances make more of
+//! them, their order. What is an instance in one design, a
 //! black box of its proof, is wired up in a flat design that holds its logic: there, the buffer of its port is the place.
 
 use anyhow::{Context, Result};
@@ -11,11 +12,15 @@ use std::path::Path;
 
 /// Type and source of a cell.
 type Kind = (String, String);
+/// A kind with the cell's parameters, as they stand in the design.
+type Form = (Kind, String);
 
+#[derive(Default)]
 pub(super) struct Cells {
     top: String,
     names: BTreeMap<Kind, Vec<String>>,
-    kinds: BTreeMap<String, Kind>,
+    forms: BTreeMap<Form, Vec<String>>,
+    cells: BTreeMap<String, Form>,
     /// Buffer of an instance's port, and its side that is the port.
     ports: BTreeMap<String, (String, &'static str)>,
 }
@@ -24,10 +29,10 @@ impl Cells {
     /// Reads a flat design that Yosys wrote as RTLIL.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let mut cells =
-            Self { top: String::new(), names: BTreeMap::new(), kinds: BTreeMap::new(), ports: BTreeMap::new() };
+        let mut cells = Self::default();
         let mut source = "";
         let mut buffer = None;
+        let mut last = String::new();
         for line in text.lines().map(str::trim_start) {
             if let Some(rest) = line.strip_prefix("attribute \\src \"") {
                 source = rest.trim_end_matches('"');
@@ -38,12 +43,24 @@ impl Cells {
                 let name = name.trim_start_matches('\\').to_owned();
                 cells.names.entry(kind.clone()).or_default().push(name.clone());
                 buffer = (kind.0 == "$buf").then(|| name.clone());
-                cells.kinds.insert(name, kind);
+                last.clone_from(&name);
+                cells.cells.insert(name, (kind, String::new()));
                 source = "";
+            } else if let Some(parameter) = line.strip_prefix("parameter ") {
+                if let Some((_, parameters)) = cells.cells.get_mut(&last) {
+                    parameters.push_str(parameter);
+                    parameters.push('\n');
+                }
             } else if let Some((side, name, wire)) = buffer.as_ref().and_then(|name| port(name, line)) {
                 cells.ports.entry(wire).or_insert((name, side));
             } else if !line.starts_with("attribute ") {
                 source = "";
+            }
+        }
+        // In the order of the design.
+        for name in cells.names.values().flatten() {
+            if let Some(form) = cells.cells.get(name) {
+                cells.forms.entry(form.clone()).or_default().push(name.clone());
             }
         }
         Ok(cells)
@@ -52,9 +69,14 @@ impl Cells {
     /// The same damage in the other design, or none where that design does not hold the cell.
     pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
         let cell = option(command, "-cell");
-        let kind = self.kinds.get(cell)?;
-        let Some(there) = other.names.get(kind) else { return other.at_port(command) };
-        let here = self.names.get(kind)?;
+        let form = self.cells.get(cell)?;
+        let (here, there) = match (self.forms.get(form), other.forms.get(form)) {
+            (Some(here), Some(there)) => (here, there),
+            _ => match other.names.get(&form.0) {
+                Some(there) => (self.names.get(&form.0)?, there),
+                None => return other.at_port(command),
+            },
+        };
         let at = here.iter().position(|name| name == cell)?;
         // More of one instance's, or more instances: the place in the first, or the same part of the way.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
@@ -118,6 +140,14 @@ mod tests {
         );
         assert_eq!(carry(&small, &large, "$7").unwrap(), "mutate -mode inv -module large -cell $1 -port A -portbit 2");
         assert_eq!(carry(&large, &small, "$3"), None);
+        let wide = |name: &str, width: u32| {
+            cell(name, "w.sv:1.1").replace("  end", &format!("    parameter \\WIDTH {width}\n  end"))
+        };
+        let (one, two) = (folder.join("one.il"), folder.join("two.il"));
+        fs::write(&one, design("one", &(wide("$1", 8) + &wide("$2", 4)))).unwrap();
+        fs::write(&two, design("two", &(wide("$5", 4) + &wide("$6", 8)))).unwrap();
+        let (one, two) = (Cells::read(&one).unwrap(), Cells::read(&two).unwrap());
+        assert_eq!(carry(&one, &two, "$1").unwrap(), "mutate -mode inv -module two -cell $6 -port A -portbit 2");
         let (boxed, flat) = (folder.join("boxed.il"), folder.join("flat.il"));
         fs::write(&boxed, design("boxed", &cell("dut.u_part", "x.sv:9.1").replace("$and", "\\part"))).unwrap();
         fs::write(&flat, design("flat", "  cell $buf $4\n    connect \\A \\q\n    connect \\Y \\u.u_part.A\n  end\n"))
