@@ -5,7 +5,8 @@
 // in the clock before. Rings live only from an open with a good configuration to the next clear.
 //
 // Assumed: the configuration does not change while live, nor in the clock of an open; the card issues at most one completion and one
-// record in two clocks, none into a ring that is called full, no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps it).
+// record in two clocks, none into a ring that is called full, no completion for an entry that was not submitted, and starts from
+// zero at open (ring_write keeps it).
 module ring_doorbell_props
   import ring_pkg::*;
 (
