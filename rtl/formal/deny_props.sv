@@ -1,6 +1,6 @@
 // What is proved: a table into which nothing but zero was ever written denies everything. This holds from reset, with whatever
 // the RAM held at power-up, for every order of writes (none at all, part of a row, whole rows, damaged writes, clears), every
-// sweep, every read-back beside it and every count.
+// sweep, every read-back beside it and every count. And an answer comes four clocks after a sweep's last step, and at no other time.
 //
 // The bank is the card's own, with two rows; the other bank passes.
 module deny_props
@@ -62,6 +62,9 @@ module deny_props
       .answer_o(answer)
   );
 
+  logic [3:0] last_q;  // Last steps of the clocks before.
+  always_ff @(posedge clk) last_q <= rst ? '0 : {last_q[2:0], step && last};
+
   logic [1:0] valid;
   verdict_t [1:0] verdict;
   for (genvar b = 0; b < 2; b++) begin : g_resolve  // As the policy bank, then as the entropy bank.
@@ -97,6 +100,7 @@ module deny_props
       if (dut.u_table.live2_q) assert (dut.u_table.row_q == '0);
       if (dut.u_match.live_q) assert (!dut.u_match.conditions_q.kind);
       assert (!dut.u_match.seen_q.permit);
+      assert (done == last_q[3] && dut.u_match.last_q == last_q[2]);
       // The claim, for the bank and for the verdict.
       assert (answer.outcome != StageOutcomePass);
       for (int unsigned b = 0; b < 2; b++)

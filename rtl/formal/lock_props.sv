@@ -1,7 +1,8 @@
 // What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word of a bank, no
 // row's validity and no word of the image header changes; whatever else is written, commanded or answered. That span holds the
 // hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And the lane
-// runs only over tables that were hashed to the expected digest since, and once the first checkpoint was called written.
+// runs only over tables that were hashed to the expected digest since, and once the first checkpoint was called written. A table is
+// called complete exactly when every row that the header counts was written whole.
 //
 // Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
 // writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.
@@ -111,6 +112,7 @@ module lock_props
       .header_o(header)
   );
 
+  logic table_complete;
   bank_table #(
       .Rows(Rows)
   ) u_table (
@@ -127,7 +129,7 @@ module lock_props
       .row_o(),
       .check_i(check),
       .count_i(header.policy_rows),
-      .complete_o()
+      .complete_o(table_complete)
   );
 
   // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN that was written in the clock
@@ -163,7 +165,7 @@ module lock_props
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
   logic [HeaderWords-1:0] header_valid_q;
-  logic was_sealed_q, was_cleared_q, was_closing_q;
+  logic was_sealed_q, was_cleared_q, was_closing_q, was_check_q;
   for (genvar r = 0; r < Rows; r++) begin : g_words
     assign words[r] = u_table.mem[r];
   end
@@ -175,10 +177,20 @@ module lock_props
     was_sealed_q <= !rst && sealed;
     was_cleared_q <= rst || tables_clear;
     was_closing_q <= shown == LifeClosing && sign;
+    was_check_q <= !rst && check;
+  end
+
+  // Every row that counts is valid, told once more.
+  logic counted_valid;
+  always_comb begin
+    counted_valid = 32'(header.policy_rows) <= Rows;
+    for (int unsigned r = 0; r < Rows; r++) if (r < 32'(header.policy_rows)) counted_valid &= u_table.valid_q[r];
   end
 
   always_comb begin
     if (started) begin
+      // The answer to a check.
+      if (was_check_q && !was_cleared_q) assert (table_complete == counted_valid);
       // The step of the proof: where life stands while sealed.
       if (sealed_q) assert (!in_load || open_acts);
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
@@ -200,6 +212,8 @@ module lock_props
       cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
+      cover (was_check_q && table_complete);
+      cover (was_check_q && !table_complete && header.policy_rows == 16'd1);
       // Nor short of a session: writes are tried while the tables are hashed, while it runs, while they are hashed again and
       // while its last checkpoint is signed; and its end opens LOAD.
       if (bank_access.valid && bank_access.write && header_access.valid && header_access.write) begin

@@ -1,5 +1,9 @@
-// What is proved about the completions: none is offered before its record was answered, they come in the order of the
-// records and carry that record's ring index and determination, and an offered one does not change until it is taken.
+// What is proved of the completions, without bound: each record that completes gives one completion, and no other does; they come in the
+// order of the records, none before its record was answered, each with its record's facts and the phase of its lap; an
+// offered one does not change until it is taken; and never more records are held than there are places, though full is told a clock late.
+//
+// One record of eight, any one, is watched, with four places. Assumed: what the caller owes (nothing pushed while full, nor in two clocks
+// running; no answer without a record that awaits one). Not proved: the CRC.
 module ring_complete_props
   import layout_pkg::*;
 (
@@ -42,57 +46,100 @@ module ring_complete_props
       .empty_o(empty)
   );
 
-  // Watch one record, any one: the one that carries this index.
-  typedef enum logic [1:0] {
-    WatchNone,
-    WatchPushed,
-    WatchDone
-  } watch_e;
-  watch_e watch_q;
-  logic watch_now;
-  assign watch_now = push && completes && watch_q == WatchNone && index == 16'h1234;
-  logic [2:0] place_q;
-  logic [7:0] determination_q;
-  logic answered_q;
+  // Records by their number, modulo 8: pushed, answered, and those whose turn has come.
+  logic [2:0] pushed_q, answered_q, turned_q, watch;
+  logic pushes_q, turn_q, taken_q;  // The last turn's record completes; its completion was taken.
+  always_ff @(posedge clk) watch <= watch;
 
-  logic held_q;
+  // The watched record's completion, as it must be but for phase and CRC, and whether there is to be one.
+  completion_t watched_q;
+  logic watched_completes_q;
+  completion_t now;
+  always_comb begin
+    now = '0;
+    now.ring_index = index;
+    now.determination = record.answer.determination;
+    now.stage = record.answer.stage;
+    now.fault = record.answer.fault;
+    now.policy_row = record.answer.policy_row;
+    now.entropy_row = record.answer.entropy_row;
+    now.slot = record.descriptor.slot;
+    now.sequence_ = record.descriptor.sequence_;
+    now.epoch = record.answer.epoch;
+    now.log_index = record.answer.log_index;
+  end
+
+  logic phase_q, held_q, at_work, next_completes;
   completion_t before_q;
+  assign at_work = turn_q && !taken_q;
+  assign next_completes = dut.completes_q[turned_q[1:0]];
   always_ff @(posedge clk) begin
-    if (!rst) begin
-      assume (!push || !full);
-      assume (!answered || dut.answered_q != dut.pushed_q);
-      assume (!take || valid);
-      // Exactly one record carries the watched index.
-      assume (!push || index != 16'h1234 || watch_now);
-    end
+    if (push && pushed_q == watch) {watched_q, watched_completes_q} <= {now, completes};
+    pushes_q <= push && !rst && !flush;
     held_q <= valid && !take && !flush && !rst;
     before_q <= completion;
-    if (rst || flush) begin
-      watch_q <= WatchNone;
-      answered_q <= 1'b0;
-    end else begin
-      if (watch_now) begin
-        watch_q <= WatchPushed;
-        place_q <= dut.pushed_q;
-        determination_q <= record.answer.determination;
+    if (rst || flush) {pushed_q, answered_q, turned_q, turn_q, taken_q} <= '0;
+    else begin
+      pushed_q <= pushed_q + 3'(push);
+      answered_q <= answered_q + 3'(answered);
+      // The turn of the next record, once it was answered and the one before is through.
+      if (!at_work && turned_q != answered_q) begin
+        turned_q <= turned_q + 3'd1;
+        turn_q <= next_completes;
+        taken_q <= 1'b0;
+        phase_q <= !cq_issued[log2];
       end
-      if (watch_q == WatchPushed && answered && dut.answered_q == place_q) answered_q <= 1'b1;
-      if (take && completion.ring_index == 16'h1234) watch_q <= WatchDone;
+      if (take) taken_q <= 1'b1;
     end
-    if (!rst) begin
-      if (held_q) assert (valid && completion == before_q);
-      if (valid && completion.ring_index == 16'h1234) begin
-        assert (watch_q == WatchPushed && answered_q);
-        assert (completion.determination == determination_q);
-      end
-      // popped <= answered <= pushed
-      assert (dut.answered_q - dut.popped_q <= dut.pushed_q - dut.popped_q);
-      assert (dut.pushed_q - dut.popped_q <= 3'd4);
-    end
-    cover (!rst && valid && completion.ring_index == 16'h1234 && watch_q == WatchPushed);
-    cover (!rst && watch_q == WatchDone && empty && completion.phase == 8'd1);
-    cover (!rst && full);
-    // A record that completes nothing is passed over.
-    cover (!rst && !held_q && empty && dut.popped_q == 3'd1 && !dut.completes_q[0] && !flush);
   end
+  // The watched record waits for its turn, or has it.
+  logic waits, has_turn;
+  assign waits = watch - turned_q < pushed_q - turned_q;
+  assign has_turn = at_work && turned_q - 3'd1 == watch;
+
+  // What is offered, without CRC.
+  completion_t facts, expected;
+  always_comb begin
+    facts = completion;
+    facts.crc = '0;
+    expected = watched_q;
+    expected.phase = {7'b0, phase_q};
+  end
+
+  always_comb begin
+    if (started) begin
+      assume (!push || (!full && !pushes_q));
+      assume (!answered || answered_q != pushed_q);
+      assume (!take || valid);
+
+      // ---- the claims
+      assert (pushed_q - turned_q <= 3'd4);
+      assert (answered_q - turned_q <= pushed_q - turned_q);
+      if (valid) assert (at_work);
+      if (valid && has_turn) assert (watched_completes_q && facts == expected);
+      if (held_q) assert (valid && completion == before_q);
+      assert (empty == (pushed_q == turned_q && !at_work));
+
+      // ---- what the induction needs
+      assert (dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
+      assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
+      if (dut.state_q != 2'd1) assert (dut.step_q == 2'd0);
+      if (waits) assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q && dut.completes_q[watch[1:0]] == watched_completes_q);
+      if (has_turn) assert (facts == expected && watched_completes_q);
+      if (pushed_q - turned_q == 3'd4) assert (full || pushes_q);
+
+      // ---- not vacuous: a watched one is taken; one is passed over; all places are held
+      cover (take && has_turn && completion.phase == 8'd1);
+      cover (turned_q == 3'd1 && empty && !turn_q);
+      cover (full);
+      cover (take && turned_q == 3'd6);
+    end
+  end
+
+  function automatic completion_t completion_of(logic [223:0] facts);
+    automatic completion_t of = '0;
+    {of.ring_index, of.determination, of.stage, of.fault, of.policy_row, of.entropy_row, of.slot, of.sequence_, of.epoch,
+     of.log_index} = facts;
+    return of;
+  endfunction
 endmodule

@@ -1,8 +1,12 @@
 // What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; an entry carries the tick of the clock
-// in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence
-// 0 on a slot that is not open, or another entry on an open one with exactly the slot's next sequence. The slot's next
-// sequence is then one more than the entry's, and the slot is open unless the entry was an END. A flush changes nothing. One slot,
-// any one, is watched; entries, declarations and credit are arbitrary. A clear takes one clock for each slot, and none is left out.
+// in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes
+// only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence 0 on a slot that is not open, or another
+// entry on an open one with exactly the slot's next sequence. The slot's next sequence is then one more than the entry's, and the slot
+// is open unless the entry was an END. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit are
+// arbitrary. A clear takes one clock for each slot, and none is left out.
+//
+// Every entry that is submitted is offered to the sweep ten clocks later, as it was submitted, and stands there until it is taken or
+// flushed; the next one is not submitted before. What is to be judged is a GATE without a fault.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -107,7 +111,7 @@ module tick_props
   always_ff @(posedge clk) watch <= watch;
   stream_t now, before_q;
   descriptor_t by_q;
-  logic was_clearing_q, was_read_q, was_update_q, known_q;
+  logic was_clearing_q, was_read_q, was_update_q, known_q, stays_q, submitted_q;
   assign now = u_streams.mem[watch];
   always_ff @(posedge clk) begin
     before_q <= now;
@@ -115,6 +119,8 @@ module tick_props
     was_clearing_q <= clearing;
     was_read_q <= read && !rst;
     was_update_q <= update && !flush;
+    stays_q <= !rst && !flush && entry_valid && !entry_ready;
+    submitted_q <= !rst && !flush && sub_valid && sub_ready;
     known_q <= started;
   end
 
@@ -157,8 +163,12 @@ module tick_props
       end
       assert (clearing == (left_q != '0));
       if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
+      // An entry is offered after its check, and stands.
+      assert (sub_ready == !busy && entry_valid == (busy && clocks_q >= 4'd9));
+      if (known_q && (stays_q || submitted_q)) assert (busy);
+      if (judge) assert (fault == FaultNone && entry.opcode == OpcodeGate || !entry_valid);
       if (entry_valid) begin
-        assert (entry_index == index_q);
+        assert (entry == entry_q && entry_index == index_q);
         assert (entry_tick == decided_q);
         if (fault == FaultNone) assert (!spent_q);
         if (fault == FaultCredit) assert (spent_q);

@@ -6,7 +6,7 @@
 // write was answered, and only then, its completion to the next completion entry, with `rec_index_i` as ring index.
 // A full log or completion ring holds `rec_ready_o` low.
 //
-// Latency: about 5 clocks from a doorbell to its request, 3 from the last beat to the descriptor, 1 from a record to its
+// Latency: about 5 clocks from a doorbell to its request, 4 from the last beat to the descriptor, 1 from a record to its
 // request, 8 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
 //
 // Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was
@@ -174,6 +174,9 @@ module ring
       .empty_o(fetch_empty),
       .fetched_o(sq_head_o)
   );
+  // A beat waits here for the clock in which its place is found.
+  logic [511:0] beat_q;
+  always_ff @(posedge clk_i) beat_q <= m_axi_rdata;
   ring_buffer #(
       .BufferLog2(BufferLog2)
   ) u_buffer (
@@ -182,7 +185,7 @@ module ring
       .flush_i(dead),
       .store_i(store),
       .store_at_i(store_at),
-      .beat_i(m_axi_rdata),
+      .beat_i(beat_q),
       .ready_i(ready),
       .ready_at_i(ready_at),
       .ready_index_i(ready_index),

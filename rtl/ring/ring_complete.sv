@@ -3,8 +3,8 @@
 // A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the oldest unanswered record
 // is in host memory; only then its completion is built: one clock to fetch the facts, four for the CRC, then
 // `valid_o` holds until `take_i`. Records that complete nothing are passed over. `phase` follows from `cq_issued_i`, the
-// completions issued before this one. `flush_i` drops everything.
-// After reset: empty.
+// completions issued before this one. `flush_i` drops everything. `full_o` is told a clock late.
+// After reset: empty. The caller owes: no `push_i` in two clocks running.
 module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
@@ -136,14 +136,16 @@ module ring_complete
     end
   end
 
-  assign full_o = pushed_q - popped_q >= (DepthLog2 + 1)'(2 ** DepthLog2);
+  logic full_q;
+  always_ff @(posedge clk_i) full_q <= !rst_i && !flush_i && pushed_q - popped_q == (DepthLog2 + 1)'(2 ** DepthLog2);
+  assign full_o = full_q;
   assign valid_o = state_q == StReady;
   assign completion_o = completion;
   assign empty_o = pushed_q == popped_q && state_q == StIdle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && !flush_i) begin
-      assert (!push_i || !full_o);
+      assert (!push_i || pushed_q - popped_q != (DepthLog2 + 1)'(2 ** DepthLog2));
       assert (!answered_i || answered_q != pushed_q);
       assert (!take_i || valid_o);
     end

@@ -1,10 +1,11 @@
 // Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows which descriptors are
 // whole.
 //
-// A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in the
-// next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in
-// flight has an id of its own; beats of different bursts may come in any order. Descriptors are delivered in ring
-// order, `ready_o` being high while the next one is whole in the buffer; `take_i` consumes it.
+// A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in
+// the next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of
+// 512 bytes. Each burst in flight has an id of its own; beats of different bursts may come in any order. `store_o` tells the place
+// of a beat in the clock after it. Descriptors are delivered in ring order, `ready_o` being high while the next one is whole in
+// the buffer; `take_i` consumes it.
 //
 // `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
 // are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
@@ -26,7 +27,7 @@ module ring_fetch
     input logic [7:0] log2_i,
     input logic [15:0] tail_i,
     // towards the buffer
-    output logic store_o,
+    output logic store_o,  // the beat of the clock before
     output logic [BufferLog2:0] store_at_o,  // descriptor, then beat within it
     output logic ready_o,
     output logic [BufferLog2-1:0] ready_at_o,
@@ -144,6 +145,14 @@ module ring_fetch
     end
   end
 
+  // ---- where the beat belongs
+  logic store_q;
+  logic [BufferLog2:0] store_at_q;
+  always_ff @(posedge clk_i) begin
+    store_q <= store && !rst_i;
+    store_at_q <= at_q[beat_id];
+  end
+
   // ---- delivery
   always_ff @(posedge clk_i) begin
     if (rst_i || zero_i) begin
@@ -160,12 +169,12 @@ module ring_fetch
         delivered_q <= delivered_q + 16'd1;
         whole_q[slot_t'(delivered_q)] <= 1'b0;
       end
-      if (store && store_at_o[0]) whole_q[store_at_o[BufferLog2:1]] <= 1'b1;
+      if (store_q && store_at_q[0]) whole_q[store_at_q[BufferLog2:1]] <= 1'b1;
     end
   end
 
-  assign store_o = store;
-  assign store_at_o = at_q[beat_id];
+  assign store_o = store_q;
+  assign store_at_o = store_at_q;
   assign ready_at_o = slot_t'(delivered_q);
   assign ready_o = whole_q[ready_at_o] && !dead_i;
   assign ready_index_o = delivered_q;

@@ -137,7 +137,6 @@ module ring_write
         wvalid_q <= 1'b1;
         beats_q <= record_take_o ? 2'(RecordBeats) : 2'd1;
         issued_q <= issued_q + 1'b1;
-        kind_q[issued_q[MaxWritesLog2-1:0]] <= record_take_o ? KindRecord : completion_take_o ? KindCompletion : KindBeat;
       end
       if (sent) sent_q <= sent_q + 1'b1;
       if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
@@ -146,6 +145,9 @@ module ring_write
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
     // While nothing is on the bus, what is taken next stands ready, taken or not.
+    if (!on_bus && !all_awaited_q) begin
+      kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i && !log_full_i ? KindRecord : KindBeat;
+    end
     if (rst_i) begin
       awaddr_q <= '0;
       awlen_q  <= '0;

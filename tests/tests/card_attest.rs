@@ -16,11 +16,16 @@ use portcullis_core::wire::{
     self, Answer, BEAT_BYTES, CHECKPOINT_MAGIC, Checkpoint, Command, Descriptor, Fault, LaneHead, Life, Opcode, Record,
     RecordType,
 };
+use portcullis_evidence::sim::{derive, secret, signer::SoftKey};
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Every root is that of the records before it, every signature that of the key; the checkpoints' states.
+/// Every root is that of the records before it, every signature byte for byte what another implementation makes with the seeds of
+/// this design (both are deterministic), under the key that the card shows; the checkpoints' states.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
+    let reference =
+        trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
+    assert_eq!(reference.public_key(), *key);
     let leaves = |lane| of_lane(&trail.records, lane).into_iter().map(|record| tree::leaf(record.as_bytes()));
     let check = |(serial, signed): (usize, &portcullis_card::session::Signed)| {
         let found = &signed.checkpoint;
@@ -37,6 +42,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
         let bytes = found.as_bytes().try_into().unwrap();
         let message = portcullis_evidence::cose::encode(bytes, signed.signature.as_ref().try_into().unwrap());
         assert!(checkpoint::Signed::parse(&message).unwrap().verify(key), "signature of checkpoint {serial}");
+        assert_eq!(message, reference.sign(found).unwrap(), "signature of checkpoint {serial}");
         Life::try_from(found.state).unwrap()
     };
     trail.checkpoints.iter().enumerate().map(check).collect()
