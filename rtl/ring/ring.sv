@@ -6,7 +6,7 @@
 // write was answered, and only then, its completion to the next completion entry, with `rec_index_i` as ring index.
 // A full log or completion ring holds `rec_ready_o` low.
 //
-// Latency: about 5 clocks from a doorbell to its request, 4 from the last beat to the descriptor, 1 from a record to its
+// Latency: about 5 clocks from a doorbell to its request, 5 from the last beat to the descriptor, 1 from a record to its
 // request, 8 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
 //
 // Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was

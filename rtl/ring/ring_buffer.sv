@@ -2,7 +2,7 @@
 //
 // A beat is stored in the clock of `store_i`. `ready_i` says that the descriptor at `ready_at_i` is whole; it is moved to
 // the output register when that is free, `take_o` telling so, and is valid there from the next clock until it is accepted
-// or `flush_i` drops it. One descriptor every clock at most.
+// or `flush_i` drops it.
 module ring_buffer
   import layout_pkg::*;
 #(

@@ -4,8 +4,8 @@
 // A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in
 // the next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of
 // 512 bytes. Each burst in flight has an id of its own; beats of different bursts may come in any order. `store_o` tells the place
-// of a beat in the clock after it. Descriptors are delivered in ring order, `ready_o` being high while the next one is whole in
-// the buffer; `take_i` consumes it.
+// of a beat in the clock after it. Descriptors are delivered in ring order, one in two clocks at most: `ready_o` rises in the clock
+// after the next one was found whole in the buffer, and stays until `take_i` consumes it.
 //
 // `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
 // are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
@@ -154,6 +154,7 @@ module ring_fetch
   end
 
   // ---- delivery
+  logic ready_q;
   always_ff @(posedge clk_i) begin
     if (rst_i || zero_i) begin
       requested_q <= '0;
@@ -171,12 +172,13 @@ module ring_fetch
       end
       if (store_q && store_at_q[0]) whole_q[store_at_q[BufferLog2:1]] <= 1'b1;
     end
+    ready_q <= !rst_i && !zero_i && !dead_i && !take_i && whole_q[ready_at_o];
   end
 
   assign store_o = store_q;
   assign store_at_o = store_at_q;
   assign ready_at_o = slot_t'(delivered_q);
-  assign ready_o = whole_q[ready_at_o] && !dead_i;
+  assign ready_o = ready_q && !dead_i;
   assign ready_index_o = delivered_q;
 
   assign arid_o = arid_q;
