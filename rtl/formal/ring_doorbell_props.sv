@@ -1,6 +1,6 @@
 // What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not past what the card has done or
-// the ring can hold, and then it is taken as written; every other one changes nothing and is a fault in the next clock, and there
-// is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
+// the ring can hold, and then it is taken as written, two clocks later; every other one, and one in the clock after another of its
+// ring, changes nothing and is a fault by then, and there is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
 // exactly when a clock ago every entry held something unread, so that it has room when it is not called full and nothing was issued
 // in the clock before. Rings live only from an open with a good configuration to the next clear.
 //
@@ -89,9 +89,10 @@ module ring_doorbell_props
   assign log_good = log_moves <= log_unread;
 
   logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
-  logic [2:0] good_q, rung_q;
-  logic [15:0] tail_q, tail_asked_q, head_q, head_asked_q;
-  logic [31:0] log_head_q, log_asked_q;
+  // Rung in the clock before, and in the one before that.
+  logic [2:0] good_q, rung_q, good2_q, rung2_q;
+  logic [15:0] tail_q, tail_asked_q, tail_asked2_q, head_q, head_asked_q, head_asked2_q;
+  logic [31:0] log_head_q, log_asked_q, log_asked2_q;
   always_ff @(posedge clk) begin
     known_q <= started;
     was_zero_q <= rst || clear;
@@ -100,11 +101,13 @@ module ring_doorbell_props
     was_live_q <= live;
     was_full_q <= unread == size;
     was_log_full_q <= log_unread == log_size;
-    rung_q <= {sq_tail_we, cq_head_we, log_head_we};
-    good_q <= {tail_good, cq_good, log_good};
-    {tail_q, tail_asked_q} <= {tail, sq_tail[15:0]};
-    {head_q, head_asked_q} <= {dut.cq_head_q, cq_head[15:0]};
-    {log_head_q, log_asked_q} <= {dut.log_head_q, log_head};
+    rung_q <= live && !rst && !clear && !open ? {sq_tail_we, cq_head_we, log_head_we} : '0;
+    rung2_q <= rst || clear || open ? '0 : rung_q;
+    good_q <= {tail_good, cq_good, log_good} & ~rung_q;
+    good2_q <= good_q;
+    {tail_q, tail_asked_q, tail_asked2_q} <= {tail, sq_tail[15:0], tail_asked_q};
+    {head_q, head_asked_q, head_asked2_q} <= {dut.cq_head_q, cq_head[15:0], head_asked_q};
+    {log_head_q, log_asked_q, log_asked2_q} <= {dut.log_head_q, log_head, log_asked_q};
   end
 
   always_comb begin
@@ -115,11 +118,19 @@ module ring_doorbell_props
         assert (cfg_fault == (!was_zero_q && !was_good_q));
       end else begin
         assert (live == was_live_q && !cfg_fault);
-        assert (tail == (was_live_q && rung_q[2] && good_q[2] ? tail_asked_q : tail_q));
-        assert (dut.cq_head_q == (was_live_q && rung_q[1] && good_q[1] ? head_asked_q : head_q));
-        assert (dut.log_head_q == (was_live_q && rung_q[0] && good_q[0] ? log_asked_q : log_head_q));
-        assert (doorbell_fault == (was_live_q && (rung_q & ~good_q) != '0));
+        assert (tail == (rung2_q[2] && good2_q[2] ? tail_asked2_q : tail_q));
+        assert (dut.cq_head_q == (rung2_q[1] && good2_q[1] ? head_asked2_q : head_q));
+        assert (dut.log_head_q == (rung2_q[0] && good2_q[0] ? log_asked2_q : log_head_q));
+        assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
+      // What the induction needs: what was rung in the clock before is what is to be taken now, and is still right if it was.
+      assert (dut.asked_q == rung_q && (dut.bad_q & rung_q) == (~good_q & rung_q) && (live || rung_q == '0));
+      assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q && dut.log_asked_q == log_asked_q);
+      if (rung_q[2] && good_q[2]) begin
+        assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));
+      end
+      if (rung_q[1] && good_q[1]) assert (16'(head_asked_q - dut.cq_head_q) <= 16'(issued_q - dut.cq_head_q));
+      if (rung_q[0] && good_q[0]) assert (log_asked_q - dut.log_head_q <= log_issued_q - dut.log_head_q);
       if (live && !rst) begin
         assert (cfg_ok(cfg_q, 8'd15, 8'd20));
         assert (unfinished <= size && unread <= size && log_unread <= log_size);
@@ -131,9 +142,9 @@ module ring_doorbell_props
       // ---- not vacuous: full rings, each doorbell taken and each refused
       cover (live && unfinished == size && size == 17'd32768);
       cover (live && tail == 16'd2 && dut.cq_head_q == 16'd1 && dut.log_head_q == 32'd2);
-      cover (was_live_q && rung_q == 3'b100 && doorbell_fault);
-      cover (was_live_q && rung_q == 3'b010 && doorbell_fault && head_q == 16'd1);
-      cover (was_live_q && rung_q == 3'b001 && doorbell_fault);
+      cover (was_live_q && rung2_q == 3'b100 && doorbell_fault);
+      cover (was_live_q && rung2_q == 3'b010 && doorbell_fault && head_q == 16'd1);
+      cover (was_live_q && rung2_q == 3'b001 && doorbell_fault);
       cover (cfg_fault);
     end
   end

@@ -203,7 +203,7 @@ module ring_write_props
       // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
       // count of beats is the writer's.
       if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
-      else assert (rules.beats_q == 9'(dut.beats_q));
+      else assert (rules.beats_q == (wvalid ? 9'(dut.beats_q) : 9'd0));
       if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
       if (rules.w_stalled_q) assert (wvalid && rules.w_q == {wlast, 64'hffff_ffff_ffff_ffff, wdata});
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);

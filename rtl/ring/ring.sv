@@ -6,8 +6,8 @@
 // write was answered, and only then, its completion to the next completion entry, with `rec_index_i` as ring index.
 // A full log or completion ring holds `rec_ready_o` low.
 //
-// Latency: about 5 clocks from a doorbell to its request, 5 from the last beat to the descriptor, 1 from a record to its
-// request, 8 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
+// Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1 from a record to its
+// request, 9 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
 //
 // Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was
 // fetched is still delivered. After an error response, a response that fits no request, or 2^WatchdogLog2 clocks without
@@ -174,9 +174,9 @@ module ring
       .empty_o(fetch_empty),
       .fetched_o(sq_head_o)
   );
-  // A beat waits here for the clock in which its place is found.
-  logic [511:0] beat_q;
-  always_ff @(posedge clk_i) beat_q <= m_axi_rdata;
+  // A beat waits here until it is judged.
+  logic [1:0][511:0] beats_q;
+  always_ff @(posedge clk_i) beats_q <= {beats_q[0], m_axi_rdata};
   ring_buffer #(
       .BufferLog2(BufferLog2)
   ) u_buffer (
@@ -185,7 +185,7 @@ module ring
       .flush_i(dead),
       .store_i(store),
       .store_at_i(store_at),
-      .beat_i(beat_q),
+      .beat_i(beats_q[1]),
       .ready_i(ready),
       .ready_at_i(ready_at),
       .ready_index_i(ready_index),

@@ -1,7 +1,7 @@
 // Turns answered records into completions, in order.
 //
 // A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the oldest unanswered record
-// is in host memory; only then its completion is built: one clock to fetch the facts, four for the CRC, then
+// is in host memory; only then its completion is built: one clock to fetch the facts, five for the CRC, then
 // `valid_o` holds until `take_i`. Records that complete nothing are passed over. `phase` follows from `cq_issued_i`, the
 // completions issued before this one. `flush_i` drops everything. `full_o` is told a clock late.
 // After reset: empty. The caller owes: no `push_i` in two clocks running.
@@ -50,16 +50,20 @@ module ring_complete
     StReady
   } state_e;
 
+  // Three steps of 16 bytes and one of 12, each a clock after its bytes were chosen.
+  localparam logic [2:0] LastCrcStep = 3'd4;
+
   (* ram_style = "distributed" *)facts_t facts_q[2**DepthLog2];
   logic [2**DepthLog2-1:0] completes_q;
   // popped <= answered <= pushed
   logic [DepthLog2:0] pushed_q, answered_q, popped_q;
 
   state_e state_q;
-  logic [1:0] step_q;
+  logic [2:0] step_q;
   facts_t now_q;
   logic phase_q;
   logic [31:0] crc_q;
+  logic [127:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
 
   function automatic facts_t facts_of(record_t record, logic [15:0] index);
     return '{
@@ -96,9 +100,15 @@ module ring_complete
     completion.crc = ~crc_q;
   end
 
+  logic [DepthLog2:0] held;
+  logic room;
+  assign held = pushed_q - popped_q;
+  assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
+
   always_ff @(posedge clk_i) begin
-    if (push_i) facts_q[pushed_q[DepthLog2-1:0]] <= facts_of(record_i, index_i);
-    if (push_i) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
+    // Where there is room the next record stands ready, pushed or not.
+    if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts_of(record_i, index_i);
+    if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];
       // 1 on the first lap of the ring, then alternating.
@@ -106,12 +116,9 @@ module ring_complete
       crc_q   <= '1;
     end
     if (state_q == StCrc) begin
-      unique case (step_q)
-        2'd0: crc_q <= crc32_step(crc_q, completion[0+:128]);
-        2'd1: crc_q <= crc32_step(crc_q, completion[128+:128]);
-        2'd2: crc_q <= crc32_step(crc_q, completion[256+:128]);
-        default: crc_q <= crc32_step96(crc_q, completion[384+:96]);
-      endcase
+      crc_data_q <= completion[128*2'(step_q)+:128];
+      if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
+      else if (step_q != '0) crc_q <= crc32_step(crc_q, crc_data_q);
     end
 
     if (rst_i || flush_i) begin
@@ -127,8 +134,8 @@ module ring_complete
       unique case (state_q)
         StIdle: if (pop && completes_q[popped_q[DepthLog2-1:0]]) state_q <= StCrc;
         StCrc: begin
-          step_q <= step_q + 2'd1;
-          if (step_q == 2'd3) state_q <= StReady;
+          step_q <= step_q == LastCrcStep ? '0 : step_q + 3'd1;
+          if (step_q == LastCrcStep) state_q <= StReady;
         end
         StReady: if (take_i) state_q <= StIdle;
         default: state_q <= StIdle;
@@ -137,7 +144,7 @@ module ring_complete
   end
 
   logic full_q;
-  always_ff @(posedge clk_i) full_q <= !rst_i && !flush_i && pushed_q - popped_q == (DepthLog2 + 1)'(2 ** DepthLog2);
+  always_ff @(posedge clk_i) full_q <= !rst_i && !flush_i && !room;
   assign full_o = full_q;
   assign valid_o = state_q == StReady;
   assign completion_o = completion;
@@ -145,7 +152,7 @@ module ring_complete
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && !flush_i) begin
-      assert (!push_i || pushed_q - popped_q != (DepthLog2 + 1)'(2 ** DepthLog2));
+      assert (!push_i || room);
       assert (!answered_i || answered_q != pushed_q);
       assert (!take_i || valid_o);
     end

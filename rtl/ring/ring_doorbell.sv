@@ -1,8 +1,9 @@
 // Checks the configuration of the rings, and every doorbell against what the card itself has done.
 //
 // `open_i` (one clock) checks `cfg_i`, which stands from the clock before, and zeroes the three counters; a bad configuration gives
-// `cfg_fault_o` in the next clock and leaves the rings dead. A doorbell is taken in the clock of its write and its fault shows in the next;
-// a refused doorbell changes nothing. Doorbells of rings that are not live are dropped.
+// `cfg_fault_o` in the next clock and leaves the rings dead. A doorbell is compared in the clock of its write and taken in the next; its
+// fault shows in the one after. A refused doorbell changes nothing; one in the clock after another of its ring is refused. Doorbells of
+// rings that are not live are dropped.
 // After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing into a ring in the clock after it
 // issued there or while the ring is called full.
 module ring_doorbell
@@ -58,13 +59,27 @@ module ring_doorbell
   assign cq_bad  = cq_head_i[31:16] != '0 || cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q;
   assign log_bad = log_head_i - log_head_q > log_issued_i - log_head_q;
 
+  // Asked for in the clock before, and whether that was wrong.
+  typedef struct packed {logic sq, cq, log;} rings_t;
+  rings_t asked_q, bad_q;
+  logic [15:0] sq_asked_q, cq_asked_q;
+  logic [31:0] log_asked_q;
+
   always_ff @(posedge clk_i) begin
     cfg_good_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
     // At most the size is unread: a bit above the mask says that it is reached.
     cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
     log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
+
+    // A pointer that is about to move cannot be compared with.
+    bad_q <= '{sq: sq_bad || asked_q.sq, cq: cq_bad || asked_q.cq, log: log_bad || asked_q.log};
+    sq_asked_q <= sq_tail_i[15:0];
+    cq_asked_q <= cq_head_i[15:0];
+    log_asked_q <= log_head_i;
+
     cfg_fault_q <= 1'b0;
     doorbell_fault_q <= 1'b0;
+    asked_q <= '0;
     if (rst_i || clear_i) begin
       live_q <= 1'b0;
       sq_tail_q <= '0;
@@ -77,18 +92,11 @@ module ring_doorbell
       cq_head_q <= '0;
       log_head_q <= '0;
     end else if (live_q) begin
-      if (sq_tail_we_i) begin
-        if (sq_bad) doorbell_fault_q <= 1'b1;
-        else sq_tail_q <= sq_tail_i[15:0];
-      end
-      if (cq_head_we_i) begin
-        if (cq_bad) doorbell_fault_q <= 1'b1;
-        else cq_head_q <= cq_head_i[15:0];
-      end
-      if (log_head_we_i) begin
-        if (log_bad) doorbell_fault_q <= 1'b1;
-        else log_head_q <= log_head_i;
-      end
+      asked_q <= '{sq: sq_tail_we_i, cq: cq_head_we_i, log: log_head_we_i};
+      if (asked_q.sq && !bad_q.sq) sq_tail_q <= sq_asked_q;
+      if (asked_q.cq && !bad_q.cq) cq_head_q <= cq_asked_q;
+      if (asked_q.log && !bad_q.log) log_head_q <= log_asked_q;
+      doorbell_fault_q <= (asked_q & bad_q) != '0;
     end
   end
 

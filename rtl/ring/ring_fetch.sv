@@ -4,7 +4,7 @@
 // A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in
 // the next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of
 // 512 bytes. Each burst in flight has an id of its own; beats of different bursts may come in any order. `store_o` tells the place
-// of a beat in the clock after it. Descriptors are delivered in ring order, one in two clocks at most: `ready_o` rises in the clock
+// of a beat two clocks after it. Descriptors are delivered in ring order, one in two clocks at most: `ready_o` rises in the clock
 // after the next one was found whole in the buffer, and stays until `take_i` consumes it.
 //
 // `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
@@ -27,7 +27,7 @@ module ring_fetch
     input logic [7:0] log2_i,
     input logic [15:0] tail_i,
     // towards the buffer
-    output logic store_o,  // the beat of the clock before
+    output logic store_o,  // the beat of two clocks before
     output logic [BufferLog2:0] store_at_o,  // descriptor, then beat within it
     output logic ready_o,
     output logic [BufferLog2-1:0] ready_at_o,
@@ -98,16 +98,38 @@ module ring_fetch
     if (!planned_q) entries_q <= waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
   end
 
-  // ---- responses
+  // ---- responses: what the id of a beat tells is looked up in its clock; the beat is judged in the next
+  typedef struct packed {
+    logic valid;
+    logic known;  // A burst with this id is in flight.
+    logic okay;
+    logic last;
+    logic last_left;  // One beat of the burst is left, this one.
+    id_t id;
+    logic [3:0] left;
+    logic [BufferLog2:0] at;
+  } beat_t;
+  beat_t beat_q;
   id_t beat_id;
-  logic known, last_left, beat_bad, store, burst_done;
+  logic again, beat_bad, store, burst_done;
   assign beat_id = rid_i[IdBits-1:0];
-  // A response before its request was accepted is one without a request.
-  assign known = rid_i == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && arid_q == rid_i);
-  assign last_left = left_q[beat_id] == 4'd1;
-  assign beat_bad = !known || rresp_i != AxiOkay || rlast_i != last_left;
-  assign store = rvalid_i && !dead_i && !beat_bad;
-  assign burst_done = rvalid_i && known && rlast_i;
+  // The beat before is of the same id, and is being judged.
+  assign again = beat_q.valid && beat_q.id == beat_id;
+  always_ff @(posedge clk_i) begin
+    beat_q.valid <= rvalid_i && !rst_i && !give_up_i;
+    // A response before its request was accepted is one without a request.
+    beat_q.known <= rid_i == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && arid_q == rid_i)
+        && !(again && beat_q.known && beat_q.last);
+    beat_q.okay <= rresp_i == AxiOkay;
+    beat_q.last <= rlast_i;
+    beat_q.last_left <= again ? beat_q.left == 4'd2 : left_q[beat_id] == 4'd1;
+    beat_q.id <= beat_id;
+    beat_q.left <= again ? beat_q.left - 1'b1 : left_q[beat_id];
+    beat_q.at <= again ? beat_q.at + 1'b1 : at_q[beat_id];
+  end
+  assign beat_bad = !beat_q.known || !beat_q.okay || beat_q.last != beat_q.last_left;
+  assign store = beat_q.valid && !dead_i && !beat_bad;
+  assign burst_done = beat_q.valid && beat_q.known && beat_q.last;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || give_up_i) begin
@@ -116,7 +138,7 @@ module ring_fetch
       reads_q <= '0;
     end else begin
       if (arvalid_q && arready_i) arvalid_q <= 1'b0;
-      if (burst_done) busy_q[beat_id] <= 1'b0;
+      if (burst_done) busy_q[beat_q.id] <= 1'b0;
       if (issue) begin
         arvalid_q <= 1'b1;
         busy_q[next_id_q] <= 1'b1;
@@ -140,8 +162,8 @@ module ring_fetch
       left_q[next_id_q] <= {entries_q, 1'b0};
     end
     if (store) begin
-      at_q[beat_id] <= at_q[beat_id] + 1'b1;
-      left_q[beat_id] <= left_q[beat_id] - 1'b1;
+      at_q[beat_q.id] <= beat_q.at + 1'b1;
+      left_q[beat_q.id] <= beat_q.left - 1'b1;
     end
   end
 
@@ -150,7 +172,7 @@ module ring_fetch
   logic [BufferLog2:0] store_at_q;
   always_ff @(posedge clk_i) begin
     store_q <= store && !rst_i;
-    store_at_q <= at_q[beat_id];
+    store_at_q <= beat_q.at;
   end
 
   // ---- delivery
@@ -186,7 +208,7 @@ module ring_fetch
   assign arlen_o = arlen_q;
   assign arvalid_o = arvalid_q;
 
-  assign fault_o = rvalid_i && !dead_i && beat_bad;
+  assign fault_o = beat_q.valid && !dead_i && beat_bad;
   assign pending_o = reads_q != '0;
   assign progress_o = rvalid_i || (arvalid_q && arready_i);
   assign empty_o = reads_q == '0 && held == '0;

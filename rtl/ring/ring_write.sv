@@ -95,6 +95,14 @@ module ring_write
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
 
+  // Of the configuration, which stands from before the first burst.
+  logic [31:0] cq_mask_q, log_mask_q, ckpt_mask_q;
+  always_ff @(posedge clk_i) begin
+    cq_mask_q <= index_mask(cq_log2_i);
+    log_mask_q <= index_mask(log_log2_i);
+    ckpt_mask_q <= index_mask(ckpt_log2_i);
+  end
+
   // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks running.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;
@@ -135,7 +143,6 @@ module ring_write
       if (issue) begin
         awvalid_q <= 1'b1;
         wvalid_q <= 1'b1;
-        beats_q <= record_take_o ? 2'(RecordBeats) : 2'd1;
         issued_q <= issued_q + 1'b1;
       end
       if (sent) sent_q <= sent_q + 1'b1;
@@ -145,6 +152,7 @@ module ring_write
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
     // While nothing is on the bus, what is taken next stands ready, taken or not.
+    if (!on_bus && !rst_i) beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
     if (!on_bus && !all_awaited_q) begin
       kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i && !log_full_i ? KindRecord : KindBeat;
     end
@@ -153,13 +161,13 @@ module ring_write
       awlen_q  <= '0;
     end else if (!on_bus) begin
       if (completion_first) begin
-        awaddr_q <= entry_address(cq_base_i, 32'(cq_issued_q) & index_mask(cq_log2_i), CompletionLog2);
+        awaddr_q <= entry_address(cq_base_i, 32'(cq_issued_q) & cq_mask_q, CompletionLog2);
         awlen_q  <= 8'd0;
       end else if (record_valid_i && !log_full_i) begin
-        awaddr_q <= entry_address(log_base_i, log_issued_q & index_mask(log_log2_i), LogStrideLog2);
+        awaddr_q <= entry_address(log_base_i, log_issued_q & log_mask_q, LogStrideLog2);
         awlen_q  <= 8'(RecordBeats - 1);
       end else begin
-        awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & index_mask(ckpt_log2_i), CheckpointStrideLog2)
+        awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & ckpt_mask_q, CheckpointStrideLog2)
             + (64'(beat_at_i) << BeatLog2);
         awlen_q <= 8'd0;
       end
@@ -204,7 +212,7 @@ module ring_write
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (wvalid_q == (beats_q != '0));
+      assert (!wvalid_q || beats_q != '0);
       assert (!on_bus || issued_q == sent_q + 1'b1);
       assert (on_bus || issued_q == sent_q);
       assert (issued_q - answered_q <= count_t'(2 ** MaxWritesLog2));
