@@ -123,7 +123,7 @@ module ring_complete_props
       // ---- what the induction needs
       assert (dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
       assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
-      assert (dut.step_q <= (dut.state_q == 2'd1 ? 3'd4 : 3'd0));
+      assert (dut.step_q <= (dut.state_q == 2'd1 ? 3'd5 : 3'd0));
       if (waits) assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q && dut.completes_q[watch[1:0]] == watched_completes_q);
       if (has_turn) assert (facts == expected && watched_completes_q);
       if (pushed_q - turned_q == 3'd4) assert (full || pushes_q);

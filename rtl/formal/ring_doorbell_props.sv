@@ -124,7 +124,7 @@ module ring_doorbell_props
         assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
       // What the induction needs: what was rung in the clock before is what is to be taken now, and is still right if it was.
-      assert (dut.asked_q == rung_q && (dut.bad_q & rung_q) == (~good_q & rung_q) && (live || rung_q == '0));
+      assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q) && (live || rung_q == '0));
       assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q && dut.log_asked_q == log_asked_q);
       if (rung_q[2] && good_q[2]) begin
         assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));

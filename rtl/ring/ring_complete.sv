@@ -1,7 +1,7 @@
 // Turns answered records into completions, in order.
 //
 // A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the oldest unanswered record
-// is in host memory; only then its completion is built: one clock to fetch the facts, five for the CRC, then
+// is in host memory; only then its completion is built: one clock to fetch the facts, six for the CRC, then
 // `valid_o` holds until `take_i`. Records that complete nothing are passed over. `phase` follows from `cq_issued_i`, the
 // completions issued before this one. `flush_i` drops everything. `full_o` is told a clock late.
 // After reset: empty. The caller owes: no `push_i` in two clocks running.
@@ -50,8 +50,8 @@ module ring_complete
     StReady
   } state_e;
 
-  // Three steps of 16 bytes and one of 12, each a clock after its bytes were chosen.
-  localparam logic [2:0] LastCrcStep = 3'd4;
+  // Five steps of 12 bytes, each a clock after its bytes were chosen.
+  localparam logic [2:0] LastCrcStep = 3'd5;
 
   (* ram_style = "distributed" *)facts_t facts_q[2**DepthLog2];
   logic [2**DepthLog2-1:0] completes_q;
@@ -63,7 +63,7 @@ module ring_complete
   facts_t now_q;
   logic phase_q;
   logic [31:0] crc_q;
-  logic [127:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  logic [95:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
 
   function automatic facts_t facts_of(record_t record, logic [15:0] index);
     return '{
@@ -116,9 +116,8 @@ module ring_complete
       crc_q   <= '1;
     end
     if (state_q == StCrc) begin
-      crc_data_q <= completion[128*2'(step_q)+:128];
-      if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
-      else if (step_q != '0) crc_q <= crc32_step(crc_q, crc_data_q);
+      if (step_q != LastCrcStep) crc_data_q <= completion[96*step_q+:96];
+      if (step_q != '0) crc_q <= crc32_step96(crc_q, crc_data_q);
     end
 
     if (rst_i || flush_i) begin

@@ -51,17 +51,16 @@ module ring_doorbell
 
   // Entries submitted and not completed, before and after the doorbell.
   logic [15:0] sq_now, sq_then;
-  logic sq_bad, cq_bad, log_bad;
   assign sq_now  = sq_tail_q - cq_issued_i;
   assign sq_then = sq_tail_i[15:0] - cq_issued_i;
-  assign sq_bad  = sq_tail_i[31:16] != '0 || sq_then > sq_size || sq_then < sq_now;
-  // A consumer's head moves forward, at most up to what was issued.
-  assign cq_bad  = cq_head_i[31:16] != '0 || cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q;
-  assign log_bad = log_head_i - log_head_q > log_issued_i - log_head_q;
 
-  // Asked for in the clock before, and whether that was wrong.
+  // Asked for in the clock before, and whatever was wrong with it.
   typedef struct packed {logic sq, cq, log;} rings_t;
-  rings_t asked_q, bad_q;
+  rings_t asked_q, bad;
+  logic [3:0] sq_bad_q;
+  logic [2:0] cq_bad_q;
+  logic [1:0] log_bad_q;
+  assign bad = '{sq: sq_bad_q != '0, cq: cq_bad_q != '0, log: log_bad_q != '0};
   logic [15:0] sq_asked_q, cq_asked_q;
   logic [31:0] log_asked_q;
 
@@ -71,8 +70,10 @@ module ring_doorbell
     cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
     log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
 
-    // A pointer that is about to move cannot be compared with.
-    bad_q <= '{sq: sq_bad || asked_q.sq, cq: cq_bad || asked_q.cq, log: log_bad || asked_q.log};
+    // A consumer's head moves forward, at most up to what was issued. A pointer that is about to move cannot be compared with.
+    sq_bad_q <= {asked_q.sq, sq_tail_i[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
+    cq_bad_q <= {asked_q.cq, cq_head_i[31:16] != '0, cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q};
+    log_bad_q <= {asked_q.log, log_head_i - log_head_q > log_issued_i - log_head_q};
     sq_asked_q <= sq_tail_i[15:0];
     cq_asked_q <= cq_head_i[15:0];
     log_asked_q <= log_head_i;
@@ -93,10 +94,10 @@ module ring_doorbell
       log_head_q <= '0;
     end else if (live_q) begin
       asked_q <= '{sq: sq_tail_we_i, cq: cq_head_we_i, log: log_head_we_i};
-      if (asked_q.sq && !bad_q.sq) sq_tail_q <= sq_asked_q;
-      if (asked_q.cq && !bad_q.cq) cq_head_q <= cq_asked_q;
-      if (asked_q.log && !bad_q.log) log_head_q <= log_asked_q;
-      doorbell_fault_q <= (asked_q & bad_q) != '0;
+      if (asked_q.sq && !bad.sq) sq_tail_q <= sq_asked_q;
+      if (asked_q.cq && !bad.cq) cq_head_q <= cq_asked_q;
+      if (asked_q.log && !bad.log) log_head_q <= log_asked_q;
+      doorbell_fault_q <= (asked_q & bad) != '0;
     end
   end
 
