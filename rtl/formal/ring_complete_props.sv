@@ -48,7 +48,8 @@ module ring_complete_props
 
   // Records by their number, modulo 8: pushed, answered, and those whose turn has come.
   logic [2:0] pushed_q, answered_q, turned_q, watch;
-  logic pushes_q, turn_q, taken_q;  // The last turn's record completes; its completion was taken.
+  logic told_q, pushes_q;  // An answer and a push in the clock before.
+  logic turn_q, taken_q;  // The last turn's record completes; its completion was taken.
   always_ff @(posedge clk) watch <= watch;
 
   // The watched record's completion, as it must be but for phase and CRC, and whether there is to be one.
@@ -76,12 +77,13 @@ module ring_complete_props
   always_ff @(posedge clk) begin
     if (push && pushed_q == watch) {watched_q, watched_completes_q} <= {now, completes};
     pushes_q <= push && !rst && !flush;
+    told_q <= answered && !rst && !flush;
     held_q <= valid && !take && !flush && !rst;
     before_q <= completion;
     if (rst || flush) {pushed_q, answered_q, turned_q, turn_q, taken_q} <= '0;
     else begin
       pushed_q <= pushed_q + 3'(push);
-      answered_q <= answered_q + 3'(answered);
+      answered_q <= answered_q + 3'(told_q);
       // The turn of the next record, once it was answered and the one before is through.
       if (!at_work && turned_q != answered_q) begin
         turned_q <= turned_q + 3'd1;
@@ -109,19 +111,20 @@ module ring_complete_props
   always_comb begin
     if (started) begin
       assume (!push || (!full && !pushes_q));
-      assume (!answered || answered_q != pushed_q);
+      assume (!answered || answered_q + 3'(told_q) != pushed_q);
       assume (!take || valid);
 
       // ---- the claims
       assert (pushed_q - turned_q <= 3'd4);
       assert (answered_q - turned_q <= pushed_q - turned_q);
+      assert (answered_q + 3'(told_q) - turned_q <= pushed_q - turned_q);
       if (valid) assert (at_work);
       if (valid && has_turn) assert (watched_completes_q && facts == expected);
       if (held_q) assert (valid && completion == before_q);
       assert (empty == (pushed_q == turned_q && !at_work));
 
       // ---- what the induction needs
-      assert (dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
+      assert (dut.told_q == told_q && dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
       assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
       assert (dut.step_q <= (dut.state_q == 2'd1 ? 3'd5 : 3'd0));
       if (waits) assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q && dut.completes_q[watch[1:0]] == watched_completes_q);

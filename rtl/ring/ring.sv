@@ -7,7 +7,7 @@
 // A full log or completion ring holds `rec_ready_o` low.
 //
 // Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1 from a record to its
-// request, 10 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
+// request, 11 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
 //
 // Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was
 // fetched is still delivered. After an error response, a response that fits no request, or 2^WatchdogLog2 clocks without

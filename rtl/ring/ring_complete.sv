@@ -57,6 +57,7 @@ module ring_complete
   logic [2**DepthLog2-1:0] completes_q;
   // popped <= answered <= pushed
   logic [DepthLog2:0] pushed_q, answered_q, popped_q;
+  logic told_q;  // One was answered in the clock before.
 
   state_e state_q;
   logic [2:0] step_q;
@@ -128,7 +129,7 @@ module ring_complete
       step_q <= '0;
     end else begin
       if (push_i) pushed_q <= pushed_q + 1'b1;
-      if (answered_i) answered_q <= answered_q + 1'b1;
+      if (told_q) answered_q <= answered_q + 1'b1;
       if (pop) popped_q <= popped_q + 1'b1;
       unique case (state_q)
         StIdle: if (pop && completes_q[popped_q[DepthLog2-1:0]]) state_q <= StCrc;
@@ -143,7 +144,10 @@ module ring_complete
   end
 
   logic full_q;
-  always_ff @(posedge clk_i) full_q <= !rst_i && !flush_i && !room;
+  always_ff @(posedge clk_i) begin
+    told_q <= !rst_i && !flush_i && answered_i;
+    full_q <= !rst_i && !flush_i && !room;
+  end
   assign full_o = full_q;
   assign valid_o = state_q == StReady;
   assign completion_o = completion;
@@ -152,7 +156,7 @@ module ring_complete
   always_ff @(posedge clk_i) begin
     if (!rst_i && !flush_i) begin
       assert (!push_i || room);
-      assert (!answered_i || answered_q != pushed_q);
+      assert (!answered_i || answered_q + (DepthLog2 + 1)'(told_q) != pushed_q);
       assert (!take_i || valid_o);
     end
   end
