@@ -1,5 +1,5 @@
-// What is proved about the fetch: read bursts stay inside the submission ring and the tail, keep the rules of the bus, and never
-// overbook the buffer. The host, the responses and the consumer are arbitrary.
+// What is proved about the fetch: read bursts ask for entry after entry of the submission ring, whole, up to the tail, keep the rules
+// of the bus, and never overbook the buffer. The host, the responses and the consumer are arbitrary.
 //
 // The task `prove` holds without bound, given that nothing is delivered that was not requested; the task `bounded` (macro
 // BOUNDED) checks just that over the first clocks after reset, with a smaller buffer.
@@ -120,6 +120,12 @@ module ring_fetch_props
   assign offset = araddr - cfg.sq_base;
   assign burst_end = {1'b0, offset} + ((65'(arlen) + 65'd1) << 6);
 
+  // The first entry of the burst on the bus, and how many it has.
+  logic [15:0] first_q;
+  logic [8:0] entries;
+  assign entries = (9'(arlen) + 9'd1) >> 1;
+  always_ff @(posedge clk) if (dut.issue) first_q <= dut.requested_q;
+
   logic wrapped_q, overtaken_q, must_stay_dead_q;
   always_ff @(posedge clk) begin
     if (!rst) begin
@@ -133,6 +139,8 @@ module ring_fetch_props
       if (arvalid) begin
         assert (araddr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
+        // The entries that follow the last burst's, whole.
+        assert (offset == 64'(first_q & (size - 16'd1)) << 7 && arlen[0] && dut.requested_q == first_q + 16'(entries));
         assert (araddr >> 12 == (araddr + (64'(arlen) << 6) + 64'd63) >> 12);
       end
       // Never past the tail, never more than the buffer holds.

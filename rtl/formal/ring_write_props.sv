@@ -1,7 +1,7 @@
-// What is proved about the writer: record and completion bursts and the beats of checkpoints stay inside their entries of their
-// rings, keep the rules of the bus, and records and completions are never issued into a full ring. Completions go before
-// records, records before beats. A record, and a beat, is called answered for an OKAY answer to it and for nothing else: this is
-// watched for one burst, any one. Sources, slave and ring state are arbitrary.
+// What is proved about the writer, without bound: each record and each completion is written whole to the next entry of its ring, and each
+// beat of a checkpoint to its place in its entry; they keep the rules of the bus, and records and completions are never issued into
+// a full ring. Completions go before records, records before beats. What is counted as issued was taken, and what is counted or called
+// answered got an OKAY answer to it and nothing else: this is watched for one burst, any one. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -124,20 +124,41 @@ module ring_write_props
       .bready_i(1'b1)
   );
 
+  logic [31:0] log_issued_q, log_answered_q;
+  logic [15:0] cq_issued_q, cq_answered_q;
+
   // What is on the request channel, as it was taken.
   logic is_record_q, is_beat_q;
   logic [31:0] entry_q;
   logic [8:0] at_q;
-  logic [511:0] beat_q;
+  logic [2:0][511:0] data_q;
   always_ff @(posedge clk) begin
     if (record_take || completion_take || beat_take) begin
       is_record_q <= record_take;
       is_beat_q <= beat_take;
-      entry_q <= beat_entry;
+      entry_q <= record_take ? log_issued_q : completion_take ? 32'(cq_issued_q) : beat_entry;
       at_q <= beat_at;
-      beat_q <= beat_data;
+      data_q <= record_take ? record : completion_take ? 1536'(completion) : 1536'(beat_data);
     end
   end
+
+  // What was issued and answered since the last zero.
+  logic completion_answered;
+  assign completion_answered = bvalid && dut.awaited && bid == '0 && bresp == AxiOkay && !dead
+      && 2'(dut.answered_kind) == 2'd1;
+  always_ff @(posedge clk) begin
+    if (rst || zero) {log_issued_q, log_answered_q, cq_issued_q, cq_answered_q} <= '0;
+    else begin
+      log_issued_q <= log_issued_q + 32'(record_take);
+      log_answered_q <= log_answered_q + 32'(record_answered);
+      cq_issued_q <= cq_issued_q + 16'(completion_take);
+      cq_answered_q <= cq_answered_q + 16'(completion_answered);
+    end
+  end
+  // Whether an offset in a ring is that of an entry, of 2^size_log2 bytes, modulo the ring.
+  function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry, logic [7:0] log2);
+    return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
+  endfunction
 
   logic [63:0] log_offset, cq_offset, ckpt_offset;
   assign log_offset = awaddr - cfg.log_base;
@@ -183,23 +204,28 @@ module ring_write_props
         assert (!record_answered || watched_record_q);
         assert (!beat_answered || watched_beat_q);
         if (bresp == AxiOkay && bid == '0 && !dead)
-          assert (record_answered == watched_record_q && beat_answered == watched_beat_q);
+          assert ({record_answered, beat_answered, completion_answered}
+                  == {watched_record_q, watched_beat_q, !watched_record_q && !watched_beat_q});
       end
       if (awvalid) begin
         assert (awlen == (is_record_q ? 8'd2 : 8'd0));
         // Inside its entry of its ring, inside one page.
         if (is_record_q) begin
           assert (awaddr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2 && log_offset[7:0] == '0);
+          assert (is_entry(log_offset, 8, entry_q, cfg.log_log2));
         end else if (is_beat_q) begin
           assert (awaddr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2 && ckpt_offset[5:0] == '0);
           assert (ckpt_offset[14:6] == at_q);
-          assert (((32'(ckpt_offset >> 15) ^ entry_q) & ~(32'hffff_ffff << cfg.ckpt_log2)) == '0);
+          assert (is_entry(ckpt_offset, 15, entry_q, cfg.ckpt_log2));
         end else begin
           assert (awaddr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2 && cq_offset[5:0] == '0);
+          assert (is_entry(cq_offset, 6, entry_q, cfg.sq_log2));
         end
         assert (awaddr >> 12 == (awaddr + (64'(awlen) << 6) + 64'd63) >> 12);
       end
-      if (wvalid && is_beat_q) assert (wdata == beat_q && wlast);
+      if (wvalid) assert (wdata == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || wlast));
+      assert (log_issued == log_issued_q && log_answered == log_answered_q);
+      assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
       // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
       // count of beats is the writer's.
       if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
@@ -207,7 +233,9 @@ module ring_write_props
       if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
       if (rules.w_stalled_q) assert (wvalid && rules.w_q == {wlast, 64'hffff_ffff_ffff_ffff, wdata});
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);
-      if (wvalid && is_beat_q) assert (dut.beats_q == 2'd1);
+      if (wvalid && !is_record_q) assert (dut.beats_q == 2'd1);
+      if (wvalid && is_record_q && dut.beats_q == 2'd3) assert (dut.data_q == data_q);
+      if (wvalid && is_record_q && dut.beats_q == 2'd2) assert (dut.data_q[1023:0] == data_q[2:1]);
       if (awvalid) assert (is_record_q == (awlen == 8'd2));
       if (watched_q) begin
         assert (before_q < dut.issued_q - dut.answered_q && !(watched_record_q && watched_beat_q));
