@@ -1,9 +1,10 @@
 // What is proved of the completions, without bound: each record that completes gives one completion, and no other does; they come in the
-// order of the records, none before its record was answered, each with its record's facts and the phase of its lap; an
-// offered one does not change until it is taken; and never more records are held than there are places, though full is told a clock late.
+// order of the records, none before its record was answered, each with its record's facts, and the phase of its lap; into its
+// CRC went bytes 0 to 59, twelve at a time, each once; an offered one does not change until it is taken; and never more records are held than there
+// are places, though full is told a clock late.
 //
 // One record of eight, any one, is watched, with four places. Assumed: what the caller owes (nothing pushed while full, nor in two clocks
-// running; no answer without a record that awaits one). Not proved: the CRC.
+// running; no answer without a record that awaits one). Not proved: that the sum is CRC-32.
 module ring_complete_props
   import layout_pkg::*;
 (
@@ -108,6 +109,15 @@ module ring_complete_props
     expected.phase = {7'b0, phase_q};
   end
 
+  // Bytes 0 to 59, twelve at a time, and how many times twelve were taken into the CRC.
+  logic [4:0][95:0] words;
+  logic [2:0] words_q;
+  assign words = facts[479:0];
+  always_ff @(posedge clk) begin
+    if (!at_work) words_q <= '0;
+    else if (dut.state_q == 2'd1 && dut.step_q != '0) words_q <= words_q + 3'd1;
+  end
+
   always_comb begin
     if (started) begin
       assume (!push || (!full && !pushes_q));
@@ -118,7 +128,7 @@ module ring_complete_props
       assert (pushed_q - turned_q <= 3'd4);
       assert (answered_q - turned_q <= pushed_q - turned_q);
       assert (answered_q + 3'(told_q) - turned_q <= pushed_q - turned_q);
-      if (valid) assert (at_work);
+      if (valid) assert (at_work && words_q == 3'd5 && completion.crc == ~dut.crc_q);
       if (valid && has_turn) assert (watched_completes_q && facts == expected);
       if (held_q) assert (valid && completion == before_q);
       assert (empty == (pushed_q == turned_q && !at_work));
@@ -126,6 +136,8 @@ module ring_complete_props
       // ---- what the induction needs
       assert (dut.told_q == told_q && dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
       assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
+      if (dut.state_q == 2'd1) assert (words_q == (dut.step_q == '0 ? 3'd0 : dut.step_q - 3'd1));
+      if (dut.state_q == 2'd1 && dut.step_q != '0) assert (dut.crc_data_q == words[words_q]);
       assert (dut.step_q <= (dut.state_q == 2'd1 ? 3'd5 : 3'd0));
       if (waits) assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q && dut.completes_q[watch[1:0]] == watched_completes_q);
       if (has_turn) assert (facts == expected && watched_completes_q);
