@@ -30,6 +30,7 @@ class BusRules {
   struct Held {
     bool waiting = false;
     uint64_t since = 0;
+    bool stuck = false;  // A request was given up, and nothing was taken since.
     Payload payload{};
   };
 
