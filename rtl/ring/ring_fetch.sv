@@ -9,7 +9,7 @@
 //
 // `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
 // are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
-// burst length gives `fault_o` for one clock, in the clock of the beat.
+// burst length gives `fault_o` for one clock, in the clock after the beat.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it only when idle.
 module ring_fetch
   import ring_pkg::*;

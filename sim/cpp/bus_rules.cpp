@@ -22,14 +22,13 @@ template <typename Payload>
 bool BusRules::hold(Held<Payload>& held, bool valid, bool ready, const Payload& payload, const char* dropped,
                     const char* changed) {
   const bool fresh = valid && !held.waiting;
-  if (held.waiting && !valid) {
-    if (now_ - held.since < watchdog_) violation(dropped);
-    held.stuck = true;
-  }
+  const bool early = held.waiting && !valid && now_ - held.since < watchdog_;
+  if (early) violation(dropped);
   if (held.waiting && valid && !(payload == held.payload)) violation(changed);
-  // Another lane's request shows where one was given up; it has waited behind it, and may be given up as soon.
-  if (ready) held.stuck = false;
-  if (fresh && !held.stuck) held.since = now_;
+  // Another lane's request shows in the clock after one was given up: it has waited behind it, and may be given up as soon. Any
+  // other request has its own patience.
+  if (fresh && !held.given_up) held.since = now_;
+  held.given_up = held.waiting && !valid && !early;
   held.waiting = valid && !ready;
   if (held.waiting) held.payload = payload;
   return fresh;

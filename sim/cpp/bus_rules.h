@@ -30,7 +30,7 @@ class BusRules {
   struct Held {
     bool waiting = false;
     uint64_t since = 0;
-    bool stuck = false;  // A request was given up, and nothing was taken since.
+    bool given_up = false;  // In the clock before, after its time.
     Payload payload{};
   };
 
