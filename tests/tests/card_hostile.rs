@@ -4,6 +4,8 @@
 
 mod card_support;
 
+use std::cell::Cell;
+
 use card_support::{Rng, TestCard, World, gate, on_all, on_lanes, placed, small};
 use portcullis_card::model::ModelCard;
 use portcullis_card::session::Lost;
@@ -16,6 +18,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
 on_all!(
+    a_completion_that_comes_in_parts_counts_when_it_is_whole,
+    a_damaged_completion_loses_the_card_after_a_while,
     a_stale_completion_of_another_epoch_loses_the_card,
     planted_completions_lose_the_card,
     a_device_that_is_gone_is_said_to_be_gone,
@@ -25,6 +29,8 @@ on_all!(
     damage_on_the_way_is_refused_or_loses_the_card,
 );
 on_lanes!(
+    a_completion_that_comes_in_parts_counts_when_it_is_whole,
+    a_damaged_completion_loses_the_card_after_a_while,
     a_stale_completion_of_another_epoch_loses_the_card,
     planted_completions_lose_the_card,
     a_device_that_is_gone_is_said_to_be_gone,
@@ -46,10 +52,39 @@ struct Lie {
     deaf: bool,
     /// A bit of every completion that is there, with the CRC made right again.
     completion_bit: Option<usize>,
+    /// What every completion that is there becomes.
+    completion_planted: Option<Completion>,
+    /// A bit of every completion that is there; its CRC stays.
+    completion_damage: Option<usize>,
+    /// Words of a completion that have come, one more with each look; the others are of the lap before.
+    completion_parts: Option<Parts>,
     /// A bit of every record.
     record_bit: Option<usize>,
     /// A bit of every submission, on its way to the ring.
     submission_bit: Option<usize>,
+}
+
+/// How a completion comes into memory: in ascending order of its words or in descending order.
+#[derive(Debug, Clone)]
+struct Parts {
+    ascending: bool,
+    come: Cell<usize>,
+    before: [u8; Completion::BYTES],
+}
+
+impl Parts {
+    /// What stands there now, when `now` will.
+    fn of(&self, now: &mut [u8]) {
+        let words = Completion::BYTES / 8;
+        let come = self.come.get();
+        self.come.set(come + 1);
+        for word in 0..words {
+            let there = if self.ascending { word < come } else { word + come >= words };
+            if !there {
+                now[word * 8..][..8].copy_from_slice(&self.before[word * 8..][..8]);
+            }
+        }
+    }
 }
 
 struct Liar<C> {
@@ -85,12 +120,21 @@ impl<C: TestCard> Card for Liar<C> {
     }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
-        if let (Some(bit), Completion::BYTES) = (self.lie.completion_bit, into.len()) {
-            let mut completion = Completion::read_from_bytes(into).unwrap();
-            // An entry that the card has not written yet is left alone.
-            if completion != Completion::ZERO {
+        // A completion that the card has not written yet is left alone.
+        if into.len() == Completion::BYTES && into != Completion::ZERO.as_bytes() {
+            if let Some(bit) = self.lie.completion_bit {
+                let mut completion = Completion::read_from_bytes(into).unwrap();
                 completion.as_mut_bytes()[bit / 8] ^= 1 << (bit % 8);
                 into.copy_from_slice(completion.sealed().as_bytes());
+            }
+            if let Some(planted) = &self.lie.completion_planted {
+                into.copy_from_slice(planted.as_bytes());
+            }
+            if let Some(bit) = self.lie.completion_damage {
+                into[bit / 8] ^= 1 << (bit % 8);
+            }
+            if let Some(parts) = &self.lie.completion_parts {
+                parts.of(into);
             }
         }
         if let (Some(bit), Record::BYTES) = (self.lie.record_bit, into.len()) {
@@ -113,7 +157,8 @@ impl<C: TestCard> Card for Liar<C> {
     }
     fn patience(&self) -> u32 {
         // Enough for what these tests wait for, and short where they wait in vain.
-        self.card.patience().min(400)
+        let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
+        self.card.patience().clamp(enough, 400)
     }
 }
 
@@ -160,57 +205,52 @@ fn planted(session_epoch: u32, change: fn(&mut Completion)) -> Completion {
     completion.sealed()
 }
 
-fn plant<C: TestCard>(session: &mut Session<&mut C>, completion: &Completion) {
-    let ring = session.completion_ring().unwrap();
-    let ring = DmaBuffer::new(ring.address(), ring.len());
-    session.card_mut().dma_write(&ring, Completion::BYTES, completion.as_bytes()).unwrap();
-}
-
 fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
-    let mut card = C::fresh();
+    let mut card = Liar::<C>::new();
     let world = World::permitting();
     let mut session = begun(&mut card, &world, small(0x0bad_cafe));
+    // The card writes no answer over it.
+    session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
     // The phase is right, so is the CRC: it could have stood there since the session before.
-    plant(&mut session, &planted(0x0bad_caff, |_| ()));
+    let ring = session.completion_ring().unwrap();
+    let ring = DmaBuffer::new(ring.address(), ring.len());
+    let stale = planted(0x0bad_caff, |_| ());
+    session.card_mut().dma_write(&ring, Completion::BYTES, stale.as_bytes()).unwrap();
     let lost = assert_lost(session, &world, "another epoch");
     assert_eq!(lost, Lost::Completion { ticket: 1, what: "epoch of another session" });
-    card.assert_clean();
+    card.card.assert_clean();
 }
 
 fn planted_completions_lose_the_card<C: TestCard>() {
-    let mut card = C::fresh();
-    let world = World::permitting();
-    let changes: [fn(&mut Completion); 8] = [
-        |c| c.ring_index = U16::new(2),
-        |c| c.slot = U16::new(1),
-        |c| c.sequence = U32::new(2),
-        |c| c.phase = 3,
-        |c| c.determination = 4,
-        |c| c.policy_row = U16::new(1),
-        |c| c.entropy_row = U16::new(u16::MAX),
-        |c| c.log_index = U64::new(3),
-    ];
-    for (i, change) in changes.into_iter().enumerate() {
-        // Judged by tables that refuse everything, so that an admit can only be the planted one.
-        let mut denying = World::permitting();
-        denying.policy[0].kind = 2;
-        let mut session = begun(&mut card, &denying, small(5));
-        session.submit(&[good(&world, 1)]).unwrap();
-        let completion = planted(5, change);
-        plant(&mut session, &completion);
-        assert_lost(session, &world, &format!("change {i}"));
-    }
-    // One that fits in everything but the record.
+    let mut card = Liar::<C>::new();
+    // Judged by tables that refuse everything, so that an admit can only be the planted one.
     let mut denying = World::permitting();
     denying.policy[0].kind = 2;
-    let mut session = begun(&mut card, &denying, small(6));
-    session.submit(&[good(&world, 1)]).unwrap();
-    session.card_mut().pass(5_000);
-    plant(&mut session, &planted(6, |_| ()));
-    let lost = assert_lost(session, &world, "an admit beside a record that rejects");
-    assert_eq!(lost, Lost::Record { lane: 0, index: 2, what: "record and completion contradict" });
-    card.assert_clean();
+    let changes: [(fn(&mut Completion), &str); 9] = [
+        (|c| c.ring_index = U16::new(2), "completion of submission 1: it answers another submission"),
+        (|c| c.slot = U16::new(1), "completion of submission 1: slot of another entry"),
+        (|c| c.sequence = U32::new(2), "completion of submission 1: sequence of another entry"),
+        (|c| c.phase = 3, "completion of submission 1: a reserved bit is set"),
+        (
+            |c| c.determination = 4,
+            "the card answered with something that no layout defines: 4 is no value of enumeration `determination`",
+        ),
+        (|c| c.policy_row = U16::new(1), "completion of submission 1: it names a row that the image does not have"),
+        (|c| c.entropy_row = U16::new(u16::MAX), "completion of submission 1: an admit without a permit in both banks"),
+        (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that nobody presented"),
+        // It fits in everything but the record.
+        (|_| (), "record 2 of lane 0: record and completion contradict"),
+    ];
+    for (i, (change, expected)) in changes.into_iter().enumerate() {
+        card.lie = Lie::default();
+        let mut session = begun(&mut card, &denying, small(5));
+        session.card_mut().lie.completion_planted = Some(planted(5, change));
+        session.submit(&[good(&denying, 1)]).unwrap();
+        let lost = assert_lost(session, &denying, &format!("change {i}"));
+        assert_eq!(lost.to_string(), expected, "change {i}");
+    }
+    card.card.assert_clean();
 }
 
 fn a_device_that_is_gone_is_said_to_be_gone<C: TestCard>() {
@@ -274,6 +314,43 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
         card.lie.read = Some(lie);
         let error = Session::open_tables(&mut card, &World::permitting().tables(), small(1)).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+/// No bus promises that 64 bytes come at once: the first word of a completion is seen before its last, or the other way.
+fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
+    let mut card = Liar::<C>::new();
+    let world = World::permitting();
+    // Of the lap before: nothing, or an answer that would fit but for its place.
+    let befores = [Completion::ZERO, planted(1, |c| (c.phase, c.ring_index) = (0, U16::new(0)))];
+    for (ascending, before) in [true, false].into_iter().flat_map(|way| befores.map(|before| (way, before))) {
+        card.lie = Lie::default();
+        let mut session = begun(&mut card, &world, small(1));
+        let before = before.as_bytes().try_into().unwrap();
+        session.card_mut().lie.completion_parts = Some(Parts { ascending, come: Cell::new(0), before });
+        session.submit(&[good(&world, 1)]).unwrap();
+        let answered = session.drain().unwrap();
+        assert_eq!(answered[0].ticket, 1);
+        assert!(answered[0].outcome.is_admit(), "{:?}", answered[0].outcome);
+        let parts = session.card_mut().lie.completion_parts.take().unwrap();
+        assert_eq!(parts.come.get(), Completion::BYTES / 8 + 1, "it counted before it was whole");
+        session.close().unwrap();
+    }
+}
+
+fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
+    let mut card = Liar::<C>::new();
+    let world = World::permitting();
+    let mut rng = Rng::new(4);
+    for _ in 0..4 {
+        card.lie = Lie::default();
+        let mut session = begun(&mut card, &world, small(1));
+        // Any bit but that of the phase, and those of the CRC itself.
+        let bit = 24 + rng.below(Completion::BYTES * 8 - 24);
+        session.card_mut().lie.completion_damage = Some(bit);
+        session.submit(&[good(&world, 1)]).unwrap();
+        let lost = assert_lost(session, &world, "damaged");
+        assert_eq!(lost, Lost::Completion { ticket: 1, what: "wrong CRC" }, "bit {bit}");
     }
 }
 

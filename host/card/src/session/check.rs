@@ -26,7 +26,6 @@ pub(super) fn completion<C: Card>(
 ) -> Result<Outcome, SessionError> {
     let Pending { ticket, index, ref entry, .. } = *pending;
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(Lost::Completion { ticket, what }) };
-    check(completion.crc.get() == completion.computed_crc(), "wrong CRC")?;
     check(completion.phase <= 1 && completion.reserved_is_zero(), "a reserved bit is set")?;
     check(u64::from(completion.ring_index.get()) == index & 0xffff, "it answers another submission")?;
     check(completion.slot == entry.slot, "slot of another entry")?;

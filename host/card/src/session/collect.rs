@@ -2,10 +2,12 @@
 
 use portcullis_core::wire::{Completion, Descriptor, Fault, Life, Record, RecordType};
 
+use super::lane::Lane;
+use super::rings::Next;
 use super::submit::Pending;
 use super::{Health, Lost, Session, SessionError, WaitError, check};
 use crate::info::{Status, sticky_fault};
-use crate::{Card, Completed, Outcome};
+use crate::{Card, CardError, Completed, Outcome};
 
 /// What becomes of an entry whose card is lost: no answer came in time, and none will count.
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
@@ -103,7 +105,7 @@ impl<C: Card> Session<C> {
         loop {
             let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
             let Some(pending) = lane.pending.front() else { return Ok(()) };
-            let Some(completion) = lane.rings.next_completion(&self.card)? else { return Ok(()) };
+            let Next::Whole(completion) = lane.rings.next_completion(&self.card)? else { return Ok(()) };
             let Pending { ticket, entry, .. } = *pending;
             let outcome = check::completion(&completion, lane, pending, self)?;
             let index = completion.log_index.get();
@@ -202,9 +204,11 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, vain)?;
             }
             vain = true;
-            // What was submitted first is answered first, as a rule.
-            let busy = self.lanes.iter().filter(|lane| !lane.is_idle());
-            let watch = busy.min_by_key(|lane| lane.oldest()).map(|lane| lane.rings.watch());
+            // A completion that is there in part has nothing more to watch for: a while passes.
+            let watch = match next_answer(&self.lanes, &self.card)? {
+                Some((lane, Next::None)) => Some(lane.rings.watch()),
+                _ => None,
+            };
             self.card.wait(watch.as_ref())?;
             self.collect_all()?;
             if !self.ready.is_empty() {
@@ -215,6 +219,10 @@ impl<C: Card> Session<C> {
                 Life::Fault => return self.fault(),
                 life => return Err(SessionError::State { life, awaited: "a completion" }),
             }
+        }
+        if let Some((lane, Next::Partial)) = next_answer(&self.lanes, &self.card)? {
+            let ticket = lane.oldest().unwrap_or_default();
+            return Err(Lost::Completion { ticket, what: "wrong CRC" }.into());
         }
         Err(WaitError { awaited: "a completion", bound, quantum: self.card.quantum() }.into())
     }
@@ -284,4 +292,11 @@ impl<C: Card> Session<C> {
         }
         Ok(())
     }
+}
+
+/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first, as a rule.
+fn next_answer<'a, C: Card>(lanes: &'a [Lane], card: &C) -> Result<Option<(&'a Lane, Next)>, CardError> {
+    let busy = lanes.iter().filter(|lane| !lane.is_idle());
+    let oldest = busy.min_by_key(|lane| lane.oldest());
+    oldest.map(|lane| Ok((lane, lane.rings.next_completion(card)?))).transpose()
 }

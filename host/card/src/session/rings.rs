@@ -10,6 +10,20 @@ use crate::{Card, CardError, DmaBuffer, Watch};
 /// Entries that one doorbell tells of while the card is under load.
 const BATCH: u64 = 32;
 
+/// What stands where the next completion will be.
+///
+/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the write has begun,
+/// the CRC that all of it is there.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// That of the lap before, or none.
+    None,
+    /// A part. The rest comes by itself, or the completion is damaged.
+    Partial,
+    /// All of it.
+    Whole(Completion),
+}
+
 /// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from them.
 #[derive(Debug)]
 pub(super) struct Rings {
@@ -144,14 +158,19 @@ impl Rings {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
 
-    /// The next completion, when it is there.
-    pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<Option<Completion>, CardError> {
+    /// The place of the next completion, as it stands now.
+    pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<Next, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut bytes = [0; Completion::BYTES];
-        // The phase stands in the first word, which is read first.
         card.dma_read(&self.completions, offset, &mut bytes)?;
         let completion = Completion::read_from_bytes(&bytes).unwrap_or(Completion::ZERO);
-        Ok((completion.phase & 1 == self.phase()).then_some(completion))
+        Ok(if completion.phase & 1 != self.phase() {
+            Next::None
+        } else if completion.crc.get() != completion.computed_crc() {
+            Next::Partial
+        } else {
+            Next::Whole(completion)
+        })
     }
 
     /// What to watch for the next completion.

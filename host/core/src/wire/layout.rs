@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    254, 159, 6, 10, 75, 143, 25, 97, 13, 60, 72, 198, 187, 58, 57, 169, 37, 51, 31, 104, 114, 134, 132, 218, 189, 48,
-    164, 206, 243, 67, 30, 215,
+    224, 116, 92, 138, 206, 94, 65, 166, 88, 242, 121, 239, 212, 250, 209, 33, 27, 237, 132, 125, 35, 227, 69, 206,
+    180, 168, 245, 29, 179, 119, 184, 54,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1393,7 +1393,7 @@ const _: () = {
     assert!(size_of::<Checkpoint>() == 192);
 };
 
-/// One entry of the completion ring. 64 bytes.
+/// One entry of the completion ring. It is there once its phase is that of its lap and its CRC fits: no bus promises that 64 bytes come at once. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Completion {
