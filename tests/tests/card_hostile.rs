@@ -187,8 +187,11 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
     lost
 }
 
+/// What becomes of a completion before it is planted.
+type Change = fn(&mut Completion);
+
 /// A completion that admits submission 1, as the card itself would write it, but for `change`.
-fn planted(session_epoch: u32, change: fn(&mut Completion)) -> Completion {
+fn planted(session_epoch: u32, change: Change) -> Completion {
     let mut completion = Completion {
         ring_index: U16::new(1),
         phase: 1,
@@ -227,7 +230,7 @@ fn planted_completions_lose_the_card<C: TestCard>() {
     // Judged by tables that refuse everything, so that an admit can only be the planted one.
     let mut denying = World::permitting();
     denying.policy[0].kind = 2;
-    let changes: [(fn(&mut Completion), &str); 9] = [
+    let changes: [(Change, &str); 9] = [
         (|c| c.ring_index = U16::new(2), "completion of submission 1: it answers another submission"),
         (|c| c.slot = U16::new(1), "completion of submission 1: slot of another entry"),
         (|c| c.sequence = U32::new(2), "completion of submission 1: sequence of another entry"),
