@@ -24,6 +24,9 @@ fn main() {
 }
 
 fn build() -> Result<()> {
+    if verilator::only_lints() {
+        return Ok(());
+    }
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let generated = PathBuf::from(env::var("OUT_DIR")?).join("model");
     let list = fs::read_to_string(workspace.join(FILE_LIST)).map_err(|e| format!("cannot read `{FILE_LIST}`: {e}"))?;
@@ -68,18 +71,15 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     configure(&mut bench);
     bench.include("cpp").file("cpp/signer_bench.cpp").opt_level(2).try_compile("portcullis_signer_bench")?;
 
+    let (start_up, clocked) = verilator::generated(generated)?;
     let mut model = cc::Build::new();
     configure(&mut model);
-    model
-        .warnings(false)
-        .opt_level(3)
-        .files(verilator::generated(generated)?)
-        .try_compile("portcullis_signer_model")?;
+    model.warnings(false).debug(false).opt_level(3).files(clocked).try_compile("portcullis_signer_model")?;
 
-    // The runtime is not on the path of a clock.
+    // Neither the runtime nor the start of a model is on the path of a clock.
     let mut runtime = cc::Build::new();
     configure(&mut runtime);
-    runtime.warnings(false).opt_level(1).file(hooks.join("model_hooks.cpp"));
+    runtime.warnings(false).debug(false).opt_level(1).files(start_up).file(hooks.join("model_hooks.cpp"));
     runtime.files(["verilated.cpp", "verilated_threads.cpp"].map(|file| include.join(file)));
     runtime.try_compile("portcullis_signer_runtime")?;
     Ok(())

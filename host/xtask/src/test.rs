@@ -8,17 +8,17 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Environment variable that asks tests for their long random runs.
-const LONG: &str = "PORTCULLIS_LONG";
-
-pub(crate) fn run(tally: &mut Tally, long: bool) -> Result<()> {
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
-    say(if long { "tests, with the long random runs" } else { "tests" });
+    say("tests");
     let mut command = cargo();
-    command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    if long {
-        command.env(LONG, "1");
-    }
+    command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+    counted(tally, command)
+}
+
+/// Runs `cargo test`, and counts what its test programs report.
+pub(crate) fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot start cargo test")?;
     let stdout = child.stdout.take().context("cargo test has an output")?;
     let mut failed = 0;
