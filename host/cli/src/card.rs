@@ -182,7 +182,7 @@ fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimCo
     }
     let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
     outln!("listening on {}", path.display());
-    socket.serve(&mut card, stop.as_fd(), |end| eprintln!("driver: {end}")).map_err(anyhow::Error::from)?;
+    socket.serve(&mut card, stop.as_fd(), |end| errln!("driver: {end}")).map_err(anyhow::Error::from)?;
     Ok(SUCCESS)
 }
 

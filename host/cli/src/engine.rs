@@ -181,7 +181,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             let server = &server;
             scope.spawn(move || {
                 if let Err(error) = server.answer(stream) {
-                    eprintln!("client: {error:#}");
+                    errln!("client: {error:#}");
                 }
             });
         }

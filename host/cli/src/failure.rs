@@ -1,7 +1,7 @@
 //! Exit codes, and how a failure is shown.
 
 use portcullis_policy::PolicyError;
-use std::process::ExitCode;
+use portcullis_verify::console::{describe, warn};
 
 /// Everything was done.
 pub(crate) const SUCCESS: u8 = 0;
@@ -23,25 +23,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Shows the failure on stderr and gives its exit code. A closed pipe is no failure.
-    pub(crate) fn report(self) -> ExitCode {
+    /// Shows the failure on stderr and gives its exit code.
+    pub(crate) fn report(self) -> u8 {
         match self {
-            Self::Policy(error) => eprintln!("{}", error.render()),
-            Self::Other(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
-            Self::Other(error) => eprintln!("error: {error:#}"),
+            Self::Policy(error) => warn(error.render()),
+            Self::Other(error) => warn(format_args!("error: {}", describe(&error))),
             Self::Card(error) => {
-                eprintln!("fault: {error:#}\nnothing further was released");
-                return ExitCode::from(FAULT);
+                warn(format_args!("fault: {}\nnothing further was released", describe(&error)));
+                return FAULT;
             }
         }
-        ExitCode::from(ERROR)
+        ERROR
     }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
 }
 
 impl From<PolicyError> for Failure {
@@ -74,8 +67,7 @@ impl From<std::io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        // It hides the pipe that was closed.
-        if error.is_io() { std::io::Error::from(error).into() } else { Self::Other(error.into()) }
+        Self::Other(error.into())
     }
 }
 

@@ -81,14 +81,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             let stream = match stream {
                 Ok(stream) => stream,
                 Err(error) => {
-                    eprintln!("error: {error}");
+                    errln!("error: {error}");
                     continue;
                 }
             };
             scope.spawn(|| {
                 let served = gate.serve(stream, &allowed, deadline, &welcome, make);
                 if let Served::Refused(why) = served {
-                    eprintln!("client: {why}");
+                    errln!("client: {why}");
                 }
             });
         }

@@ -5,6 +5,7 @@ use anyhow::{Context, anyhow};
 use portcullis_gate::What;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Reader, Tail, recover};
+use portcullis_verify::console::Stdout;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ pub(crate) fn read(path: &Path) -> Result<Reader, Failure> {
 pub(crate) fn tail(reader: &Reader, path: &Path) {
     if let Tail::Torn(bytes) = reader.tail() {
         let path = path.display();
-        eprintln!(
+        errln!(
             "note: the last write was cut short, {bytes} bytes are passed over; `portcullis lineage recover {path}`"
         );
     }
@@ -130,7 +131,7 @@ fn line(what: &What) -> String {
 
 fn jsonl(path: &Path) -> Result<u8, Failure> {
     let mut reader = read(path)?;
-    let mut out = std::io::BufWriter::new(std::io::stdout());
+    let mut out = std::io::BufWriter::new(Stdout);
     for entry in reader.by_ref() {
         serde_json::to_writer(&mut out, &entry.map_err(anyhow::Error::from)?)?;
         out.write_all(b"\n")?;
@@ -142,7 +143,7 @@ fn jsonl(path: &Path) -> Result<u8, Failure> {
 
 fn csv(path: &Path) -> Result<u8, Failure> {
     let mut reader = read(path)?;
-    let mut out = csv::Writer::from_writer(std::io::stdout());
+    let mut out = csv::Writer::from_writer(Stdout);
     let head = "id,stream,seq,parent,depth,start,end,category,determination,stage,rule,reason,slope,tick,log_index,\
                 host_time_unverified,text";
     out.write_record(head.split(',')).context("stdout")?;

@@ -1,10 +1,13 @@
 //! `portcullis`: govern texts, work on policies, look after cards.
 
-/// Prints a line; a closed pipe ends the command quietly in place of a panic.
+/// Writes a line to stdout, as [`portcullis_verify::console`] does.
 macro_rules! outln {
-    ($($text:tt)*) => {
-        ::std::io::Write::write_fmt(&mut ::std::io::stdout(), format_args!("{}\n", format_args!($($text)*)))?
-    };
+    ($($text:tt)*) => { ::portcullis_verify::console::say(format_args!($($text)*)) };
+}
+
+/// Writes a line to stderr, as [`portcullis_verify::console`] does.
+macro_rules! errln {
+    ($($text:tt)*) => { ::portcullis_verify::console::warn(format_args!($($text)*)) };
 }
 
 mod anchors;
@@ -30,6 +33,7 @@ mod report;
 mod run;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use portcullis_verify::console::{Stdout, exit};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -112,15 +116,12 @@ fn main() -> ExitCode {
         Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),
     };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => failure.report(),
-    }
+    exit(result.unwrap_or_else(failure::Failure::report))
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<u8, failure::Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "portcullis", &mut script);
-    std::io::stdout().write_all(&script)?;
+    Stdout.write_all(&script)?;
     Ok(failure::SUCCESS)
 }

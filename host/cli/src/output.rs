@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use portcullis_gate::{Determination, Event, Summary, What};
 use portcullis_policy::image::hex;
+use portcullis_verify::console::Stdout;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Stdout, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// How admitted text is written.
@@ -52,7 +53,7 @@ struct AdmittedLine<'a> {
 impl Output {
     pub(crate) fn new(json: bool, file: Option<&Path>, shape: Shape) -> Result<Self, Failure> {
         let admitted = file.map(File::create).transpose()?.map(|f| (BufWriter::new(f), shape));
-        let stdout = BufWriter::new(std::io::stdout());
+        let stdout = BufWriter::new(Stdout);
         Ok(Self { stdout, json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 

@@ -15,6 +15,7 @@ use portcullis_policy::decision::{Decision, answer_of_row};
 use portcullis_policy::evaluate::{Banks, Evaluator};
 use portcullis_policy::image::Bank;
 use portcullis_policy::{Capacity, Compiled, Package};
+use portcullis_verify::console::Stdout;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
@@ -203,7 +204,7 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
         }
     }
     for warning in &report.warnings {
-        eprintln!("{}", warning.render());
+        errln!("{}", warning.render());
     }
     Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
 }
@@ -289,7 +290,7 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
             Some((session, stream))
         }
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = Stdout;
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {

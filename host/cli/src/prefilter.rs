@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use portcullis_policy::Package;
 use portcullis_prefilter::{Isolation, Policy, Prefilter, Report, Tier};
+use portcullis_verify::console::Stdout;
 use rows::Row;
 use serde_json::json;
 use std::io::{BufWriter, Read, Write};
@@ -158,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         Some(Command::Eval(eval)) => eval::run(eval),
         Some(Command::Rules(rules)) => list(rules),
         Some(Command::Evaluator { name }) => {
-            portcullis_prefilter::serve_evaluator(name, std::io::stdin().lock(), std::io::stdout().lock())?;
+            portcullis_prefilter::serve_evaluator(name, std::io::stdin().lock(), Stdout)?;
             Ok(SUCCESS)
         }
         None => judge(args),
@@ -167,7 +168,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 fn judge(args: &Args) -> Result<u8, Failure> {
     let filter = args.judged.filter()?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(Stdout);
     let mut refused = false;
     match &args.jsonl {
         Some(file) => {

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let compiled = package.compile()?;
     let mapper = Mapper::new(package.manifest(), package.files()).context("the policy package")?;
     if compiled.image.as_bytes() != bundle.read(bundle::IMAGE).map_err(anyhow::Error::from)? {
-        eprintln!("the policy package does not compile to the table image that was in force");
+        errln!("the policy package does not compile to the table image that was in force");
         return Ok(CONTRADICTED);
     }
     let store = |(name, _): (&str, &str)| Store::open_json_lines(&args.bundle.join(name));

@@ -130,14 +130,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        eprintln!("error: {problem}");
+        errln!("error: {problem}");
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {
-        eprintln!(
-            "error: a signal ended the intake after {} texts; the rest of the input was not governed",
-            taken.count
-        );
+        errln!("error: a signal ended the intake after {} texts; the rest of the input was not governed", taken.count);
     }
     Ok(if taken.faults {
         FAULT
@@ -257,7 +254,7 @@ fn close(session: Session) -> Result<(), Failure> {
 }
 
 fn finish(recorder: Recorder, anchors: &Anchors) -> Result<(), Failure> {
-    eprintln!("bundle written to {}", recorder.finish(anchors)?.display());
+    errln!("bundle written to {}", recorder.finish(anchors)?.display());
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `extract`.
 
-use crate::output::print;
+use crate::console::say;
 use portcullis_evidence::bundle::Directory;
 use portcullis_evidence::extract::extract;
 use std::path::PathBuf;
@@ -17,6 +17,6 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     extract(&Directory::new(&args.bundle), &args.output)?;
-    print(&format_args!("{}: how to check it stands in its README.md", args.output.display()))?;
+    say(format_args!("{}: how to check it stands in its README.md", args.output.display()));
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `inspect`.
 
-use crate::output::print;
+use crate::console::{Stdout, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
 use portcullis_evidence::bundle::{self, Bundle, Directory};
@@ -31,19 +31,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let bundle = Bundle::open(&files)?;
     if args.checkpoints {
         let mut heads = bundle.heads()?;
-        for serial in 0..bundle.checkpoints() {
+        for serial in (0..bundle.checkpoints()).take_while(|_| !Stdout.is_gone()) {
             let heads = heads.as_mut().map(|heads| heads.read()).transpose()?.unwrap_or_default();
-            print(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?;
+            say(checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads));
         }
     }
     let mut kinds = BTreeMap::<&str, u64>::new();
     for lane in 0..bundle.lanes() {
         let mut log = bundle.records(lane)?;
-        while let Some(record) = record::read(&mut log).context("the log ends within a record")? {
+        while let Some(record) = record::read(&mut log).context("the log ends within a record")?
+            && !Stdout.is_gone()
+        {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
             *kinds.entry(kind).or_default() += 1;
             if args.records {
-                print(&describe(&record, kind))?;
+                say(describe(&record, kind));
             }
         }
     }
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "records": kinds,
             "ticket": ticket(&bundle.read(bundle::TICKET)?),
         });
-        print(&serde_json::to_string_pretty(&overview)?)?;
+        say(serde_json::to_string_pretty(&overview)?);
     }
     Ok(0)
 }

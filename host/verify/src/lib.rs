@@ -1,7 +1,9 @@
 //! The commands of `portcullis-verify`: they read evidence and trust, write what they found, and give an exit code.
 //!
-//! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or no bundle, 1 an operational error, 2 usage.
+//! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or no bundle, 1 an operational error, 2 usage. [`console`] says what
+//! becomes of them when the output cannot be written.
 
+pub mod console;
 mod extract;
 mod inspect;
 mod output;
@@ -11,7 +13,6 @@ mod series;
 mod verify;
 
 use clap::{Args, Subcommand};
-use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Options, Trust};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -94,14 +95,8 @@ pub fn run_evidence(command: &Evidence) -> ExitCode {
 }
 
 fn exit(done: anyhow::Result<u8>) -> ExitCode {
-    match done {
-        Ok(code) => ExitCode::from(code),
-        // Whoever closed the pipe has seen enough.
-        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Names and keys of a hostile bundle stand in it.
-            eprintln!("error: {}", plain(&format!("{error:#}")));
-            ExitCode::from(output::code_of(&error))
-        }
-    }
+    console::exit(done.unwrap_or_else(|error| {
+        console::warn(format_args!("error: {}", console::describe(&error)));
+        output::code_of(&error)
+    }))
 }

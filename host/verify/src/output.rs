@@ -1,4 +1,4 @@
-//! Output, progress, and what an error's exit code is.
+//! Files, progress, and what an error's exit code is.
 
 use crate::CONTRADICTED;
 use anyhow::Context;
@@ -9,25 +9,14 @@ use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::extract::ExtractError;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-
-/// Writes text and a line's end to stdout.
-pub(crate) fn print(text: &impl std::fmt::Display) -> anyhow::Result<()> {
-    writeln!(io::stdout().lock(), "{text}").context("stdout")
-}
 
 /// Writes a new file; one that exists is left as it is.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(content));
     written.with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-/// Whether the reader of stdout went away.
-pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let broken = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
 /// 3 for evidence that is not what it should be, 1 for everything else.

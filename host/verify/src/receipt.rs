@@ -1,6 +1,7 @@
 //! `prove` and `check-receipt`.
 
-use crate::output::{print, write_new};
+use crate::console::say;
+use crate::output::write_new;
 use crate::{SIMULATED, TrustArgs, WARNED};
 use anyhow::Context;
 use portcullis_evidence::bundle::{Directory, Receipt};
@@ -59,22 +60,22 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
     let card = &checked.device;
     let lane = if receipt.lane == 0 { String::new() } else { format!(" of lane {}", receipt.lane) };
-    print(&format_args!("admitted: record {}{lane} of session {}", receipt.index, receipt.serial))?;
-    print(&format_args!("card      {} (design {})", plain(&card.subject), encode(&card.design_id)))?;
+    say(format_args!("admitted: record {}{lane} of session {}", receipt.index, receipt.serial));
+    say(format_args!("card      {} (design {})", plain(&card.subject), encode(&card.design_id)));
     let mut code = 0;
     match &checked.issued_by {
-        IssuedBy::Issuer { name, .. } => print(&format_args!("ticket    by {name}"))?,
+        IssuedBy::Issuer { name, .. } => say(format_args!("ticket    by {}", plain(name))),
         IssuedBy::SelfIssued => {
-            print(&"ticket    by the operator: nobody else saw the session")?;
+            say("ticket    by the operator: nobody else saw the session");
             code = WARNED;
         }
     }
     if options.at.is_none() {
-        print(&"time      without --at the certificate's validity is not checked")?;
+        say("time      without --at the certificate's validity is not checked");
         code = WARNED;
     }
     if checked.simulated {
-        print(&"SIMULATED: the key of this card is public; this is no evidence")?;
+        say("SIMULATED: the key of this card is public; this is no evidence");
         code = SIMULATED;
     }
     Ok(code)

@@ -1,7 +1,8 @@
 //! `report`.
 
 use crate::TrustArgs;
-use crate::output::{print, write_new};
+use crate::console::say;
+use crate::output::write_new;
 use crate::verify::check;
 use portcullis_evidence::report::html;
 use std::path::PathBuf;
@@ -24,6 +25,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let report = check(&args.bundle, &trust, options)?;
     let name = args.bundle.file_name().unwrap_or_default().to_string_lossy();
     write_new(&args.output, html(&report, &name).as_bytes())?;
-    print(&format_args!("{}: {}", args.output.display(), report.status))?;
+    say(format_args!("{}: {}", args.output.display(), report.status));
     Ok(report.exit_code)
 }

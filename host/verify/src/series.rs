@@ -1,7 +1,7 @@
 //! `verify-series`.
 
 use crate::TrustArgs;
-use crate::output::print;
+use crate::console::say;
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::series::join;
@@ -32,9 +32,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let series = join(reports);
     if args.json {
-        print(&serde_json::to_string_pretty(&series)?)?;
+        say(serde_json::to_string_pretty(&series)?);
     } else {
-        print(&series)?;
+        say(&series);
     }
     Ok(series.exit_code)
 }

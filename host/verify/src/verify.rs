@@ -1,6 +1,7 @@
 //! `verify`.
 
-use crate::output::{bar, print};
+use crate::console::say;
+use crate::output::bar;
 use crate::{CONTRADICTED, TrustArgs};
 use portcullis_evidence::bundle::{BundleError, Directory};
 use portcullis_evidence::verify::{Options, Report, Trust, verify};
@@ -20,16 +21,22 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
-    match check(&args.bundle, &trust, options) {
-        Ok(report) if args.json => print(&serde_json::to_string_pretty(&report)?).map(|()| report.exit_code),
-        Ok(report) => print(&report).map(|()| report.exit_code),
+    let report = match check(&args.bundle, &trust, options) {
+        Ok(report) => report,
         Err(error) if args.json && !error.is_operational() => {
-            let report =
+            let status =
                 serde_json::json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": error.to_string()});
-            print(&serde_json::to_string_pretty(&report)?).map(|()| CONTRADICTED)
+            say(serde_json::to_string_pretty(&status)?);
+            return Ok(CONTRADICTED);
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+    if args.json {
+        say(serde_json::to_string_pretty(&report)?);
+    } else {
+        say(&report);
     }
+    Ok(report.exit_code)
 }
 
 /// Checks a bundle, with a bar for the long ones.

@@ -11,7 +11,7 @@ use portcullis_evidence::note::WitnessKey;
 use portcullis_registrar::keys::public_pem;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use world::{Card, START, World, remanifest, sha};
 use zerocopy::IntoBytes;
 
@@ -328,4 +328,98 @@ fn long_logs_take_no_memory() {
     };
     let said = assert_code(&limited(160_000), 5);
     assert!(said.contains("1200002 signed") && said.contains("span-withheld"), "{said}");
+}
+
+/// A pipe whose reader is gone.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+/// A device that takes nothing.
+fn full() -> Stdio {
+    fs::File::options().write(true).open("/dev/full").unwrap().into()
+}
+
+/// `verify bad | true` ended with 0: whoever looked at the exit code took contradicted evidence for affirmed.
+#[test]
+fn a_closed_pipe_does_not_change_the_exit_code() {
+    let scene = Scene::new();
+    let parts = scene.world.honest();
+    scene.bundle("good", &parts.files());
+    scene.bundle("series/good", &parts.files());
+    let mut unwitnessed = parts.clone();
+    unwitnessed.witnessed = false;
+    scene.bundle("warned", &unwitnessed.files());
+    scene.bundle("simulated", &scene.world.session(&Card::simulated(), 1, [0; 32]).files());
+    let mut forged = parts.clone();
+    forged.log.lanes[0][4].answer.determination = Determination::Admit.into();
+    scene.bundle("bad", &forged.files());
+    scene.bundle("bad series/one", &forged.files());
+    scene.bundle("broken", &Memory::default());
+    fs::create_dir_all(scene.path("broken/contexts")).unwrap();
+    fs::write(scene.path("broken/contexts/stray"), "").unwrap();
+    let index = parts.receipts[0]["index"].to_string();
+    let proof = scene.path("proof.json");
+    assert_code(&scene.run("prove", &[text(&scene.path("good")), "--index", &index, "--output", text(&proof)]), 0);
+    fs::write(scene.path("receipt.json"), parts.receipts[0].to_string()).unwrap();
+    fs::write(scene.path("span.txt"), "The dose is 5 mg.").unwrap();
+    fs::write(scene.path("other.txt"), "The dose is 50 mg.").unwrap();
+
+    let checks = [
+        (0, "verify good"),
+        (0, "verify-series series"),
+        (0, "check-receipt proof.json --receipt receipt.json --text span.txt --at 1790000000"),
+        (3, "verify bad"),
+        (3, "verify bad --json"),
+        (3, "verify broken"),
+        (3, "verify broken --json"),
+        (3, "verify simulated"),
+        (3, "verify-series bad\u{a0}series"),
+        (3, "verify-series bad\u{a0}series --json"),
+        (3, "check-receipt proof.json --receipt receipt.json --text other.txt"),
+        (3, "report bad --output page-STREAMS.html"),
+        (5, "verify warned"),
+        (5, "verify warned --json"),
+        (5, "check-receipt proof.json --receipt receipt.json --text span.txt"),
+        (10, "verify simulated --allow-sim"),
+        (10, "verify simulated --allow-sim --json"),
+        (1, "verify nowhere"),
+    ];
+    type End = fn() -> Stdio;
+    let ends: [(&str, End, End); 6] = [
+        ("closed", closed_pipe, Stdio::null),
+        ("full", full, Stdio::null),
+        ("null-closed", Stdio::null, closed_pipe),
+        ("null-full", Stdio::null, full),
+        ("closed-closed", closed_pipe, closed_pipe),
+        ("full-full", full, full),
+    ];
+    for (code, line) in checks {
+        for (name, stdout, stderr) in ends {
+            let line = line.replace("STREAMS", name);
+            let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
+            command.args(line.split(' ').map(|word| word.replace('\u{a0}', " "))).args(["--trust", "trust"]);
+            let ended = command.current_dir(scene.path("")).stdout(stdout()).stderr(stderr()).status().unwrap();
+            // What is lost to a full disk is an operational error, where nothing else is wrong.
+            let expected = if code == 0 && name.starts_with("full") { 1 } else { code };
+            assert_eq!(ended.code(), Some(expected), "{line}: {name}");
+        }
+    }
+}
+
+/// The failure is named once, and a closed pipe is no failure.
+#[test]
+fn lost_output_is_reported_unless_nobody_reads() {
+    let scene = Scene::new();
+    scene.bundle("good", &scene.world.honest().files());
+    for (stdout, message) in
+        [(closed_pipe(), ""), (full(), "error: cannot write to stdout: No space left on device (os error 28)\n")]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
+        command.args(["verify", "good", "--trust", "trust"]).current_dir(scene.path("")).stdout(stdout);
+        let output = command.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
+    }
 }

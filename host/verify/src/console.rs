@@ -1,0 +1,93 @@
+//! What a command writes to stdout and stderr, and its exit code.
+//!
+//! The result of a command decides its exit code. Whatever happens to stdout or stderr never turns another code into 0:
+//!
+//! - A closed pipe is quiet. The command runs to its end, its further output is dropped, and its code stays.
+//! - Any other failure to write, such as a full disk, is reported on stderr. It turns code 0 into 1 and leaves every other code.
+//! - A failure to write to stderr is ignored.
+
+use portcullis_evidence::report::plain;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+/// Why stdout takes no more output: the first failure.
+static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
+
+/// Standard output. Writing to it never fails; what cannot be written is dropped, and [`exit`] takes account of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stdout;
+
+impl Stdout {
+    /// Whether nothing that is written arrives any more. A command whose output is its only result can stop then.
+    #[must_use]
+    pub fn is_gone(self) -> bool {
+        STDOUT_FAILURE.get().is_some()
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_gone() {
+            return Ok(bytes.len());
+        }
+        match io::stdout().write(bytes) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                keep(error);
+                Ok(bytes.len())
+            }
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.is_gone()
+            && let Err(error) = io::stdout().flush()
+        {
+            keep(error);
+        }
+        Ok(())
+    }
+}
+
+/// Of two failures the first one counts.
+fn keep(error: io::Error) {
+    let _ = STDOUT_FAILURE.set(error);
+}
+
+/// Writes a line to stdout.
+pub fn say(text: impl Display) {
+    let _ = writeln!(Stdout, "{text}");
+}
+
+/// Writes a line to stderr.
+pub fn warn(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words stand in the text
+/// already is left out.
+#[must_use]
+pub fn describe(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    plain(&text)
+}
+
+/// The exit code of a command that came to the result `code`. The last call of every program.
+#[must_use]
+pub fn exit(code: u8) -> ExitCode {
+    let _ = Stdout.flush();
+    let lost = STDOUT_FAILURE.get().filter(|error| error.kind() != ErrorKind::BrokenPipe);
+    if let Some(error) = lost {
+        warn(format_args!("error: cannot write to stdout: {error}"));
+    }
+    ExitCode::from(if lost.is_some() { code.max(1) } else { code })
+}
