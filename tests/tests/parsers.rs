@@ -8,6 +8,7 @@
 #[path = "../../fuzz/src/parsers/mod.rs"]
 mod parsers;
 
+use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_evidence::approval::Approval;
@@ -73,6 +74,7 @@ fn edits(files: &Memory) -> Vec<Vec<u8>> {
 }
 
 fn context() -> ContextDocument {
+    let profile = Profile { intent: "Answer.".into(), facts: vec!["A fact.".into()], ..Profile::default() };
     ContextDocument {
         version: CONTEXT_VERSION,
         mode: Mode::Driven,
@@ -81,10 +83,12 @@ fn context() -> ContextDocument {
         release: Release::Span,
         max_proposals: 3,
         policy: "clinical 1.0.0".into(),
-        package_digest: "ab".repeat(32),
-        profile: Profile { intent: "Answer.".into(), facts: vec!["A fact.".into()], ..Profile::default() },
+        package_digest: Hex([0xab; 32]),
+        profile_digest: profile.digest(),
+        profile,
         task: Task { intent: "Tell.".into(), facts: vec![] },
-        anchor_digests: vec!["cd".repeat(32)],
+        anchor_digests: vec![Hex([0xcd; 32])],
+        predecessor: Some(Hex([0xef; 32])),
         id: "a".into(),
     }
 }

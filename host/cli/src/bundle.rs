@@ -322,6 +322,7 @@ impl BundleArgs {
             key: key_id(key),
             policy,
             contexts: Default::default(),
+            profiles: Default::default(),
             heartbeat_records: 0,
             heartbeat_ticks: 0,
             window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },

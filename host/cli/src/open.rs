@@ -125,11 +125,11 @@ pub(crate) fn policy(dir: &Path) -> Result<Policy, Failure> {
 }
 
 /// Reads an agent's profile; without a file, one that says nothing.
-pub(crate) fn profile(file: Option<&Path>) -> Result<Profile, Failure> {
+pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
     let Some(file) = file else { return Ok(Profile::default()) };
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read the profile `{}`", file.display()))?;
-    Ok(toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))?)
+    toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))
 }
 
 /// Opens anchor stores.

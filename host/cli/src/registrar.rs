@@ -1,6 +1,7 @@
 //! `portcullis ca`, `ticket` and `witness`: the outside parties, who certify cards, issue tickets and see checkpoints.
 
 use crate::failure::{Failure, SUCCESS};
+use crate::open;
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -103,6 +104,9 @@ pub(crate) enum Ticket {
         /// Permitted context document, by its digest; may be given several times. Default: any.
         #[arg(long, value_name = "HEX")]
         context: Vec<String>,
+        /// Permitted profile, as `run --profile` takes it: the session may use no other; may be given several times. Default: any.
+        #[arg(long, value_name = "FILE")]
+        profile: Vec<PathBuf>,
         /// Accepted entries without a heartbeat after which the card refuses; 0 is no limit.
         #[arg(long, default_value_t = 0)]
         heartbeat_records: u32,
@@ -265,12 +269,26 @@ pub(crate) fn ticket(command: &Ticket) -> Result<u8, Failure> {
 
 fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
     match command {
-        Ticket::Issue { issuer, public_key, policy, context, heartbeat_records, heartbeat_ticks, hours, output } => {
+        Ticket::Issue {
+            issuer,
+            public_key,
+            policy,
+            context,
+            profile,
+            heartbeat_records,
+            heartbeat_ticks,
+            hours,
+            output,
+        } => {
             let now = now();
             let request = Request {
                 key: key_id(&digits::<32>("public key", public_key)?),
                 policy: digits("policy digest", policy)?,
                 contexts: context.iter().map(|c| digits("context digest", c)).collect::<Result<_, _>>()?,
+                profiles: profile
+                    .iter()
+                    .map(|file| Ok(open::profile(Some(file))?.digest().0))
+                    .collect::<anyhow::Result<_>>()?,
                 heartbeat_records: *heartbeat_records,
                 heartbeat_ticks: *heartbeat_ticks,
                 window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },

@@ -237,7 +237,9 @@ fn finish(replayer: &mut Replayer<'_>, bundle: &Bundle<'_>, stream: Open, outcom
         Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
             outcome.differences.push(Difference { stream: begin, why: error.to_string() });
         }
-        Err(error @ (ReplayError::Card(_) | ReplayError::Version { .. })) => return Err(error.into()),
+        Err(error @ (ReplayError::Card(_) | ReplayError::Version { .. } | ReplayError::Mode(_))) => {
+            return Err(error.into());
+        }
     }
     Ok(())
 }

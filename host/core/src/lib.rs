@@ -1,8 +1,10 @@
 //! Types and wire layouts: semantic state, descriptor, verdict, record, fixed point. No I/O, no `unsafe`.
 
 pub mod class;
+pub mod context;
 pub mod drift;
 pub mod fixed;
+pub mod hex;
 pub mod manifest;
 pub mod mutation;
 pub mod reason;

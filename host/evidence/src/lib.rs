@@ -7,7 +7,6 @@ pub mod certificate;
 pub mod checkpoint;
 pub mod cose;
 pub mod extract;
-pub mod hex;
 pub mod note;
 pub mod receipt;
 pub mod record;
@@ -17,3 +16,5 @@ pub mod sim;
 pub mod ticket;
 pub mod tree;
 pub mod verify;
+
+pub use portcullis_core::hex;

@@ -1,4 +1,4 @@
-//! A series: the sessions of a card, one bundle each, as a chain without gaps.
+//! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and each seat a chain.
 
 use crate::hex::Hex;
 use crate::verify::{Assurance, Report, Status};
@@ -12,6 +12,8 @@ pub struct Session {
     pub name: String,
     /// Card.
     pub key_id: Option<Hex<32>>,
+    /// Seat of its ticket.
+    pub seat: Option<u16>,
     /// Serial of its ticket.
     pub serial: Option<u64>,
     /// The bundle's own status.
@@ -69,7 +71,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
             add("self-issued", Status::Warned, "the operator issued its ticket: it is in no chain".to_owned());
             continue;
         }
-        let previous: Option<(u64, &Report)> = last.insert(key, (serial, report));
+        let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
         let expected = previous.map_or(1, |(serial, _)| serial.saturating_add(1));
         if previous.is_some_and(|(last, _)| last == serial) {
             add(
@@ -123,8 +125,9 @@ fn is_closed(report: &Report) -> bool {
     report.properties.complete.reasons.iter().all(|reason| reason.code != "not-closed")
 }
 
-const fn place(report: &Report) -> (Option<Hex<32>>, Option<u64>) {
-    (report.session.key_id, report.session.ticket_serial)
+/// Serials count per key and seat.
+const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
+    (report.session.key_id, report.session.seat, report.session.ticket_serial)
 }
 
 fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
@@ -141,6 +144,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
     let session = |(name, report): &(String, Report)| Session {
         name: name.clone(),
         key_id: report.session.key_id,
+        seat: report.session.seat,
         serial: report.session.ticket_serial,
         status: report.status,
         assurance: report.assurance,

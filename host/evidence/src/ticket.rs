@@ -4,10 +4,12 @@
 //! ```text
 //! d2 84 43 a10127 a1 04 48 <kid 8> <payload bstr> 58 40 <signature 64>
 //! ```
-//! `kid` = SHA-256(issuer's public key)\[..8\]. The payload is a map with the keys 1 to 10: 1 serial u64, from 1; 2 nonce bstr 16;
-//! 3 key bstr 32, SHA-256 of the card's public key; 4 policy digest bstr 32; 5 permitted context digests, an ascending array of bstr 32,
-//! empty for any; 6 heartbeat records u32; 7 heartbeat ticks u32; 8 previous close bstr 32; 9 \[not before, not after\], Unix seconds;
-//! 10 issuer's name, text. The *ticket digest*, which the card binds, is SHA-256 over the whole message, signature included.
+//! `kid` = SHA-256(issuer's public key)\[..8\]. The payload is a map with the keys 0 to 13, all of them present: 0 version, 2; 1 serial
+//! u64, from 1; 2 nonce bstr 16; 3 key bstr 32, SHA-256 of the card's public key; 4 policy digest bstr 32; 5 permitted context digests,
+//! an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7 heartbeat ticks u32; 8 previous close bstr 32;
+//! 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11 seat u16; 12 permitted profile digests, an ascending array of
+//! bstr 32, empty for any; 13 text lane, 1 required or 0 not. A reader refuses any other version and any other key. The *ticket digest*,
+//! which the card binds, is SHA-256 over the whole message, signature included.
 //!
 //! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key stands nowhere, and so its signature is
 //! not checked; it only carries what the session was opened with. Its heartbeats are off.
@@ -21,8 +23,14 @@ use sha2::{Digest, Sha256};
 pub use crate::cbor::CborError;
 use crate::cbor::{Major, Reader, put_bytes, put_head, put_text};
 
+/// Version of the payload.
+pub const VERSION: u64 = 2;
+/// Keys of the payload.
+const KEYS: u64 = 14;
 /// Most permitted contexts.
 pub const MAX_CONTEXTS: usize = 1024;
+/// Most permitted profiles.
+pub const MAX_PROFILES: usize = 256;
 /// Largest ticket in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
 /// Longest name of an issuer in bytes.
@@ -48,6 +56,11 @@ pub enum TicketError {
     /// A field holds what it may not.
     #[error("the ticket's {0}")]
     Field(&'static str),
+    /// Another version of the payload.
+    #[error(
+        "the ticket is not of format version {VERSION}, the only one that this program reads; ask the issuer for a new one"
+    )]
+    Version,
     /// The key that signed is not among the trusted issuers.
     #[error("no trusted issuer has the key that signed the ticket of `{0}`")]
     UnknownIssuer(String),
@@ -84,6 +97,12 @@ pub struct Ticket {
     pub not_after: u64,
     /// Name of the issuer: 1 to [`MAX_ISSUER`] visible ASCII characters.
     pub issuer: String,
+    /// Which of several cards with one key: serials count per key and seat. 0 where there is one card.
+    pub seat: u16,
+    /// Digests of the profiles that streams may be governed under; empty permits any.
+    pub profiles: BTreeSet<[u8; 32]>,
+    /// Whether the card must read and scan the text itself.
+    pub text_lane: bool,
 }
 
 /// A parsed message: its content, its digest and its signature, which is not checked until [`Signed::verify`].
@@ -160,21 +179,19 @@ impl Ticket {
 
     fn payload(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_head(&mut out, Major::Map, 10);
+        put_head(&mut out, Major::Map, KEYS);
         let mut key = 0;
         let mut field = |put: &dyn Fn(&mut Vec<u8>)| {
-            key += 1;
             put_head(&mut out, Major::Unsigned, key);
             put(&mut out);
+            key += 1;
         };
+        field(&|out| put_head(out, Major::Unsigned, VERSION));
         field(&|out| put_head(out, Major::Unsigned, self.serial));
         field(&|out| put_bytes(out, &self.nonce));
         field(&|out| put_bytes(out, &self.key));
         field(&|out| put_bytes(out, &self.policy));
-        field(&|out| {
-            put_head(out, Major::Array, self.contexts.len() as u64);
-            self.contexts.iter().for_each(|digest| put_bytes(out, digest));
-        });
+        field(&|out| put_digests(out, &self.contexts));
         field(&|out| put_head(out, Major::Unsigned, self.heartbeat_records.into()));
         field(&|out| put_head(out, Major::Unsigned, self.heartbeat_ticks.into()));
         field(&|out| put_bytes(out, &self.previous_close));
@@ -184,12 +201,22 @@ impl Ticket {
             put_head(out, Major::Unsigned, self.not_after);
         });
         field(&|out| put_text(out, &self.issuer));
+        field(&|out| put_head(out, Major::Unsigned, self.seat.into()));
+        field(&|out| put_digests(out, &self.profiles));
+        field(&|out| put_head(out, Major::Unsigned, self.text_lane.into()));
         out
     }
 
     fn read(payload: &[u8]) -> Result<Self, TicketError> {
         let mut map = Reader::new(payload);
-        map.exactly(Major::Map, 10)?;
+        let keys = map.head(Major::Map)?;
+        // The first format had no version and began with key 1.
+        if map.head(Major::Unsigned)? != 0 || map.head(Major::Unsigned)? != VERSION {
+            return Err(TicketError::Version);
+        }
+        if keys != KEYS {
+            return Err(TicketError::Field("keys are not those of its version"));
+        }
         let mut next = 0;
         let mut key = |map: &mut Reader| {
             next += 1;
@@ -204,7 +231,8 @@ impl Ticket {
         key(&mut map)?;
         let policy = map.array()?;
         key(&mut map)?;
-        let contexts = read_contexts(&mut map)?;
+        let contexts =
+            read_digests(&mut map, MAX_CONTEXTS, "contexts are too many", "contexts are not in ascending order")?;
         key(&mut map)?;
         let heartbeat_records = map.unsigned()?;
         key(&mut map)?;
@@ -216,6 +244,17 @@ impl Ticket {
         let (not_before, not_after) = (map.unsigned()?, map.unsigned()?);
         key(&mut map)?;
         let issuer = map.text()?.to_owned();
+        key(&mut map)?;
+        let seat = map.unsigned()?;
+        key(&mut map)?;
+        let profiles =
+            read_digests(&mut map, MAX_PROFILES, "profiles are too many", "profiles are not in ascending order")?;
+        key(&mut map)?;
+        let text_lane = match map.head(Major::Unsigned)? {
+            0 => false,
+            1 => true,
+            _ => return Err(TicketError::Field("text lane is neither required nor not")),
+        };
         map.end()?;
         Ok(Self {
             serial,
@@ -229,6 +268,9 @@ impl Ticket {
             not_before,
             not_after,
             issuer,
+            seat,
+            profiles,
+            text_lane,
         })
     }
 
@@ -237,6 +279,8 @@ impl Ticket {
             "serial is 0"
         } else if self.contexts.len() > MAX_CONTEXTS {
             "contexts are too many"
+        } else if self.profiles.len() > MAX_PROFILES {
+            "profiles are too many"
         } else if self.serial == 1 && self.previous_close != [0; 32] {
             "previous close is set, but nothing precedes serial 1"
         } else if self.not_before > self.not_after {
@@ -302,20 +346,31 @@ fn to_be_signed(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-fn read_contexts(map: &mut Reader) -> Result<BTreeSet<[u8; 32]>, TicketError> {
+fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {
+    put_head(out, Major::Array, digests.len() as u64);
+    digests.iter().for_each(|digest| put_bytes(out, digest));
+}
+
+/// An ascending array of at most `most` digests; what to say of a longer one and of another order.
+fn read_digests(
+    map: &mut Reader,
+    most: usize,
+    too_many: &'static str,
+    disorder: &'static str,
+) -> Result<BTreeSet<[u8; 32]>, TicketError> {
     let count = map.head(Major::Array)?;
-    if count > MAX_CONTEXTS as u64 {
-        return Err(TicketError::Field("contexts are too many"));
+    if count > most as u64 {
+        return Err(TicketError::Field(too_many));
     }
-    let mut contexts = BTreeSet::new();
+    let mut digests = BTreeSet::new();
     for _ in 0..count {
         let digest: [u8; 32] = map.array()?;
-        if contexts.last().is_some_and(|last| *last >= digest) {
-            return Err(TicketError::Field("contexts are not in ascending order"));
+        if digests.last().is_some_and(|last| *last >= digest) {
+            return Err(TicketError::Field(disorder));
         }
-        contexts.insert(digest);
+        digests.insert(digest);
     }
-    Ok(contexts)
+    Ok(digests)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ fn honest() {
     let counts = &session.counts;
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
     assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
-    assert_eq!((session.driven, session.recorded, session.disclosed), (1, 1, world::SPANS as u64));
+    assert_eq!((session.modes.driven, session.modes.recorded, session.disclosed), (1, 1, world::SPANS as u64));
     let refusals: Vec<_> = session.refusals.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
     assert_eq!(refusals, [("policy", Some(0), Some(0), 2)]);
     assert_eq!(session.witnessed, Some((START, START + 200)));

@@ -1,6 +1,6 @@
 //! What the gate says of one mutation, as data and in words.
 
-use crate::context::Mode;
+use portcullis_core::context::Mode;
 use portcullis_core::wire::{Category, Determination as Outcome, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;

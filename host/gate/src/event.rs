@@ -1,8 +1,8 @@
 //! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
 
-use crate::context::{ContextDocument, Mode};
 use crate::determination::{Determination, Summary};
 use crate::engine::{EngineError, Proposal};
+use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::drift::Drift;
 use serde::{Deserialize, Serialize};
 

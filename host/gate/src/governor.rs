@@ -5,27 +5,17 @@ use crate::commitment::Salts;
 use crate::entry::{Door, Engines, Entered};
 use crate::event::Event;
 use crate::source::Item;
-use crate::stream::{Release, Seat, Stream};
+use crate::stream::{Seat, Stream};
 use portcullis_card::{Card, Session, SessionError};
+use portcullis_core::context::{OnRefuse, Release};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
 use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a stream does when nothing admissible is left at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnRefuse {
-    /// Leaves the refused span out and goes on with unchanged state.
-    Skip,
-    /// Ends the stream: safe non-execution.
-    Stop,
-}
 
 /// How texts are governed.
 #[derive(Clone)]

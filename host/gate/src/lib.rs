@@ -5,7 +5,6 @@
 
 pub mod anchor;
 mod commitment;
-mod context;
 mod determination;
 pub mod engine;
 mod entry;
@@ -20,10 +19,10 @@ mod stage;
 mod stream;
 
 pub use commitment::{SaltKey, SaltKeyError, Salts, commit};
-pub use context::{CONTEXT_VERSION, ContextDocument, Mode};
 pub use determination::{Determination, Summary, Termination, Trigger};
 pub use entry::{Engines, judged_bytes};
 pub use event::{Closing, Deciding, Event, Judged, What};
-pub use governor::{Governor, OnRefuse, Settings};
+pub use governor::{Governor, Settings};
+pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 pub use source::{Candidate, Item};
-pub use stream::{Release, Seat};
+pub use stream::Seat;

@@ -6,7 +6,6 @@
 
 use crate::anchor::{Anchors, Store};
 use crate::commitment::Salts;
-use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
 use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::entry::Door;
 use crate::governor::{Governor, Settings};
@@ -14,10 +13,11 @@ use crate::source::Item;
 use crate::stream::Seat;
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, Mode};
+use portcullis_core::hex::Hex;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
 use portcullis_mapping::Mapper;
-use portcullis_policy::image::hex;
 use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -49,6 +49,9 @@ pub enum ReplayError {
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
+    /// A mode whose streams this program cannot make again.
+    #[error("streams of mode `{}` are not replayed by this version", .0.name())]
+    Mode(Mode),
     /// The stream was governed by a program of another version: this one can say nothing of it.
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
@@ -66,12 +69,6 @@ pub enum ReplayError {
     /// The model card failed: a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
-}
-
-/// What every version of a context document begins with.
-#[derive(Deserialize)]
-struct Versioned {
-    version: u32,
 }
 
 /// What was compared.
@@ -105,9 +102,9 @@ pub struct Replayer<'r> {
     package: &'r Package,
     compiled: &'r Compiled,
     mapper: &'r Mapper,
-    stores: BTreeMap<String, Store>,
+    stores: BTreeMap<Hex<32>, Store>,
     /// Stores as the streams before looked them up.
-    anchors: BTreeMap<Vec<String>, Anchors>,
+    anchors: BTreeMap<Vec<Hex<32>>, Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
 }
@@ -131,7 +128,7 @@ impl<'r> Replayer<'r> {
         };
         let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
         let session = Session::open(ModelCard::new(), &compiled.image, config)?;
-        let stores = stores.into_iter().map(|store| (hex(&store.digest()), store)).collect();
+        let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
         Ok(Self { package, compiled, mapper, stores, anchors: BTreeMap::new(), session, records })
     }
 
@@ -183,30 +180,26 @@ impl<'r> Replayer<'r> {
         if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
             return Err(wrong("not the one that BEGIN bound"));
         }
-        let named: Versioned = serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
-        if named.version != CONTEXT_VERSION {
-            return Err(ReplayError::Version { found: named.version });
-        }
-        let document: ContextDocument =
-            serde_json::from_slice(bytes).map_err(|e| ReplayError::Context(e.to_string()))?;
-        if document.bytes() != bytes {
-            return Err(wrong("not as it is written: keys in order, no white space"));
-        }
-        if document.package_digest != hex(&self.package.digest()) {
+        let document = ContextDocument::parse(bytes).map_err(|error| match error {
+            ContextError::Version { found } => ReplayError::Version { found },
+            ContextError::Malformed(what) => ReplayError::Context(what),
+        })?;
+        if document.package_digest.0 != self.package.digest() {
             return Err(wrong("of another policy package"));
         }
-        if (document.mode == Mode::Recorded) != matches!(input, Input::Text(_)) {
-            return Err(wrong("its mode does not fit the input"));
+        match (document.mode, input) {
+            (Mode::Recorded, Input::Text(_)) | (Mode::Driven, Input::Proposals(_)) => Ok(document),
+            (Mode::Recorded | Mode::Driven, _) => Err(wrong("its mode does not fit the input")),
+            (mode @ (Mode::Held | Mode::Observed), _) => Err(ReplayError::Mode(mode)),
         }
-        Ok(document)
     }
 
-    fn anchors(&mut self, digests: &[String]) -> Result<Anchors, ReplayError> {
+    fn anchors(&mut self, digests: &[Hex<32>]) -> Result<Anchors, ReplayError> {
         if let Some(anchors) = self.anchors.get(digests) {
             return Ok(anchors.clone());
         }
         let store =
-            |digest: &String| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.clone()));
+            |digest: &Hex<32>| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()));
         let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
         let anchors = Anchors::new(stores, self.mapper);
         self.anchors.insert(digests.to_vec(), anchors.clone());

@@ -9,6 +9,7 @@
 
 mod support;
 
+use portcullis_core::hex::Hex;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
 use portcullis_gate::{Event, Item, Trigger, What};
@@ -137,8 +138,7 @@ fn one_content_has_one_digest_and_begin_carries_it() {
     let policy = package("");
     let events = judge(&policy, Anchors::new(vec![database], &policy.mapper), "", "Fine.");
     let What::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
-    let hex: String = lines.digest().iter().map(|b| format!("{b:02x}")).collect();
-    assert_eq!(context.anchor_digests, [hex]);
+    assert_eq!(context.anchor_digests, [Hex(lines.digest())]);
 }
 
 #[test]

@@ -124,6 +124,8 @@ pub struct Request {
     pub policy: [u8; 32],
     /// Permitted context documents; empty permits any.
     pub contexts: BTreeSet<[u8; 32]>,
+    /// Permitted profiles; empty permits any.
+    pub profiles: BTreeSet<[u8; 32]>,
     /// Records without a heartbeat after which the card refuses; 0 is off.
     pub heartbeat_records: u32,
     /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is off.
@@ -158,6 +160,10 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         not_before: request.window.not_before,
         not_after: request.window.not_after,
         issuer: issuer.to_owned(),
+        // Serials count per key here: one card holds it, and no card has a text lane.
+        seat: 0,
+        profiles: request.profiles.clone(),
+        text_lane: false,
     })
 }
 

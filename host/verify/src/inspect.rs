@@ -7,7 +7,7 @@ use portcullis_evidence::bundle::{self, Bundle, Directory};
 use portcullis_evidence::checkpoint::Signed;
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::record;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::{self, Ticket};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -69,8 +69,9 @@ fn ticket(bytes: &[u8]) -> Value {
         Ok(signed) => {
             let t = &signed.content;
             json!({
-                "digest": encode(&signed.digest), "serial": t.serial, "issuer": t.issuer, "key": encode(&t.key),
+                "digest": encode(&signed.digest), "version": ticket::VERSION, "seat": t.seat, "serial": t.serial, "issuer": t.issuer, "key": encode(&t.key),
                 "policy": encode(&t.policy), "contexts": t.contexts.iter().map(|c| encode(c)).collect::<Vec<_>>(),
+                "profiles": t.profiles.iter().map(|p| encode(p)).collect::<Vec<_>>(), "text_lane": t.text_lane,
                 "heartbeat_records": t.heartbeat_records, "heartbeat_ticks": t.heartbeat_ticks,
                 "previous_close": encode(&t.previous_close), "not_before": t.not_before, "not_after": t.not_after,
             })

@@ -36,6 +36,8 @@ pub(crate) fn section(number: u64, stream: &Stream, thresholds: [u16; 3]) -> Str
     let id = escape(&stream.id);
     let mode = match stream.mode {
         Some(Mode::Recorded) => "recorded: the text was there before; it was judged, nothing was prevented",
+        Some(Mode::Held) => "held: refused text was kept from readers, not from what the engine wrote next",
+        Some(Mode::Observed) => "observed: the reader got the text whatever the verdict was",
         Some(Mode::Driven) => "driven: nothing was released before its admit was recorded",
         None => "mode unknown: the ledger does not hold its beginning",
     };

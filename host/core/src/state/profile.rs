@@ -1,9 +1,11 @@
 //! The agent's governed profile, `agent.toml`, and the task: what a state is built from.
 
 use super::{Context, Intent};
+use crate::hex::Hex;
 use crate::manifest::Manifest;
 use crate::wire::Epistemic;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// `agent.toml`. Unknown keys are errors; what is left out is the first value that the policy declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +49,13 @@ pub struct ProfileError {
 }
 
 impl Profile {
+    /// SHA-256 of the profile's JSON as a context document holds it: keys in the order of the fields, no white space.
+    #[must_use]
+    pub fn digest(&self) -> Hex<32> {
+        // Plain strings and unit enums always serialise.
+        Hex(Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into())
+    }
+
     /// The conditions that a stream of this agent speaks under.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ pub fn html(report: &Report, name: &str) -> String {
     properties(&mut page, report);
     period(&mut page, &report.session);
     policy(&mut page, &report.session);
+    profiles(&mut page, &report.session);
     counts(&mut page, &report.session);
     device(&mut page, report);
     not_shown(&mut page, report);
@@ -121,6 +122,7 @@ fn period(page: &mut String, session: &Summary) {
     let ticks = session.ticks.map(|(from, to)| format!("{from} to {to}, {} clocks", to.saturating_sub(from)));
     let rows = [
         ("Session", session.ticket_serial.map(|serial| serial.to_string())),
+        ("Seat: which of several cards with this key", session.seat.map(|seat| seat.to_string())),
         ("Ticket issued by", session.issuer.clone()),
         ("First and last checkpoint seen by a witness", times),
         ("Clocks of the card at the first and last record", ticks),
@@ -142,6 +144,28 @@ fn policy(page: &mut String, session: &Summary) {
     table(page, &rows);
 }
 
+fn profiles(page: &mut String, session: &Summary) {
+    page.push_str(
+        "<h2>Profiles</h2>\n<p>A profile says what the operator claims of the agent: its domain, its audience, its register. Rules can depend \
+         on it. The operator chose it, unless the ticket permits certain profiles only. A value that is not given is the first that the \
+         policy declares.</p>\n<table>\n<tr><th scope=\"col\">Profile (SHA-256)</th><th scope=\"col\">Streams</th><th scope=\"col\">Says</th></tr>\n",
+    );
+    for (digest, profile) in &session.profiles {
+        let (streams, says) = (profile.streams, escape(&profile.to_string()));
+        let _ = writeln!(page, "<tr><td>{digest}</td><td>{streams}</td><td>{says}</td></tr>");
+    }
+    if session.profile_unknown > 0 {
+        let _ = writeln!(page, "<tr><td><em>not known</em></td><td>{}</td><td></td></tr>", session.profile_unknown);
+    }
+    page.push_str("</table>\n");
+    let pinned = match session.profiles_pinned {
+        Some(true) => "The ticket permits certain profiles only.",
+        Some(false) => "The ticket permits any profile.",
+        None => "The ticket could not be read.",
+    };
+    let _ = writeln!(page, "<p>{pinned}</p>");
+}
+
 fn counts(page: &mut String, session: &Summary) {
     let counts = &session.counts;
     page.push_str("<h2>Counts</h2>\n<p>As the card recorded them, refused candidates included.</p>\n");
@@ -152,8 +176,11 @@ fn counts(page: &mut String, session: &Summary) {
         ("Records that follow the rules of a log, and are counted here", number(counts.records)),
         ("Records that a checkpoint covers", number(session.signed_records)),
         ("Streams", number(counts.streams)),
-        ("Streams that were driven", number(session.driven)),
-        ("Streams recorded before they were judged: nothing was prevented in them", number(session.recorded)),
+        ("Streams that were driven", number(session.modes.driven)),
+        ("Streams held: refused text was kept from readers, not from the engine", number(session.modes.held)),
+        ("Streams recorded before they were judged: nothing was prevented in them", number(session.modes.recorded)),
+        ("Streams observed: readers got the text whatever the verdict was", number(session.modes.observed)),
+        ("Streams that continue another one", number(session.continued)),
         ("Admitted", number(counts.admits)),
         ("Rejected", number(counts.rejects)),
         ("To be decomposed", number(counts.decomposes)),
@@ -220,7 +247,7 @@ fn not_shown(page: &mut String, report: &Report) {
     ] {
         let _ = writeln!(page, "<li>{text}</li>");
     }
-    if report.session.recorded > 0 {
+    if report.session.modes.recorded > 0 {
         page.push_str(
             "<li>That anything was prevented in recorded streams: their text existed before it was judged.</li>\n",
         );

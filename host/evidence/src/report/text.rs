@@ -1,6 +1,6 @@
 //! A report as text.
 
-use crate::hex::{Hex, encode};
+use crate::hex::encode;
 use crate::series::Series;
 use crate::verify::{Property, Report, Status, Summary};
 use std::fmt;
@@ -14,12 +14,6 @@ pub fn plain(text: &str) -> String {
 /// Characters that reorder or hide text.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-impl<const N: usize> fmt::Display for Hex<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&encode(&self.0))
-    }
 }
 
 impl fmt::Display for Report {
@@ -43,13 +37,17 @@ impl fmt::Display for Report {
     }
 }
 
+/// Profiles that a text report lists.
+const PROFILES_SHOWN: usize = 20;
+
 fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     let counts = &session.counts;
     if let Some(device) = &session.device {
         writeln!(f, "card         {}", plain(device))?;
     }
     if let (Some(serial), Some(issuer)) = (session.ticket_serial, &session.issuer) {
-        writeln!(f, "session      {serial}, ticket by {}", plain(issuer))?;
+        let seat = session.seat.filter(|seat| *seat != 0).map_or_else(String::new, |seat| format!(" of seat {seat}"));
+        writeln!(f, "session      {serial}{seat}, ticket by {}", plain(issuer))?;
     }
     if let Some(digest) = session.policy_digest {
         writeln!(f, "policy       {digest}")?;
@@ -57,6 +55,25 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     if let Some((from, to)) = session.witnessed {
         writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;
     }
+    for (digest, profile) in session.profiles.iter().take(PROFILES_SHOWN) {
+        writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, plain(&profile.to_string()))?;
+    }
+    if let Some(more) = session.profiles.len().checked_sub(PROFILES_SHOWN).filter(|more| *more > 0) {
+        writeln!(f, "             and {more} more profiles: `--json` lists them")?;
+    }
+    if session.profile_unknown > 0 {
+        writeln!(f, "             {} streams whose profile is not known", session.profile_unknown)?;
+    }
+    match session.profiles_pinned {
+        Some(true) => writeln!(f, "             the ticket permits certain profiles only")?,
+        _ => writeln!(f, "             the operator chose: the ticket permits any profile")?,
+    }
+    let modes = session.modes;
+    writeln!(
+        f,
+        "streams      {} driven, {} held, {} recorded, {} observed; {} continue another",
+        modes.driven, modes.held, modes.recorded, modes.observed, session.continued
+    )?;
     let refused: u64 = counts.refused.values().sum();
     let lanes = if session.lanes > 1 { format!(" in {} lanes", session.lanes) } else { String::new() };
     writeln!(
@@ -79,7 +96,13 @@ impl fmt::Display for Series {
             let key = session
                 .key_id
                 .map_or_else(|| "unknown card".to_owned(), |key| encode(key.0.get(..8).unwrap_or_default()));
-            writeln!(f, "{:<12} card {key} session {serial:>6}  {}", session.status.name(), plain(&session.name))?;
+            let seat = session.seat.filter(|seat| *seat != 0).map_or_else(String::new, |seat| format!(" seat {seat}"));
+            writeln!(
+                f,
+                "{:<12} card {key}{seat} session {serial:>6}  {}",
+                session.status.name(),
+                plain(&session.name)
+            )?;
         }
         for finding in &self.findings {
             writeln!(

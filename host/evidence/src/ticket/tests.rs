@@ -21,18 +21,36 @@ fn ticket() -> Ticket {
         not_before: 1_700_000_000,
         not_after: 1_800_000_000,
         issuer: "registrar.example".to_owned(),
+        seat: 3,
+        profiles: [[7; 32], [8; 32]].into(),
+        text_lane: true,
     }
+}
+
+fn digests(count: usize) -> BTreeSet<[u8; 32]> {
+    let digest = |i: usize| {
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&i.to_be_bytes());
+        digest
+    };
+    (0..count).map(digest).collect()
 }
 
 fn any_ticket() -> impl Strategy<Value = Ticket> {
     (
         (1_u64.., any::<[u8; 16]>(), any::<[u8; 32]>(), any::<[u8; 32]>()),
-        prop::collection::btree_set(any::<[u8; 32]>(), 0..40),
+        (
+            prop::collection::btree_set(any::<[u8; 32]>(), 0..40),
+            any::<u16>(),
+            prop::collection::btree_set(any::<[u8; 32]>(), 0..4),
+            any::<bool>(),
+        ),
         (any::<u32>(), any::<u32>(), any::<[u8; 32]>()),
         (any::<u64>(), any::<u64>(), "[!-~]{1,64}"),
     )
-        .prop_map(|((serial, nonce, key, policy), contexts, (records, ticks, previous), (a, b, issuer))| {
+        .prop_map(|((serial, nonce, key, policy), permitted, (records, ticks, previous), (a, b, issuer))| {
             let own = issuer == SELF_ISSUER;
+            let (contexts, seat, profiles, text_lane) = permitted;
             Ticket {
                 serial,
                 nonce,
@@ -45,6 +63,9 @@ fn any_ticket() -> impl Strategy<Value = Ticket> {
                 not_before: a.min(b),
                 not_after: a.max(b),
                 issuer,
+                seat,
+                profiles,
+                text_lane,
             }
         })
 }
@@ -115,7 +136,8 @@ fn the_layout_is_the_documented_one() {
     (small.contexts, small.serial) = (BTreeSet::new(), 1);
     (small.heartbeat_records, small.heartbeat_ticks, small.previous_close) = (5, 0x1_0000, [0; 32]);
     small.issuer = "a".to_owned();
-    let mut payload = vec![0xaa, 0x01, 0x01, 0x02, 0x50];
+    (small.seat, small.profiles, small.text_lane) = (300, [[7; 32]].into(), false);
+    let mut payload = vec![0xae, 0x00, 0x02, 0x01, 0x01, 0x02, 0x50];
     payload.extend([1; 16]);
     payload.extend([0x03, 0x58, 0x20]);
     payload.extend([2; 32]);
@@ -124,6 +146,9 @@ fn the_layout_is_the_documented_one() {
     payload.extend([0x05, 0x80, 0x06, 0x05, 0x07, 0x1a, 0, 1, 0, 0, 0x08, 0x58, 0x20]);
     payload.extend([0; 32]);
     payload.extend([0x09, 0x82, 0x1a, 0x65, 0x53, 0xf1, 0x00, 0x1a, 0x6b, 0x49, 0xd2, 0x00, 0x0a, 0x61, b'a']);
+    payload.extend([0x0b, 0x19, 0x01, 0x2c, 0x0c, 0x81, 0x58, 0x20]);
+    payload.extend([7; 32]);
+    payload.extend([0x0d, 0x00]);
     let mut signed = b"\x84\x6aSignature1\x43\xa1\x01\x27\x40\x58".to_vec();
     signed.push(u8::try_from(payload.len()).unwrap());
     signed.extend(&payload);
@@ -152,10 +177,12 @@ fn other_encodings_of_the_same_ticket_are_refused() {
     assert!(matches!(read(&longer_nonce), Err(TicketError::Encoding(CborError::Longer(_)))));
     let indefinite_map = [&[0xbf], &payload[1..], &[0xff]].concat();
     assert!(matches!(read(&indefinite_map), Err(TicketError::Encoding(CborError::Type(0)))));
-    let eleven = [&[0xab], &payload[1..], &[0x0b, 0x00]].concat();
-    assert!(matches!(read(&eleven), Err(TicketError::Encoding(CborError::Range(0)))));
-    let nine = [&[0xa9], &payload[1..]].concat();
-    assert!(read(&nine).is_err());
+    let keys = Err(TicketError::Field("keys are not those of its version"));
+    assert_eq!(read(&[&[0xaf], &payload[1..], &[0x0e, 0x00]].concat()), keys);
+    assert_eq!(read(&[&[0xad], &payload[1..payload.len() - 2]].concat()), keys);
+    assert_eq!(read(&payload[..payload.len() - 2]), Err(TicketError::Encoding(CborError::Ends)));
+    let lane = [&payload[..payload.len() - 1], &[0x02]].concat();
+    assert_eq!(read(&lane), Err(TicketError::Field("text lane is neither required nor not")));
     let repeated_key = replaced(&[0x06, 0x19], &[0x05, 0x19]);
     assert!(matches!(read(&repeated_key), Err(TicketError::Encoding(CborError::Range(_)))));
     let trailing = [payload.as_slice(), &[0]].concat();
@@ -171,10 +198,22 @@ fn other_encodings_of_the_same_ticket_are_refused() {
     assert_eq!(read(&replaced(&ascending, &[four.as_slice(), &four].concat())), order);
 }
 
+/// The format before had ten keys, from 1, and no version.
+#[test]
+fn other_versions_are_refused_by_name() {
+    let payload = ticket().payload();
+    assert_eq!(payload[..3], [0xae, 0x00, 0x02]);
+    for version in [0, 1, 3, 23] {
+        let other = [&[0xae, 0x00, version], &payload[3..]].concat();
+        assert_eq!(Ticket::read(&other), Err(TicketError::Version));
+    }
+    assert_eq!(Ticket::read(&[&[0xaa], &payload[3..]].concat()), Err(TicketError::Version));
+}
+
 #[test]
 fn fields_out_of_range_are_neither_signed_nor_read() {
     type Change = fn(&mut Ticket);
-    let changes: [(&str, Change); 9] = [
+    let changes: [(&str, Change); 10] = [
         ("serial is 0", |t| t.serial = 0),
         ("previous close is set, but nothing precedes serial 1", |t| t.serial = 1),
         ("validity ends before it begins", |t| t.not_after = t.not_before - 1),
@@ -183,15 +222,8 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
         ("issuer is not visible ASCII", |t| t.issuer = "a b".to_owned()),
         ("issuer is not visible ASCII", |t| t.issuer = "\u{e9}".to_owned()),
         ("heartbeats are on, but nobody issued it", |t| t.issuer = SELF_ISSUER.to_owned()),
-        ("contexts are too many", |t| {
-            t.contexts = (0..=MAX_CONTEXTS as u32)
-                .map(|i| {
-                    let mut digest = [0; 32];
-                    digest[..4].copy_from_slice(&i.to_be_bytes());
-                    digest
-                })
-                .collect();
-        }),
+        ("contexts are too many", |t| t.contexts = digests(MAX_CONTEXTS + 1)),
+        ("profiles are too many", |t| t.profiles = digests(MAX_PROFILES + 1)),
     ];
     for (message, change) in changes {
         let mut wrong = ticket();
@@ -211,13 +243,7 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
 #[test]
 fn the_largest_ticket_fits() {
     let mut large = ticket();
-    large.contexts = (0..MAX_CONTEXTS as u32)
-        .map(|i| {
-            let mut digest = [0; 32];
-            digest[..4].copy_from_slice(&i.to_be_bytes());
-            digest
-        })
-        .collect();
+    (large.contexts, large.profiles) = (digests(MAX_CONTEXTS), digests(MAX_PROFILES));
     let cose = large.sign(&key(1)).unwrap();
     assert!(cose.len() < MAX_BYTES);
     assert_eq!(Ticket::parse(&cose).unwrap().content, large);

@@ -35,6 +35,8 @@ pub(super) fn ticket(
         Err(error) => findings.contradict(NoGaps, "ticket-issuer", error),
     }
     summary.ticket_serial = Some(ticket.content.serial);
+    summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
+    summary.seat = Some(ticket.content.seat);
     summary.issuer = Some(ticket.content.issuer.clone());
     summary.previous_close = Some(Hex(ticket.content.previous_close));
     Ok(Some(ticket))

@@ -249,7 +249,8 @@ impl<'a> Lane<'a> {
                     replayable::input_withheld(at, findings);
                 }
                 let (id, open) = (line.as_ref().map(|line| &*line.id), self.rules.open());
-                contexts.begin(bundle, at, commitment, id, open, findings, summary)?;
+                let profile = contexts.begin(bundle, at, commitment, id, open, findings, summary)?;
+                policy::profile(at, profile, ticket, findings);
             }
             Seen::Entry(Opcode::Gate | Opcode::End, _) | Seen::Refused(_) => {
                 let span = self.spans.about(index)?;

@@ -28,8 +28,9 @@ use crate::hex::Hex;
 use crate::note::WitnessKey;
 use crate::record::Counts;
 use ed25519_dalek::VerifyingKey;
-use portcullis_core::wire::Stage;
+use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Whom the verifier believes. Never read from a bundle.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +87,8 @@ pub struct Report {
 pub struct Summary {
     /// Serial of the ticket.
     pub ticket_serial: Option<u64>,
+    /// Seat that it is for: which of several cards with one key.
+    pub seat: Option<u16>,
     /// Who issued it; `self` is the operator.
     pub issuer: Option<String>,
     /// SHA-256 of the card's public key.
@@ -118,16 +121,67 @@ pub struct Summary {
     pub last_checkpoint: Option<Hex<32>>,
     /// Previous close that the ticket names.
     pub previous_close: Option<Hex<32>>,
-    /// Streams that were driven: refused text was never released by the gate.
-    pub driven: u64,
-    /// Streams that were recorded before: judged, nothing was prevented.
-    pub recorded: u64,
+    /// Streams by mode, as far as their context documents are here.
+    pub modes: Modes,
+    /// The governed profiles, by digest. The operator chose them, unless the ticket permits certain ones only.
+    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    /// Whether the ticket permits certain profiles only; absent where it could not be read.
+    pub profiles_pinned: Option<bool>,
+    /// Streams whose profile cannot be seen: their context document is not here, or of another version.
+    pub profile_unknown: u64,
+    /// Streams that name another one as their predecessor.
+    pub continued: u64,
     /// Spans that were disclosed and fit their commitments.
     pub disclosed: u64,
     /// Counts of the log, as far as it follows its rules.
     pub counts: Counts,
     /// Rejects and decomposes, by what decided.
     pub refusals: Vec<RuleCount>,
+}
+
+/// Streams by mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Modes {
+    /// Refused text never left the gate, and the engine never saw it again.
+    pub driven: u64,
+    /// Refused text was kept from readers, not from what the engine wrote next.
+    pub held: u64,
+    /// The text was there before it was judged: nothing was prevented.
+    pub recorded: u64,
+    /// The reader got the text whatever the verdict was.
+    pub observed: u64,
+}
+
+/// A governed profile and how many streams used it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProfileUse {
+    /// Streams.
+    pub streams: u64,
+    /// Subject domain; absent for the first that the policy declares, as with the fields below.
+    pub domain: Option<String>,
+    /// Audience.
+    pub audience: Option<String>,
+    /// Temporal condition.
+    pub temporal: Option<String>,
+    /// Epistemic mode.
+    pub epistemic: Option<Epistemic>,
+    /// Register of language.
+    pub register: Option<String>,
+}
+
+impl std::fmt::Display for ProfileUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let fields = [
+            ("domain", self.domain.as_deref()),
+            ("audience", self.audience.as_deref()),
+            ("temporal", self.temporal.as_deref()),
+            ("epistemic", self.epistemic.map(Epistemic::name)),
+            ("register", self.register.as_deref()),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+        let given = given.collect::<Vec<_>>().join(", ");
+        f.write_str(if given.is_empty() { "the policy's defaults" } else { &given })
+    }
 }
 
 /// How often one rule, or none, decided against a mutation.

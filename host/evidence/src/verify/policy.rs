@@ -1,5 +1,6 @@
 //! Policy in force: one table image from OPEN to CLOSE, the one that the ticket names and the bundle holds.
 
+use super::lane::At;
 use super::{Findings, Property::Policy, RuleCount, Summary};
 use crate::approval::Approval;
 use crate::bundle::{self, Bundle, BundleError};
@@ -144,11 +145,29 @@ pub(super) fn checkpoint(checkpoint: &Checkpoint, image: Option<&Image>, finding
     }
 }
 
-/// What the ticket says of the tables.
+/// What the ticket says of the tables and of the card's text lane.
 pub(super) fn ticket(ticket: &Ticket, image: Option<&Image>, findings: &mut Findings) {
+    let what = "the ticket requires the text lane, and no card of this layout version has one";
+    findings.require(!ticket.text_lane, Policy, "text-lane", what);
     let Some(image) = image else { return };
     let what = format!("the ticket is for policy digest {}", hex::encode(&ticket.policy));
     findings.require(ticket.policy == image.digest, Policy, "ticket-policy", what);
+}
+
+/// The profile that the stream at `at` is governed under; `None` where its context document is not at hand.
+pub(super) fn profile(at: At, profile: Option<Hex<32>>, ticket: Option<&Ticket>, findings: &mut Findings) {
+    let Some(ticket) = ticket.filter(|ticket| !ticket.profiles.is_empty()) else { return };
+    match profile {
+        Some(profile) => {
+            let what =
+                format!("the stream at {at} was governed under profile {profile}, which the ticket does not permit");
+            findings.require(ticket.profiles.contains(&profile.0), Policy, "profile-not-permitted", what);
+        }
+        None => {
+            let what = format!("the ticket permits certain profiles only; that of the stream at {at} cannot be seen");
+            findings.warn(Policy, "profile-unknown", what);
+        }
+    }
 }
 
 /// The context that a stream began in.

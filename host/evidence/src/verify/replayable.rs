@@ -1,29 +1,14 @@
 //! Replayable: everything from which a replay makes descriptors and verdicts again is there. The replay itself is another program's.
 
 use super::lane::At;
-use super::{Findings, Property::Policy, Property::Replayable, Summary};
+use super::{Findings, ProfileUse, Property::Policy, Property::Replayable, Summary};
 use crate::bundle::{self, Bundle, BundleError};
-use crate::hex;
+use crate::hex::{self, Hex};
+use portcullis_core::context::{ContextDocument, ContextError, Mode};
+use portcullis_core::state::Profile;
 use portcullis_core::wire::Session;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-
-/// The parts of a context document that the verifier looks at; its digest binds the rest.
-#[derive(Deserialize)]
-struct Context {
-    mode: Mode,
-    package_digest: String,
-    anchor_digests: Vec<String>,
-    id: String,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Mode {
-    Driven,
-    Recorded,
-}
 
 /// Files whose names are digests, and the package.
 pub(super) fn files(bundle: &Bundle<'_>, findings: &mut Findings) -> Result<(), BundleError> {
@@ -40,22 +25,33 @@ pub(super) fn files(bundle: &Bundle<'_>, findings: &mut Findings) -> Result<(), 
     Ok(())
 }
 
-/// What is kept of a context document: it is read once, however many streams begin in it.
+/// A context document: it is read once, however many streams begin in it.
+#[derive(Clone, Copy)]
+enum Context {
+    Read(Known),
+    /// Of another version.
+    Version(u32),
+    Malformed,
+}
+
+/// What is kept of one that was read.
 #[derive(Clone, Copy)]
 struct Known {
     mode: Mode,
+    profile: Hex<32>,
+    continues: bool,
     /// Of the policy package that OPEN names.
     package: bool,
     /// SHA-256 of the id.
     id: [u8; 32],
 }
 
-/// The context documents that streams began in; none of those that are malformed.
+/// The context documents that streams began in.
 #[derive(Default)]
-pub(super) struct Contexts(BTreeMap<[u8; 32], Option<Known>>);
+pub(super) struct Contexts(BTreeMap<[u8; 32], Context>);
 
 impl Contexts {
-    /// The context document of a stream that begins there, called `id`.
+    /// The context document of a stream that begins there, called `id`; gives the digest of its profile, where that can be seen.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(super) fn begin(
         &mut self,
@@ -66,28 +62,46 @@ impl Contexts {
         open: Option<&Session>,
         findings: &mut Findings,
         summary: &mut Summary,
-    ) -> Result<(), BundleError> {
+    ) -> Result<Option<Hex<32>>, BundleError> {
         let name = bundle::context(digest);
         if !bundle.has(&name) {
             let what = format!("the context of the stream at {at} is not there");
             findings.warn(Replayable, "context-withheld", what);
-            return Ok(());
+            summary.profile_unknown += 1;
+            return Ok(None);
         }
         let known = match self.0.get(digest) {
             Some(known) => *known,
             None => {
-                let known = read(bundle, &name, open, findings)?;
+                let known = read(bundle, &name, open, findings, summary)?;
                 self.0.insert(*digest, known);
                 known
             }
         };
-        let Some(known) = known else {
-            findings.contradict(Replayable, "context-malformed", format!("`{name}` is no context document"));
-            return Ok(());
+        let known = match known {
+            Context::Read(known) => known,
+            Context::Version(found) => {
+                let what = format!("`{name}` is of version {found}; verify with a release that reads it");
+                findings.warn(Replayable, "context-version", what);
+                summary.profile_unknown += 1;
+                return Ok(None);
+            }
+            Context::Malformed => {
+                findings.contradict(Replayable, "context-malformed", format!("`{name}` is not a context document"));
+                summary.profile_unknown += 1;
+                return Ok(None);
+            }
         };
-        match known.mode {
-            Mode::Driven => summary.driven += 1,
-            Mode::Recorded => summary.recorded += 1,
+        let mode = match known.mode {
+            Mode::Driven => &mut summary.modes.driven,
+            Mode::Held => &mut summary.modes.held,
+            Mode::Recorded => &mut summary.modes.recorded,
+            Mode::Observed => &mut summary.modes.observed,
+        };
+        *mode += 1;
+        summary.continued += u64::from(known.continues);
+        if let Some(profile) = summary.profiles.get_mut(&known.profile) {
+            profile.streams += 1;
         }
         let what = format!("the stream at {at} was governed under another policy package");
         findings.require(known.package, Policy, "context-package", what);
@@ -98,26 +112,35 @@ impl Contexts {
             }
             None => findings.warn(Replayable, "stream-unnamed", format!("no line names the stream at {at}")),
         }
-        Ok(())
+        Ok(Some(known.profile))
     }
 }
 
-/// Reads a context document; `None` for one that is malformed.
+/// Reads a context document, and notes its profile in the summary.
 fn read(
     bundle: &Bundle<'_>,
     name: &str,
     open: Option<&Session>,
     findings: &mut Findings,
-) -> Result<Option<Known>, BundleError> {
-    let Ok(context) = serde_json::from_slice::<Context>(&bundle.read(name)?) else { return Ok(None) };
+    summary: &mut Summary,
+) -> Result<Context, BundleError> {
+    let context = match ContextDocument::parse(&bundle.read(name)?) {
+        Ok(context) => context,
+        Err(ContextError::Version { found }) => return Ok(Context::Version(found)),
+        Err(ContextError::Malformed(_)) => return Ok(Context::Malformed),
+    };
     for anchor in &context.anchor_digests {
-        let there = hex::decode(anchor).is_some_and(|digest| bundle.has(&bundle::anchor(&digest)));
-        if !there {
+        if !bundle.has(&bundle::anchor(&anchor.0)) {
             findings.warn(Replayable, "anchor-withheld", format!("anchor store {anchor} is not in the bundle"));
         }
     }
-    let package = open.is_none_or(|open| context.package_digest == hex::encode(&open.package_digest));
-    Ok(Some(Known { mode: context.mode, package, id: Sha256::digest(&context.id).into() }))
+    let package = open.is_none_or(|open| context.package_digest.0 == open.package_digest);
+    let (profile, continues) = (context.profile_digest, context.predecessor.is_some());
+    let Profile { domain, audience, temporal, epistemic, register, .. } = context.profile;
+    let used = ProfileUse { streams: 0, domain, audience, temporal, epistemic, register };
+    summary.profiles.entry(profile).or_insert(used);
+    let id = Sha256::digest(&context.id).into();
+    Ok(Context::Read(Known { mode: context.mode, profile, continues, package, id }))
 }
 
 /// A stream whose input is not disclosed.

@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use ed25519_dalek::SigningKey;
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
+use portcullis_core::hex::Hex;
+use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    self, Determination, Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, Session, key_flags,
+    self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
+    Session, key_flags,
 };
 use portcullis_evidence::bundle::{self, Manifest, Memory, commitment};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
@@ -201,6 +205,9 @@ impl World {
             not_before: START,
             not_after: END,
             issuer: "registrar.example".to_owned(),
+            seat: 0,
+            profiles: [Profile::default().digest().0].into(),
+            text_lane: false,
         };
         let mut parts = Parts {
             certificate: self.certificate(card),
@@ -264,13 +271,27 @@ pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 }
 
 pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
-    let mode = if id == "a" { "driven" } else { "recorded" };
-    let anchors = [hex::encode(&sha(b"anchors"))];
-    serde_json::to_vec(&json!({
-        "version": 1, "mode": mode, "granularity": "span", "policy": "test 1.0.0",
-        "package_digest": hex::encode(&package_digest(package)), "profile_digest": "00", "anchor_digests": anchors, "id": id,
-    }))
-    .unwrap()
+    document(id, package).bytes()
+}
+
+/// The context document of stream `id`: `a` is driven, any other recorded.
+pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
+    ContextDocument {
+        version: CONTEXT_VERSION,
+        mode: if id == "a" { Mode::Driven } else { Mode::Recorded },
+        granularity: Granularity::Span,
+        on_refuse: OnRefuse::Skip,
+        release: Release::Span,
+        max_proposals: 10,
+        policy: "test 1.0.0".to_owned(),
+        package_digest: Hex(package_digest(package)),
+        profile: Profile::default(),
+        profile_digest: Profile::default().digest(),
+        task: Task::default(),
+        anchor_digests: vec![Hex(sha(b"anchors"))],
+        predecessor: None,
+        id: id.to_owned(),
+    }
 }
 
 /// The nonce that the witness gives for a checkpoint.
@@ -350,7 +371,11 @@ impl Parts {
     }
 
     pub fn begin(&mut self, slot: u16, id: &str) {
-        let context = context(id, &self.package);
+        self.begin_in(slot, id, context(id, &self.package));
+    }
+
+    /// Begins a stream in this context, whatever it holds.
+    pub fn begin_in(&mut self, slot: u16, id: &str, context: Vec<u8>) {
         let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));
         self.contexts.insert(sha(&context), context);

@@ -8,21 +8,20 @@ mod deferred;
 mod feed;
 mod release;
 
-pub use release::Release;
-
 use crate::commitment::commit;
-use crate::context::{CONTEXT_VERSION, ContextDocument, Mode};
 use crate::determination::{Determination, Summary, Termination, Trigger};
 use crate::engine::{Engine, Proposal, Recorded};
 use crate::event::{Closing, Event, Judged, What};
-use crate::governor::{Governor, OnRefuse};
+use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
 use crate::source::{Candidate, Item};
 use crate::stage::{self, Staged};
 use deferred::{Knowledge, Queue};
 use feed::{Feed, RolledBack};
 use portcullis_card::{Outcome, SessionError};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
+use portcullis_core::hex::Hex;
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
@@ -271,10 +270,12 @@ impl<'g> Stream<'g> {
             release: self.governor.release(),
             max_proposals: self.governor.max_proposals(),
             policy: self.state.policy.package.clone(),
-            package_digest: hex(&self.state.policy.package_digest),
+            package_digest: Hex(self.state.policy.package_digest),
             profile: self.governor.profile().clone(),
+            profile_digest: self.governor.profile().digest(),
             task: self.task.clone(),
-            anchor_digests: self.governor.anchors().digests().iter().map(|d| hex(d)).collect(),
+            anchor_digests: self.governor.anchors().digests().into_iter().map(Hex).collect(),
+            predecessor: None,
             id: self.id.clone(),
         }
     }

@@ -1,20 +1,5 @@
 //! When admitted bytes leave, and how far a rollback may go: never across bytes that left.
 
-use serde::{Deserialize, Serialize};
-
-/// When admitted bytes leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Release {
-    /// Each span as soon as its admit is recorded. Nothing can be taken back.
-    #[default]
-    Span,
-    /// At every checkpoint: after so many admitted candidates as the policy says.
-    Checkpoint,
-    /// When the stream ends.
-    End,
-}
-
 /// Admitted bytes that have not left.
 #[derive(Debug, Default)]
 pub(super) struct Held {

@@ -27,6 +27,7 @@ fn issuer(path: &Path) -> Issuer {
 
 fn request(card: &Card) -> Request {
     Request {
+        profiles: [[6; 32]].into(),
         key: card.id(),
         policy: [3; 32],
         contexts: [[4; 32]].into(),

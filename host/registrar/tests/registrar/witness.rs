@@ -55,6 +55,9 @@ fn ticket_of(card: &Card, serial: u64) -> Ticket {
         not_before: START,
         not_after: END,
         issuer: "registrar.example".to_owned(),
+        seat: 0,
+        profiles: BTreeSet::new(),
+        text_lane: false,
     }
 }
 
@@ -685,6 +688,7 @@ fn sessions_from_ticket_to_close() {
     let mut issuer = Issuer::open(&dir.path().join("tickets"), key(5), "registrar.example").unwrap();
     let card = &served.card;
     let request = Request {
+        profiles: BTreeSet::new(),
         key: card.id(),
         policy: [3; 32],
         contexts: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! Lower-case hexadecimal, the one form in which digests are written.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// `bytes` in lower-case hexadecimal.
 #[must_use]
@@ -46,6 +46,12 @@ impl<'de, const N: usize> serde::Deserialize<'de> for Hex<N> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
         let wrong = || serde::de::Error::custom(format_args!("`{text}` is not {N} bytes in lower-case hexadecimal"));
         decode(&text).map(Self).ok_or_else(wrong)
+    }
+}
+
+impl<const N: usize> fmt::Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&encode(&self.0))
     }
 }
 

@@ -1,0 +1,247 @@
+//! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
+//!
+//! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no white space. A reader
+//! takes nothing else, so that equal content has equal bytes and one digest.
+
+use crate::hex::Hex;
+use crate::state::{Profile, Task};
+use crate::wire::Granularity;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Version of the layout that this program reads and writes.
+pub const CONTEXT_VERSION: u32 = 3;
+
+/// How the text came to the gate, and what the gate could prevent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The loop asked an engine for each candidate and released what was admitted.
+    Driven,
+    /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine wrote next.
+    Held,
+    /// The whole text was there before: it is judged, nothing was prevented.
+    Recorded,
+    /// The text is judged on its way to a reader, who gets it whatever the verdict is.
+    Observed,
+}
+
+impl Mode {
+    /// All modes, in the order of the reports.
+    pub const ALL: [Self; 4] = [Self::Driven, Self::Held, Self::Recorded, Self::Observed];
+
+    /// Its name in documents and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Driven => "driven",
+            Self::Held => "held",
+            Self::Recorded => "recorded",
+            Self::Observed => "observed",
+        }
+    }
+}
+
+/// What a stream does when nothing admissible is left at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnRefuse {
+    /// Leaves the refused span out and goes on with unchanged state.
+    Skip,
+    /// Ends the stream: safe non-execution.
+    Stop,
+}
+
+/// When admitted bytes leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// Each span as soon as its admit is recorded. Nothing can be taken back.
+    #[default]
+    Span,
+    /// At every checkpoint: after so many admitted candidates as the policy says.
+    Checkpoint,
+    /// When the stream ends.
+    End,
+}
+
+/// What BEGIN binds: everything but the text, the anchor stores and the policy that a replay of the stream needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextDocument {
+    /// [`CONTEXT_VERSION`].
+    pub version: u32,
+    /// How the text came to the gate.
+    pub mode: Mode,
+    /// Size of the candidates.
+    pub granularity: Granularity,
+    /// What the stream does when nothing admissible is left at a place.
+    pub on_refuse: OnRefuse,
+    /// When admitted bytes leave; a rollback never crosses bytes that left.
+    pub release: Release,
+    /// Candidates that an engine is asked for, at most.
+    pub max_proposals: u32,
+    /// Name and version of the policy package.
+    pub policy: String,
+    /// SHA-256 of the package.
+    pub package_digest: Hex<32>,
+    /// The agent's governed profile: the operator's choice, unless the ticket pins it.
+    pub profile: Profile,
+    /// [`Profile::digest`] of it.
+    pub profile_digest: Hex<32>,
+    /// What the stream is asked to do.
+    pub task: Task,
+    /// SHA-256 of each anchor store, in the order in which they were given.
+    pub anchor_digests: Vec<Hex<32>>,
+    /// The stream that this one continues: RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last record of it that is known.
+    pub predecessor: Option<Hex<32>>,
+    /// Identity of the stream in its input.
+    pub id: String,
+}
+
+/// Why bytes are not a context document of this version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContextError {
+    /// Another version, of which this program can say nothing.
+    #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
+    Version {
+        /// Version of the document.
+        found: u32,
+    },
+    /// Not the one encoding of a document of this version.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+/// What every version begins with.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+impl ContextDocument {
+    /// The document's one encoding.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        // Plain strings and unit enums always serialise; an empty document would match no context on file.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// SHA-256 of [`ContextDocument::bytes`].
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.bytes()).into()
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// Another version; an unknown, missing or moved key; another encoding of the same content; a profile that does not have the digest
+    /// beside it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
+        let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
+        let Versioned { version } = serde_json::from_slice(bytes).map_err(malformed)?;
+        if version != CONTEXT_VERSION {
+            return Err(ContextError::Version { found: version });
+        }
+        let document: Self = serde_json::from_slice(bytes).map_err(malformed)?;
+        if document.bytes() != bytes {
+            let what = "it is not as it is written: all keys, in order, without white space";
+            return Err(ContextError::Malformed(what.to_owned()));
+        }
+        if document.profile.digest() != document.profile_digest {
+            return Err(ContextError::Malformed("its profile does not have the digest that it gives".to_owned()));
+        }
+        Ok(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> ContextDocument {
+        let profile = Profile { audience: Some("public".to_owned()), ..Profile::default() };
+        ContextDocument {
+            version: CONTEXT_VERSION,
+            mode: Mode::Driven,
+            granularity: Granularity::Span,
+            on_refuse: OnRefuse::Stop,
+            release: Release::Span,
+            max_proposals: 10,
+            policy: "test 1.0.0".to_owned(),
+            package_digest: Hex([1; 32]),
+            profile_digest: profile.digest(),
+            profile,
+            task: Task::default(),
+            anchor_digests: vec![Hex([2; 32])],
+            predecessor: Some(Hex([3; 32])),
+            id: "a".to_owned(),
+        }
+    }
+
+    /// The layout as the reference document gives it.
+    #[test]
+    fn the_encoding_is_the_documented_one() {
+        let (ones, twos, threes) = ("01".repeat(32), "02".repeat(32), "03".repeat(32));
+        let profile = r#"{"intent":"","domain":null,"audience":"public","temporal":null,"epistemic":null,"register":null,"facts":[]}"#;
+        let digest = crate::hex::encode(&Sha256::digest(profile));
+        let expected = format!(
+            concat!(
+                r#"{{"version":3,"mode":"driven","granularity":"span","on_refuse":"stop","release":"span","max_proposals":10,"#,
+                r#""policy":"test 1.0.0","package_digest":"{}","profile":{},"profile_digest":"{}","task":{{"intent":"","facts":[]}},"#,
+                r#""anchor_digests":["{}"],"predecessor":"{}","id":"a"}}"#
+            ),
+            ones, profile, digest, twos, threes
+        );
+        assert_eq!(String::from_utf8(document().bytes()).unwrap(), expected);
+        assert_eq!(ContextDocument::parse(expected.as_bytes()), Ok(document()));
+    }
+
+    /// The digest of a profile is apart from who the stream is and what it is asked to do.
+    #[test]
+    fn streams_of_one_profile_share_its_digest() {
+        let other = ContextDocument {
+            id: "b".to_owned(),
+            task: Task { intent: "something else".to_owned(), facts: vec!["x".to_owned()] },
+            predecessor: None,
+            ..document()
+        };
+        assert_ne!(other.digest(), document().digest());
+        assert_eq!(other.profile_digest, document().profile_digest);
+        let counsel = Profile { audience: Some("counsel".to_owned()), ..Profile::default() };
+        assert_ne!(counsel.digest(), document().profile_digest);
+    }
+
+    #[test]
+    fn other_versions_keys_and_encodings_are_refused() {
+        let good = String::from_utf8(document().bytes()).unwrap();
+        for found in [0, 1, 2, 4] {
+            let other = good.replace("\"version\":3", &format!("\"version\":{found}"));
+            assert_eq!(ContextDocument::parse(other.as_bytes()), Err(ContextError::Version { found }));
+        }
+        // A later version may hold anything.
+        assert_eq!(ContextDocument::parse(b"{\"version\":9,\"x\":1}"), Err(ContextError::Version { found: 9 }));
+        for (from, to) in [
+            (r#""id":"a""#, r#""id":"a","x":1"#),
+            (r#""predecessor":"#, r#""continues":"#),
+            (r#","max_proposals":10"#, ""),
+            (r#"{"version":3"#, r#"{ "version":3"#),
+            (r#""mode":"driven""#, r#""mode":"forced""#),
+            (r#""task":{"#, r#""task":{"x":1,"#),
+            (r#""epistemic":null,"#, ""),
+            (r#""id":"a""#, r#""id":"\u0061""#),
+            (&"03".repeat(32), "03"),
+            (&"03".repeat(32), &"0A".repeat(32)),
+            // Another profile under the digest of this one.
+            (r#""audience":"public""#, r#""audience":"counsel""#),
+        ] {
+            let wrong = good.replacen(from, to, 1);
+            assert_ne!(wrong, good, "{from}");
+            assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
+        }
+        for wrong in ["", "{}", "[]", "{\"version\":\"3\"}", "{\"version\":4294967296}"] {
+            assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Profiles, modes and predecessors of streams, and what a ticket permits of them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod world;
+
+use portcullis_core::context::{ContextDocument, Mode};
+use portcullis_core::hex::Hex;
+use portcullis_core::state::Profile;
+use portcullis_core::wire::Determination;
+use portcullis_evidence::bundle;
+use portcullis_evidence::report::html;
+use portcullis_evidence::verify::{Modes, Status};
+use serde_json::json;
+use std::collections::BTreeSet;
+use world::{Parts, World, assert_contradicted, codes, document, remanifest};
+
+/// A session whose ticket names no contexts, with one stream in each of these.
+fn session(world: &World, contexts: &[Vec<u8>]) -> Parts {
+    let mut parts = world.honest();
+    parts.ticket.contexts.clear();
+    parts.ticket.heartbeat_records = 0;
+    parts.ticket.heartbeat_ticks = 0;
+    play(&mut parts, contexts);
+    parts
+}
+
+fn play(parts: &mut Parts, contexts: &[Vec<u8>]) {
+    parts.open();
+    parts.contexts.clear();
+    for (slot, context) in (0..).zip(contexts) {
+        parts.begin_in(slot, "a", context.clone());
+        parts.gate(slot, 1, "", "Drink water.", Determination::Admit);
+        parts.end(slot, 2, "\n");
+    }
+    parts.log.close();
+}
+
+fn counsel() -> Profile {
+    Profile { audience: Some("counsel".to_owned()), ..Profile::default() }
+}
+
+/// The context document of stream `a`, changed.
+fn context(world: &World, change: impl FnOnce(&mut ContextDocument)) -> Vec<u8> {
+    let mut document = document("a", &world.honest().package);
+    change(&mut document);
+    document.bytes()
+}
+
+fn of_profile(world: &World, profile: Profile) -> Vec<u8> {
+    context(world, |c| (c.profile_digest, c.profile) = (profile.digest(), profile))
+}
+
+/// The same text is rejected for the public and admitted for counsel: who chose the audience must be seen.
+#[test]
+fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
+    let world = World::new();
+    let contexts = [of_profile(&world, Profile::default()), of_profile(&world, counsel())];
+    let mut parts = session(&world, &contexts);
+    assert_contradicted(&world.check(&parts.files()), "policy/profile-not-permitted");
+    parts.ticket.profiles.insert(counsel().digest().0);
+    play(&mut parts, &contexts);
+    let report = world.check(&parts.files());
+    assert_eq!((codes(&report), report.session.profiles_pinned), (BTreeSet::new(), Some(true)));
+}
+
+#[test]
+fn reports_show_profiles_with_their_streams() {
+    let world = World::new();
+    let mut parts = world.honest();
+    (parts.ticket.contexts, parts.ticket.profiles) = (BTreeSet::new(), BTreeSet::new());
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    let (public, secret) = (of_profile(&world, Profile::default()), of_profile(&world, counsel()));
+    play(&mut parts, &[secret.clone(), public, secret]);
+    let report = world.check(&parts.files());
+    let streams = |profile: &Profile| report.session.profiles[&profile.digest()].streams;
+    assert_eq!((streams(&Profile::default()), streams(&counsel())), (1, 2));
+    let digest = counsel().digest();
+    let text = report.to_string();
+    assert!(text.contains(&format!("{digest}: 2 streams, audience counsel")), "{text}");
+    assert!(text.contains("the operator chose"), "{text}");
+    let page = html(&report, "b");
+    assert!(page.contains(&digest.to_string()) && page.contains("audience counsel"), "{page}");
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["session"]["profiles"][digest.to_string()]["streams"], 2);
+    assert_eq!(json["session"]["profiles_pinned"], false);
+}
+
+/// A pinned profile that cannot be seen is not affirmed.
+#[test]
+fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
+    let world = World::new();
+    let later = br#"{"version":9,"mode":"dreamt"}"#.to_vec();
+    let parts = session(&world, &[context(&world, |_| ()), later]);
+    let report = world.check(&parts.files());
+    assert!(
+        codes(&report).is_superset(&["policy/profile-unknown", "replayable/context-version"].map(str::to_owned).into())
+    );
+    assert_eq!((report.status, report.session.profile_unknown), (Status::Warned, 1), "{:#?}", report.properties);
+    let mut files = session(&world, &[context(&world, |_| ())]).files();
+    files.0.retain(|name, _| !name.starts_with("contexts/"));
+    remanifest(&mut files);
+    let report = world.check(&files);
+    assert!(codes(&report).contains("policy/profile-unknown"), "{:#?}", report.properties);
+    assert_eq!(report.exit_code, 5);
+}
+
+#[test]
+fn contexts_are_read_strictly() {
+    let world = World::new();
+    let good = String::from_utf8(context(&world, |_| ())).unwrap();
+    let profile = serde_json::to_string(&Profile::default()).unwrap();
+    for (from, to) in [
+        (r#""id":"a"}"#, r#""id":"a","x":1}"#.to_owned()),
+        (r#""predecessor":null,"#, String::new()),
+        (r#""mode":"driven""#, r#""mode":"free""#.to_owned()),
+        ("{\"version\"", "{ \"version\"".to_owned()),
+        // The permitted digest beside another profile.
+        (&profile, serde_json::to_string(&counsel()).unwrap()),
+    ] {
+        let wrong = good.replace(from, &to);
+        assert_ne!(wrong, good);
+        let parts = session(&world, &[wrong.into_bytes()]);
+        assert_contradicted(&world.check(&parts.files()), "replayable/context-malformed");
+    }
+}
+
+#[test]
+fn modes_and_predecessors_are_counted() {
+    let world = World::new();
+    let mut contexts: Vec<_> = Mode::ALL.map(|mode| context(&world, |c| c.mode = mode)).into();
+    contexts.push(context(&world, |c| c.predecessor = Some(Hex([5; 32]))));
+    let report = world.check(&session(&world, &contexts).files());
+    assert_eq!(report.session.modes, Modes { driven: 2, held: 1, recorded: 1, observed: 1 });
+    assert_eq!((report.session.continued, report.exit_code), (1, 0), "{:#?}", report.properties);
+    let text = report.to_string();
+    assert!(text.contains("2 driven, 1 held, 1 recorded, 1 observed; 1 continue another"), "{text}");
+}
+
+/// No card of this layout version has a text lane, so that no session can keep such a ticket's terms.
+#[test]
+fn a_ticket_that_requires_the_text_lane_is_not_kept() {
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.ticket.text_lane = true;
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "policy/text-lane");
+}
+
+#[test]
+fn reports_show_the_seat() {
+    let world = World::new();
+    let mut parts = world.honest();
+    parts.ticket.seat = 7;
+    parts.play();
+    let report = world.check(&parts.files());
+    assert_eq!((report.session.seat, report.exit_code), (Some(7), 0));
+    assert!(report.to_string().contains("seat 7"), "{report}");
+    assert_eq!(serde_json::to_value(&report).unwrap()["session"]["seat"], json!(7));
+    assert!(parts.files().0.contains_key(bundle::TICKET));
+}
