@@ -19,5 +19,6 @@ set_property PROCESSING_ORDER LATE [get_files cl_timing_user.xdc]
 
 synth_design -mode out_of_context -top portcullis_cl -part ${DEVICE_TYPE} -include_dirs $includes \
     -verilog_define XSDB_SLV_DIS -keep_equivalent_registers
+portcullis_check_cdc [file join [pwd] portcullis_cdc.rpt]
 
 source ${HDK_SHELL_DIR}/build/scripts/synth_cl_footer.tcl

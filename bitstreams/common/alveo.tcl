@@ -1,10 +1,12 @@
 # Builds the card for an Alveo, for build.tcl of the card in question: checks, the XDMA block in bridge mode, synthesis to bitstream.
 # Not run by us: see the README of each target.
 #
-# Needs: part, defines (list), pcie_block, here (folder of the target). From the environment: PORTCULLIS_KEY_DIR (optional).
+# Needs: part, defines (list), pcie_block, here (folder of the target). From the environment: PORTCULLIS_KEY_DIR (optional), and with it
+# PORTCULLIS_AES_KEY, the .nky file by which the bitstream is encrypted.
 set root [file normalize [file join $here ../..]]
 source $root/bitstreams/common/sources.tcl
 set key_dir [portcullis_key_dir $root]
+set aes_key [portcullis_aes_key $root]
 set out [file join $here build]
 file mkdir $out
 
@@ -57,7 +59,14 @@ set_property -dict [list \
 generate_target all [get_ips xdma_card]
 synth_ip [get_ips xdma_card]
 
+# A port that is narrower than what is connected to it would lose bits with a warning alone.
+set_msg_config -id {Synth 8-689} -new_severity ERROR
 synth_design -top alveo_xdma -part $part -include_dirs $key_dir -verilog_define $defines -flatten_hierarchy rebuilt
+# A read's id has five bits. The slave port of the block has a width of its own, which `axi_id_width` does not set.
+foreach port {s_axib_arid s_axib_rid} {
+    set width [llength [get_pins -quiet -of_objects [get_cells u_xdma] -filter "REF_PIN_NAME =~ ${port}\[*\]"]]
+    if {$width != 5} { error "portcullis: `$port` of the XDMA block has $width bits, and the card needs 5: set the width of its slave ids" }
+}
 opt_design
 place_design
 phys_opt_design
@@ -65,11 +74,16 @@ route_design
 report_timing_summary -file $out/timing.rpt
 report_utilization -file $out/utilization.rpt
 report_drc -file $out/drc.rpt
-report_cdc -details -file $out/cdc.rpt
+portcullis_check_cdc $out/cdc.rpt
 set slack [get_property SLACK [get_timing_paths -delay_type max]]
 set hold [get_property SLACK [get_timing_paths -delay_type min]]
 if {$slack < 0 || $hold < 0} { error "portcullis: timing is not met (setup $slack ns, hold $hold ns); no bitstream is written" }
 write_checkpoint -force $out/portcullis.dcp
+if {$aes_key ne ""} {
+    set_property BITSTREAM.ENCRYPTION.ENCRYPT YES [current_design]
+    set_property BITSTREAM.ENCRYPTION.ENCRYPTKEYSELECT EFUSE [current_design]
+    set_property BITSTREAM.ENCRYPTION.KEYFILE $aes_key [current_design]
+}
 write_bitstream -force $out/portcullis.bit
 write_cfgmem -force -format mcs -size 128 -interface SPIx4 -loadbit "up $flash_offset $out/portcullis.bit" $out/portcullis.mcs
 puts "portcullis: now seal it:"
