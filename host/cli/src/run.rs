@@ -1,6 +1,6 @@
 //! `portcullis run`.
 
-use crate::bundle::{BundleArgs, Recorder};
+use crate::bundle::BundleArgs;
 use crate::choices::{Format, FsyncArg, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
@@ -17,6 +17,7 @@ use portcullis_gate::anchor::Anchors;
 use portcullis_gate::ledger::{Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Trigger, What};
+use portcullis_recorder::Recorder;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};

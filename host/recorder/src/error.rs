@@ -1,0 +1,57 @@
+//! Why a session cannot be recorded.
+
+use portcullis_card::SessionError;
+use portcullis_evidence::bundle::BundleError;
+use portcullis_evidence::note::NoteError;
+use portcullis_evidence::ticket::TicketError;
+use portcullis_registrar::ca::CaError;
+use portcullis_registrar::tickets::IssueError;
+use std::path::PathBuf;
+
+/// Why a session cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The card.
+    #[error(transparent)]
+    Card(#[from] SessionError),
+    /// The bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A log cannot be written.
+    #[error("cannot write the log: {0}")]
+    Log(#[from] std::io::Error),
+    /// A file that the session needs cannot be read.
+    #[error("cannot read the {what} `{}`", path.display())]
+    Read {
+        /// What the file holds.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// The ticket is malformed.
+    #[error("the ticket: {0}")]
+    Ticket(#[from] TicketError),
+    /// No ticket can be made.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+    /// No certificate can be made.
+    #[error(transparent)]
+    Certificate(#[from] CaError),
+    /// The witness's key is malformed.
+    #[error(transparent)]
+    WitnessKey(#[from] NoteError),
+    /// A file that is not an approval.
+    #[error("`{}` is no approval", .0.display())]
+    NoApproval(PathBuf),
+    /// What was given does not fit the session.
+    #[error("{0}")]
+    Unfit(&'static str),
+    /// An event that cannot follow the ones before it.
+    #[error("{0}")]
+    Event(String),
+    /// What a stream was given cannot be written as JSON.
+    #[error("what a stream was given: {0}")]
+    Json(#[from] serde_json::Error),
+}

@@ -1,0 +1,90 @@
+//! Lines about the records of one lane.
+
+use crate::RecorderError;
+use portcullis_evidence::bundle::{self, BundleError, LineFile, Writer};
+use portcullis_evidence::hex::{self, Hex};
+use portcullis_gate::replay::Input;
+use std::collections::BTreeMap;
+
+/// Writes the lines about the records of one lane.
+pub(crate) struct LaneWriter {
+    lane: u8,
+    pub(crate) streams: LineFile,
+    spans: LineFile,
+    inputs: LineFile,
+    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
+    given: BTreeMap<u64, Option<Input>>,
+    /// Salts of released spans, by the index of their record.
+    released: BTreeMap<u64, Hex<16>>,
+}
+
+impl LaneWriter {
+    pub(crate) fn create(writer: &Writer, lane: u8) -> Result<Self, BundleError> {
+        Ok(Self {
+            lane,
+            streams: writer.lines(bundle::STREAMS, lane)?,
+            spans: writer.lines(bundle::SPANS, lane)?,
+            inputs: writer.lines(bundle::INPUTS, lane)?,
+            given: BTreeMap::new(),
+            released: BTreeMap::new(),
+        })
+    }
+
+    /// A stream began with record `index`.
+    pub(crate) fn begin(&mut self, index: u64, stream: u64, id: &str) -> Result<(), BundleError> {
+        self.streams.push(&bundle::Stream { index, stream, id: id.to_owned() })?;
+        self.given.insert(index, None);
+        Ok(())
+    }
+
+    pub(crate) fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> Result<Hex<16>, RecorderError> {
+        let salt = hex::decode(salt).ok_or_else(|| RecorderError::Event(format!("record {index} has no salt")))?;
+        let salt = Hex(salt);
+        self.spans.push(&bundle::Span { index, salt, held: held.to_owned(), text: text.to_owned() })?;
+        Ok(salt)
+    }
+
+    /// The span of record `index` is released.
+    pub(crate) fn release(&mut self, index: u64, salt: Hex<16>) {
+        self.released.insert(index, salt);
+    }
+
+    /// The stream that began with record `begin` was given `input`, and is over.
+    pub(crate) fn given(&mut self, begin: u64, input: Input) {
+        self.given.insert(begin, Some(input));
+    }
+
+    /// Inputs stand in the order in which their streams began. One that cannot be written is left out: it is withheld then.
+    pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
+        let mut written = Ok(());
+        while let Some(entry) = self.given.first_entry()
+            && entry.get().is_some()
+        {
+            let index = *entry.key();
+            if let Some(input) = entry.remove() {
+                let input = serde_json::value::to_raw_value(&input)?;
+                let line = self.inputs.push(&bundle::Input { index, input });
+                written = written.and(line.map_err(RecorderError::from));
+            }
+        }
+        written
+    }
+
+    /// Hands the spans to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), BundleError> {
+        self.spans.flush()
+    }
+
+    /// Writes what is left; the inner result says whether every input could be written.
+    pub(crate) fn finish(mut self, writer: &Writer, serial: u64) -> Result<Result<(), RecorderError>, RecorderError> {
+        let given = self.write_inputs();
+        self.streams.flush()?;
+        self.inputs.flush()?;
+        let mut receipts = writer.lines(bundle::RECEIPTS, self.lane)?;
+        for (index, salt) in self.released {
+            receipts.push(&bundle::Receipt { serial, lane: self.lane, index, salt })?;
+        }
+        receipts.flush()?;
+        Ok(given)
+    }
+}

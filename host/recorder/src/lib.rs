@@ -1,0 +1,19 @@
+//! The evidence of a session, written while the session runs, and the replay of a finished bundle.
+//!
+//! [`Options::start`] prepares a bundle and gives a [`Recorder`] and the configuration of the session to record. The session hands its
+//! records and checkpoints to the sink in that configuration; the caller hands every [`portcullis_gate::Event`] to
+//! [`Recorder::event`] before anything else sees it, and calls [`Recorder::finish`] once the session is closed. [`replay()`] makes the
+//! records of a bundle again from its texts.
+
+mod error;
+mod lane;
+mod options;
+mod recorder;
+pub mod replay;
+mod sink;
+mod witness;
+
+pub use error::RecorderError;
+pub use options::Options;
+pub use recorder::Recorder;
+pub use replay::replay;

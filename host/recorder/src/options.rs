@@ -1,0 +1,178 @@
+//! What a session is recorded with, and how its bundle begins.
+
+use crate::lane::LaneWriter;
+use crate::sink::{BundleSink, Logs};
+use crate::witness::Poster;
+use crate::{Recorder, RecorderError};
+use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
+use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
+use portcullis_core::wire::key_flags;
+use portcullis_evidence::approval::Approval;
+use portcullis_evidence::bundle::{self, BundleError, Writer};
+use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::note::WitnessKey;
+use portcullis_evidence::ticket::Ticket;
+use portcullis_policy::{Compiled, Package};
+use portcullis_registrar::ca::{self, Device};
+use portcullis_registrar::tickets::{self, Request};
+use portcullis_registrar::witness::client::Client;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a self-issued ticket lasts.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest wait for a witness.
+const WITNESS_TIME: Duration = Duration::from_secs(10);
+
+/// What a session is recorded with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder of the bundle; it must not exist.
+    pub folder: PathBuf,
+    /// The session's ticket; without it the session issues one to itself.
+    pub ticket: Option<PathBuf>,
+    /// Approval of the policy.
+    pub approval: Option<PathBuf>,
+    /// The card's certificate, PEM; without it a simulated card is certified by the public root of simulations.
+    pub device_cert: Option<PathBuf>,
+    /// Intermediate certificates above it, PEM.
+    pub device_chain: Option<PathBuf>,
+    /// Address of the witness, and the file of its key.
+    pub witness: Option<(SocketAddr, PathBuf)>,
+    /// Records after which a checkpoint is due; without it 4096 on a simulated card, else 32768.
+    pub checkpoint_interval: Option<u32>,
+}
+
+impl Options {
+    /// Prepares the bundle of a session on `card` under this policy: the recorder, and the configuration of the session.
+    ///
+    /// # Errors
+    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written.
+    pub fn start(
+        &self,
+        card: &mut dyn Card,
+        package: &Package,
+        compiled: &Compiled,
+    ) -> Result<(Recorder, SessionConfig), RecorderError> {
+        let info = CardInfo::read(card)?;
+        let key = await_public_key(card)?;
+        let simulated = u32::from(info.key_flags) & u32::from(key_flags::SIM) != 0;
+        let image = &compiled.image;
+        let ticket = self.ticket(&key, image.digest())?;
+        let parsed = Ticket::parse(&ticket)?;
+        let terms = &parsed.content;
+        if terms.key != key_id(&key) {
+            return Err(RecorderError::Unfit("the ticket is for another card's key"));
+        }
+        if terms.policy != image.digest() {
+            let why = "the ticket is for another policy; ask the issuer for one of this policy's digest";
+            return Err(RecorderError::Unfit(why));
+        }
+        if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && self.witness.is_none() {
+            let why = "the ticket asks for heartbeats, which a witness gives: use `--witness`";
+            return Err(RecorderError::Unfit(why));
+        }
+        let approval = self.approval(image.digest())?;
+        let witness = self.poster(&ticket, key, info.lanes)?;
+        let (certificate, chain) = self.certificate(&key, &info, simulated)?;
+
+        let create = || -> Result<(Arc<Writer>, Arc<Mutex<Logs>>, Vec<LaneWriter>), BundleError> {
+            let writer = Arc::new(Writer::create(&self.folder)?);
+            writer.put(bundle::TICKET, &ticket)?;
+            writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
+            writer.put(bundle::CHAIN, chain.as_bytes())?;
+            writer.put(bundle::IMAGE, image.as_bytes())?;
+            if let Some(approval) = &approval {
+                writer.put(bundle::APPROVAL, approval)?;
+            }
+            for (path, content) in package.listed() {
+                writer.put(&bundle::package(path), content)?;
+            }
+            let logs = Arc::new(Mutex::new(Logs::create(&writer, info.lanes)?));
+            let lanes = (0..info.lanes).map(|lane| LaneWriter::create(&writer, lane)).collect::<Result<_, _>>()?;
+            Ok((writer, logs, lanes))
+        };
+        let (writer, logs, lanes) = create()?;
+        let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
+        let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
+        // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
+        let interval = match terms.heartbeat_records {
+            0 => interval,
+            records => interval.min((records / 2).max(1)),
+        };
+        let config = SessionConfig {
+            ticket_digest: parsed.digest,
+            heartbeat: HeartbeatLimits { records: terms.heartbeat_records, ticks: terms.heartbeat_ticks },
+            checkpoints: Some(CheckpointConfig { interval, ..CheckpointConfig::default() }),
+            sink: Box::new(sink),
+            ..SessionConfig::default()
+        };
+        Ok((Recorder::new(writer, logs, terms.serial, lanes), config))
+    }
+
+    fn approval(&self, policy: [u8; 32]) -> Result<Option<Vec<u8>>, RecorderError> {
+        let Some(path) = &self.approval else { return Ok(None) };
+        let cose = read("approval", path)?;
+        let approval = Approval::parse(&cose).ok_or_else(|| RecorderError::NoApproval(path.clone()))?;
+        if approval.policy != policy {
+            let why = "the approval is of another policy; the approver signs this one with `portcullis policy approve`";
+            return Err(RecorderError::Unfit(why));
+        }
+        Ok(Some(cose))
+    }
+
+    fn poster(&self, ticket: &[u8], key: [u8; 32], lanes: u8) -> Result<Option<Poster>, RecorderError> {
+        let Some((address, path)) = &self.witness else { return Ok(None) };
+        let text = read_text("witness's key", path)?;
+        let client = Client::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME);
+        Ok(Some(Poster::new(client, ticket, key, lanes)))
+    }
+
+    fn ticket(&self, key: &[u8; 32], policy: [u8; 32]) -> Result<Vec<u8>, RecorderError> {
+        if let Some(path) = &self.ticket {
+            return read("ticket", path);
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let request = Request {
+            key: key_id(key),
+            policy,
+            contexts: Default::default(),
+            profiles: Default::default(),
+            heartbeat_records: 0,
+            heartbeat_ticks: 0,
+            window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
+        };
+        Ok(tickets::self_issued(&request)?)
+    }
+
+    /// The card's certificate, and those above it.
+    fn certificate(&self, key: &[u8; 32], info: &CardInfo, simulated: bool) -> Result<(String, String), RecorderError> {
+        let text = |path: &PathBuf| read_text("certificate", path);
+        match &self.device_cert {
+            Some(path) => Ok((text(path)?, self.device_chain.as_ref().map(text).transpose()?.unwrap_or_default())),
+            None if simulated => {
+                let device = Device {
+                    public_key: *key,
+                    design_id: info.design_id,
+                    class: Class::Sim,
+                    supervised: false,
+                    subject: "CN=Simulated card".into(),
+                    window: ca::SIMULATION,
+                };
+                Ok((ca::simulation()?.certify(&device)?, String::new()))
+            }
+            None => Err(RecorderError::Unfit("a real card needs its certificate: give `--device-cert`")),
+        }
+    }
+}
+
+fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, RecorderError> {
+    std::fs::read(path).map_err(|source| RecorderError::Read { what, path: path.to_owned(), source })
+}
+
+fn read_text(what: &'static str, path: &Path) -> Result<String, RecorderError> {
+    std::fs::read_to_string(path).map_err(|source| RecorderError::Read { what, path: path.to_owned(), source })
+}

@@ -1,0 +1,79 @@
+//! Checkpoints on their way to a witness.
+
+use portcullis_card::session::SinkError;
+use portcullis_core::wire::Record;
+use portcullis_evidence::tree;
+use portcullis_registrar::witness::client::{Client, Noted};
+use portcullis_registrar::witness::{LanePost, Post};
+use std::collections::VecDeque;
+use zerocopy::IntoBytes;
+
+/// Posts each checkpoint once all its records are here.
+pub(crate) struct Poster {
+    client: Client,
+    ticket: Vec<u8>,
+    public_key: [u8; 32],
+    lanes: Vec<Lane>,
+    /// Sizes of the lanes and message of the checkpoints to post: their records may still be on the way.
+    next: VecDeque<(Vec<u64>, Vec<u8>)>,
+}
+
+/// A lane's log on its way to a witness.
+#[derive(Clone, Default)]
+struct Lane {
+    leaves: Vec<tree::Hash>,
+    /// Records under the last checkpoint that the witness has.
+    old: u64,
+}
+
+impl Poster {
+    /// A poster for the session of the card with this key and so many lanes, under this ticket.
+    pub(crate) fn new(client: Client, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> Self {
+        let lanes = vec![Lane::default(); lanes.into()];
+        Self { client, ticket: ticket.to_vec(), public_key, lanes, next: VecDeque::new() }
+    }
+
+    pub(crate) fn record(&mut self, lane: usize, record: &Record) -> Result<(), SinkError> {
+        let lane = self.lanes.get_mut(lane).ok_or("a record of a lane that the card does not have")?;
+        lane.leaves.push(tree::leaf(record.as_bytes()));
+        Ok(())
+    }
+
+    /// Queues the message of a checkpoint that covers so many records of each lane.
+    pub(crate) fn checkpoint(&mut self, sizes: Vec<u64>, message: Vec<u8>) {
+        self.next.push_back((sizes, message));
+    }
+
+    /// Posts the next checkpoint whose records are all here.
+    pub(crate) fn post(&mut self) -> Result<Option<Noted>, SinkError> {
+        let lanes = &self.lanes;
+        let here = |(sizes, _): &mut (Vec<u64>, Vec<u8>)| {
+            sizes
+                .iter()
+                .zip(lanes)
+                .all(|(size, lane)| usize::try_from(*size).is_ok_and(|size| size <= lane.leaves.len()))
+        };
+        let Some((sizes, checkpoint)) = self.next.pop_front_if(here) else { return Ok(None) };
+        let posted = sizes.iter().zip(lanes).map(|(size, lane)| lane.post(*size));
+        let post = Post {
+            ticket: self.ticket.clone(),
+            public_key: self.public_key,
+            lanes: posted.collect::<Result<_, _>>()?,
+            checkpoint,
+        };
+        let noted = self.client.post(&post)?;
+        self.lanes.iter_mut().zip(sizes).for_each(|(lane, size)| lane.old = size);
+        Ok(Some(noted))
+    }
+}
+
+impl Lane {
+    /// The first `size` records, after those that the witness has.
+    fn post(&self, size: u64) -> Result<LanePost, SinkError> {
+        let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
+        let mut prover = tree::Prover::consistency(self.old, size);
+        leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
+        let proof = prover.and_then(tree::Prover::finish).unwrap_or_default();
+        Ok(LanePost { old: self.old, size, root: tree::root(leaves.iter().copied()), proof })
+    }
+}
