@@ -8,5 +8,6 @@ pub mod hex;
 pub mod manifest;
 pub mod mutation;
 pub mod reason;
+pub mod releases;
 pub mod state;
 pub mod wire;

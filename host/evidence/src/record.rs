@@ -311,12 +311,9 @@ impl Rules {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // A cause stands where something went wrong, and nowhere else.
-        let caused = match kind {
-            RecordType::Alarm => cause != Fault::None,
-            RecordType::Close => (cause != Fault::None) == self.alarm,
-            _ => cause == Fault::None,
-        };
+        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no session.
+        let ends = matches!(u16::from(cause) >> 8, 3 | 4);
+        let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
             return Err(Violation::Answer);
         }
@@ -391,28 +388,41 @@ impl Rules {
             (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),
             (_, Some(next)) => *next,
         };
-        let after = found.checked_add(1).filter(|_| found == next).ok_or(Violation::Sequence { found, next })?;
-        if opcode == Opcode::End {
-            self.streams.remove(&slot);
-        } else {
-            self.streams.insert(slot, after);
+        // The last sequence of all can only end the stream.
+        match (opcode, found.checked_add(1)) {
+            _ if found != next => return Err(Violation::Sequence { found, next }),
+            (Opcode::End, _) => drop(self.streams.remove(&slot)),
+            (_, Some(after)) => drop(self.streams.insert(slot, after)),
+            (_, None) => return Err(Violation::Sequence { found, next }),
         }
         Ok(())
     }
 
+    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes: those of the two banks are
+    /// known where no row matched.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
-        let pass = u8::from(StageOutcome::Pass);
-        let admit = determination == Determination::Admit;
-        // An admit is what every stage passed: both banks name the row that permits.
-        let admitted = stage == Stage::None
-            && entry.validation_outcome == pass
-            && entry.lineage_outcome == pass
-            && policy != ROW_NONE
-            && entropy != ROW_NONE;
-        let refused = stage != Stage::None && determination != Determination::None;
-        in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && if admit { admitted } else { refused }
+        let bank = |row: u16| (row == ROW_NONE).then_some(StageOutcome::Reject);
+        let host = |outcome: u8| Some(StageOutcome::try_from(outcome).unwrap_or(StageOutcome::Reject));
+        let stages = [
+            (Stage::Policy, bank(policy)),
+            (Stage::Validation, host(entry.validation_outcome)),
+            (Stage::Lineage, host(entry.lineage_outcome)),
+            (Stage::Entropy, bank(entropy)),
+        ];
+        let before = stages.iter().take_while(|(this, _)| *this != stage);
+        let passed = before.into_iter().all(|(_, outcome)| outcome.is_none_or(|o| o == StageOutcome::Pass));
+        let deciding = stages.iter().find(|(this, _)| *this == stage);
+        let decided = match (deciding, determination) {
+            // An admit is what every stage passed.
+            (None, determination) => determination == Determination::Admit,
+            // At the greatest depth a decompose is a reject.
+            (Some((_, outcome)), Determination::Reject) => *outcome != Some(StageOutcome::Pass),
+            (Some((_, outcome)), Determination::Decompose) => outcome.is_none_or(|o| o == StageOutcome::Decompose),
+            (Some(_), _) => false,
+        };
+        in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
     }
 
     /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one limit were

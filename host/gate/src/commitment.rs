@@ -88,6 +88,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn salts_and_commitments_are_those_of_the_vectors() {
+        let vectors = include_str!("../../../docs/reference/formats/vectors.json");
+        let vectors: serde_json::Value = serde_json::from_str(vectors).unwrap();
+        for vector in vectors["commitments"].as_array().unwrap() {
+            let text = |key: &str| vector[key].as_str().unwrap();
+            let key = SaltKey::from_bytes([7; 32]);
+            assert_eq!(text("salt_key"), "07".repeat(32));
+            let salt = key.salt(vector["stream"].as_u64().unwrap(), vector["sequence"].as_u64().unwrap() as u32);
+            let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            assert_eq!(hex(&salt), text("salt"));
+            assert_eq!(hex(&commit(salt, &[text("held").as_bytes(), text("text").as_bytes()])), text("commitment"));
+        }
+    }
+
+    #[test]
     fn parts_are_concatenated_and_salts_differ() {
         let key = SaltKey::from_bytes([7; 32]);
         let salt = key.salt(1, 2);

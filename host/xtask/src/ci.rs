@@ -5,7 +5,7 @@
 
 use crate::tally::Tally;
 use crate::tool::say;
-use crate::{claims, demo, formal, lint, look, mutate, setup, test, vm};
+use crate::{claims, demo, formal, independent, lint, look, mutate, setup, test, vm};
 use anyhow::{Result, ensure};
 use rustix::process::setpriority_process;
 use std::fs;
@@ -42,6 +42,7 @@ fn software(tally: &mut Tally, clock: &Clock) {
         t.check("the README shows what the demo prints", readme());
         stock_tools(t)
     });
+    clock.part(tally, "independent verifier", independent::run);
     clock.part(tally, "lint", |t| {
         lint::software(t);
         Ok(())

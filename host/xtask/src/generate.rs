@@ -3,7 +3,7 @@
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
 use crate::tool::{self, python_tool, say};
-use crate::{layout, manifest, setup};
+use crate::{layout, manifest, registers, setup};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
 const DESIGN: &str = "rtl/log/gen/design_pkg.sv";
+/// What each release writes into its bundles.
+const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/csr/gen", "rtl/log/gen", "host/card/src/regs"];
 
@@ -60,8 +62,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
 
 /// Makes every generated file below `scratch`, at its path in the tree.
 fn make(scratch: &Path) -> Result<()> {
-    let registers = fs::read_to_string(REGISTERS).context(REGISTERS)?;
-    let source = layout::parse(&fs::read_to_string(LAYOUT).context(LAYOUT)?, &registers)?;
+    let rdl = fs::read_to_string(REGISTERS).context(REGISTERS)?;
+    let source = layout::parse(&fs::read_to_string(LAYOUT).context(LAYOUT)?, &rdl)?;
     let write = |path: &str, text: String| -> Result<()> {
         let path = scratch.join(path);
         fs::create_dir_all(path.parent().context("a generated file has a folder")?)?;
@@ -70,6 +72,7 @@ fn make(scratch: &Path) -> Result<()> {
     write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&source))?;
     write("host/core/src/wire/layout.rs", layout::rust(&source))?;
     write("docs/wire-formats.md", layout::markdown(&source))?;
+    write(RELEASES, releases(&source.map_digest)?)?;
 
     let peakrdl = |exporter: &str, out: &str, flags: &[&str]| -> Result<()> {
         let out = scratch.join(out);
@@ -83,6 +86,8 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
     peakrdl("rust", "host/card/src/regs", &["--force"])?;
     peakrdl("markdown", "docs/registers.md", &[])?;
+    let page = scratch.join("docs/registers.md");
+    fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
     let design = design(scratch)?;
     write(DESIGN, design_package(&design))?;
@@ -99,6 +104,26 @@ fn make(scratch: &Path) -> Result<()> {
         .map(|p| scratch.join(p))
         .collect();
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// The list of releases with the line of this one made anew, as its last.
+fn releases(map_digest: &[u8]) -> Result<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    let number = |path: &str, name: &str| -> Result<String> {
+        let text = fs::read_to_string(path).context(path.to_owned())?;
+        let rest =
+            text.split_once(&format!("pub const {name}: u32 = ")).with_context(|| format!("{path} has no {name}"))?.1;
+        Ok(rest.chars().take_while(char::is_ascii_digit).collect())
+    };
+    let mapping = number("host/core/src/manifest.rs", "MAPPING_VERSION")?;
+    let context = number("host/core/src/context.rs", "CONTEXT_VERSION")?;
+    let before = fs::read_to_string(RELEASES).context(RELEASES)?;
+    let others: String = before
+        .lines()
+        .filter(|line| !line.starts_with(&format!("{version} ")))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", hex(map_digest)))
 }
 
 /// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16

@@ -3,6 +3,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+mod independent;
+
 use ed25519_dalek::SigningKey;
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
@@ -155,11 +157,15 @@ impl World {
     }
 
     pub fn check(&self, files: &Memory) -> Report {
-        verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap()
+        let report = verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap();
+        independent::compare(self, files, &report, false);
+        report
     }
 
     pub fn check_sim(&self, files: &Memory) -> Report {
-        verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap()
+        let report = verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap();
+        independent::compare(self, files, &report, true);
+        report
     }
 
     pub fn certificate(&self, card: &Card) -> String {

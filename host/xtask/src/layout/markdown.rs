@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 pub(crate) fn markdown(layout: &Layout) -> String {
     let mut out = String::from(
         "<!-- Generated from rtl/layout/layout.toml by `cargo xtask gen`. Do not edit. -->\n# Wire formats\n\n\
-         Integers are little-endian. Reserved bytes are zero, and the card checks that they are.\n\n\
+         Integers are little-endian. Reserved bytes are zero, and the card checks that they are. Which values and combinations are legal is\n\
+         said in [reference/formats](reference/formats/README.md).\n\n\
          `map_digest`, the SHA-256 over the layout source and the register source, is ",
     );
     out.push('`');

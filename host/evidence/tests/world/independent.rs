@@ -1,0 +1,55 @@
+//! The verifier of tests/independent beside ours: it was written from the documents alone, and both must say the same of every bundle that
+//! a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
+
+use super::World;
+use base64ct::{Base64, Encoding};
+use portcullis_evidence::bundle::Memory;
+use portcullis_evidence::verify::{Property, Report, Status};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that ours has among its own.
+pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
+    if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &world.trust(sim), world, files);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/independent/verify.py");
+    let mut python = Command::new("python3");
+    python.arg("-B").arg(script).arg(folder.path().join("bundle")).arg("--trust").arg(folder.path().join("trust"));
+    let output = python.args(sim.then_some("--allow-sim")).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let ours = |status: Status| -> BTreeSet<String> {
+        let reasons = Property::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
+        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_owned()).collect()
+    };
+    assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
+    let found = |word: &str| {
+        said.lines().filter_map(|l| l.strip_prefix(word)).map(|l| l.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let (contradicted, warned): (BTreeSet<String>, BTreeSet<String>) = (found("contradicted: "), found("warned: "));
+    assert!(contradicted.is_subset(&ours(Status::Contradicted)), "{said}\n{:#?}", report.properties);
+    assert!(report.exit_code == 3 || warned == ours(Status::Warned), "{said}\n{:#?}", report.properties);
+}
+
+fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &Memory) {
+    let put = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    files.0.iter().for_each(|(name, content)| put(&format!("bundle/{name}"), content));
+    put("trust/roots/root.pem", world.root.certificate_pem().unwrap().as_bytes());
+    put("trust/sim-roots/root.pem", world.sim_root.certificate_pem().unwrap().as_bytes());
+    // RFC 8410: an Ed25519 key.
+    let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+    let key = Base64::encode_string(&[&head[..], world.issuer.verifying_key().as_bytes()].concat());
+    put(
+        "trust/issuers/issuer.pub",
+        format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n").as_bytes(),
+    );
+    put("trust/witnesses/witness.pub", trust.witnesses[0].to_string().as_bytes());
+}
