@@ -58,10 +58,17 @@ impl Doctor {
                 return vec![Finding { what: "PCI function", found: error.to_string(), remedy }];
             }
         };
+        let obstacles = sysfs.obstacles(&function);
+        let bound_already = function.driver.as_deref() == Some(VFIO_PCI);
+        if !obstacles.is_empty() && !bound_already {
+            let remedy = "leave it to its driver; `portcullis card list` names the cards of this machine".into();
+            return vec![Finding { what: "PCI function", found: obstacles.join("; "), remedy: Some(remedy) }];
+        }
+        let kind = if function.has_card_ids() { "a Portcullis card by its ids" } else { "not known by its ids" };
         let mut found = vec![
             Finding {
                 what: "PCI function",
-                found: format!("{bdf} is {:04x}:{:04x}", function.vendor, function.device),
+                found: format!("{bdf} is {:04x}:{:04x}, {kind}", function.vendor, function.device),
                 remedy: None,
             },
             self.module(),
@@ -156,14 +163,32 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> Finding {
         |driver: &Option<String>| driver.as_deref().is_none_or(|d| [VFIO_PCI, "pcieport", "pci-stub"].contains(&d));
     let neighbours = sysfs.neighbours(function.bdf);
     let all = neighbours.len();
-    let busy: Vec<Bdf> =
-        neighbours.into_iter().filter(|bdf| sysfs.function(*bdf).is_ok_and(|other| !fine(&other.driver))).collect();
-    let commands: Vec<String> = busy.iter().map(|bdf| format!("`portcullis card bind {bdf}`")).collect();
+    let busy: Vec<Function> = neighbours
+        .into_iter()
+        .filter_map(|bdf| sysfs.function(bdf).ok())
+        .filter(|other| !fine(&other.driver))
+        .collect();
+    // What the machine uses is never offered to another driver.
+    let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
+    let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
+    let remedy = if used {
+        "the whole group must go to vfio-pci, and other devices of this machine are in it: move the card to a slot that has a \
+         group of its own"
+            .to_owned()
+    } else {
+        format!("the whole group goes to vfio-pci: {}", commands.join(", "))
+    };
     Finding {
         what: "rest of the group",
         found: format!("{all} other functions, {} with a driver of their own", busy.len()),
-        remedy: (!busy.is_empty()).then(|| format!("the whole group goes to vfio-pci: {}", commands.join(", "))),
+        remedy: (!busy.is_empty()).then_some(remedy),
     }
+}
+
+/// The command that gives another function of the card's own board to `vfio-pci`.
+fn bind_command(sysfs: &Sysfs, other: &Function) -> String {
+    let force = if sysfs.obstacles(other).is_empty() { "" } else { " --force" };
+    format!("`portcullis card bind {}{force}`", other.bdf)
 }
 
 #[cfg(test)]
@@ -190,7 +215,7 @@ mod tests {
         assert_eq!(missing(&doctor, bdf), ["PCI function"]);
         let folder = "sys/bus/pci/devices/0000:03:00.0";
         put(root, &format!("{folder}/vendor"), "0x10ee");
-        put(root, &format!("{folder}/device"), "0x903f");
+        put(root, &format!("{folder}/device"), "0x7c01");
         assert_eq!(missing(&doctor, bdf), ["module vfio-pci", "IOMMU", "driver", "locked memory"]);
         put(root, "sys/bus/pci/drivers/vfio-pci/bind", "");
         let other = "sys/bus/pci/devices/0000:03:00.1";
@@ -219,5 +244,33 @@ mod tests {
         put(root, "dev/vfio/noiommu-7", "");
         put(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "32\n");
         assert_eq!(missing(&doctor, bdf), [""; 0]);
+    }
+    /// A disk or network controller gets no advice that would take it from the machine.
+    #[test]
+    fn a_foreign_device_is_named_first_and_binding_it_is_not_advised() {
+        let dir = tempfile::tempdir().unwrap();
+        let bdf: Bdf = "0000:00:04.0".parse().unwrap();
+        put(dir.path(), "sys/bus/pci/devices/0000:00:04.0/vendor", "0x1af4");
+        put(dir.path(), "sys/bus/pci/devices/0000:00:04.0/device", "0x1045");
+        let findings = Doctor::at(dir.path(), None).examine(bdf);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        let remedy = findings[0].remedy.clone().unwrap();
+        assert!(findings[0].found.contains("1af4:1045") && findings[0].found.contains("not the ids"), "{findings:?}");
+        assert!(!remedy.contains("card bind"), "{remedy}");
+
+        // The same device in the group of a card: the card moves, not the device.
+        let card: Bdf = "0000:03:00.0".parse().unwrap();
+        put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/vendor", "0x10ee");
+        put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/device", "0x7c01");
+        put(dir.path(), "sys/bus/pci/drivers/virtio-pci/bind", "");
+        fs::create_dir_all(dir.path().join("sys/kernel/iommu_groups/7/devices/0000:00:04.0")).unwrap();
+        let link = |to: &str, from: &str| {
+            std::os::unix::fs::symlink(dir.path().join(to), dir.path().join("sys/bus/pci/devices").join(from)).unwrap();
+        };
+        link("sys/kernel/iommu_groups/7", "0000:03:00.0/iommu_group");
+        link("sys/bus/pci/drivers/virtio-pci", "0000:00:04.0/driver");
+        let findings = Doctor::at(dir.path(), None).examine(card);
+        let group = findings.iter().find(|f| f.what == "rest of the group").unwrap().remedy.clone().unwrap();
+        assert!(group.contains("slot") && !group.contains("0000:00:04.0"), "{group}");
     }
 }

@@ -8,7 +8,7 @@ use crate::session::SessionError;
 use crate::{Card, CardError};
 
 /// `PCUL`.
-const MAGIC: u32 = 0x4c55_4350;
+pub(crate) const MAGIC: u32 = 0x4c55_4350;
 /// Major version of the register map that this driver knows.
 const MAP_MAJOR: u16 = 1;
 

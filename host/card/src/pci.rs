@@ -1,5 +1,10 @@
 //! PCI functions as sysfs shows them (kernel: `Documentation/ABI/testing/sysfs-bus-pci`).
 
+mod identity;
+mod in_use;
+
+pub use identity::IDS;
+
 use std::fmt;
 use std::fs;
 use std::io;
@@ -55,6 +60,13 @@ impl fmt::Display for Bdf {
     }
 }
 
+impl Bdf {
+    /// Whether both are functions of one device: the same board.
+    pub(crate) const fn is_beside(self, other: Self) -> bool {
+        self.domain == other.domain && self.bus == other.bus && self.device == other.device
+    }
+}
+
 /// A PCI function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
@@ -105,6 +117,14 @@ pub enum PciError {
         text: String,
         /// Why.
         source: io::Error,
+    },
+    /// A function that is not a card, or that the machine is using.
+    #[error("{}; `portcullis card bind {bdf} --force` binds it all the same", reasons.join("; "))]
+    Refused {
+        /// The function.
+        bdf: Bdf,
+        /// Why, one reason each.
+        reasons: Vec<String>,
     },
     /// The kernel took the request and did something else.
     #[error("{bdf} has the driver {got}, not {wanted}; the kernel's log says why (`dmesg | tail`)")]
@@ -181,14 +201,24 @@ impl Sysfs {
         found
     }
 
-    /// Gives a function to `vfio-pci`, whatever its ids; the driver that had it loses it.
+    /// Why a function must be left to its driver: it is not a card, or the machine is using it.
+    #[must_use]
+    pub fn obstacles(&self, function: &Function) -> Vec<String> {
+        self.foreign(function).into_iter().chain(self.uses(function.bdf)).collect()
+    }
+
+    /// Gives a card to `vfio-pci`; the driver that had it loses it. With `force`, any function, whatever it is.
     ///
     /// # Errors
     /// [`PciError`].
-    pub fn bind(&self, bdf: Bdf) -> Result<(), PciError> {
+    pub fn bind(&self, bdf: Bdf, force: bool) -> Result<(), PciError> {
         let function = self.function(bdf)?;
         if function.driver.as_deref() == Some(VFIO_PCI) {
             return Ok(());
+        }
+        let reasons = self.obstacles(&function);
+        if !force && !reasons.is_empty() {
+            return Err(PciError::Refused { bdf, reasons });
         }
         write(&self.folder(bdf).join("driver_override"), VFIO_PCI)?;
         if function.driver.is_some() {
@@ -241,7 +271,7 @@ fn hex16(path: &Path) -> Result<u16, PciError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -268,25 +298,113 @@ mod tests {
         fs::create_dir_all(dir.path().join("kernel/iommu_groups/7/devices/0000:03:00.1")).unwrap();
         fs::create_dir_all(bus.join("drivers/xdma")).unwrap();
         fs::write(folder.join("vendor"), "0x10ee\n").unwrap();
-        fs::write(folder.join("device"), "0x903f\n").unwrap();
+        fs::write(folder.join("device"), "0x7c01\n").unwrap();
         let link = |to: &str, from: &str| std::os::unix::fs::symlink(dir.path().join(to), folder.join(from)).unwrap();
         link("kernel/iommu_groups/7", "iommu_group");
         link("bus/pci/drivers/xdma", "driver");
         let sysfs = Sysfs::at(dir.path());
         let function = sysfs.function(bdf).unwrap();
-        assert_eq!((function.vendor, function.device, function.group), (0x10ee, 0x903f, Some(7)));
+        assert_eq!((function.vendor, function.device, function.group), (0x10ee, 0x7c01, Some(7)));
         assert_eq!((function.driver.as_deref(), function.noiommu), (Some("xdma"), false));
         assert_eq!(sysfs.neighbours(bdf), ["0000:03:00.1".parse().unwrap()]);
         assert_eq!(sysfs.functions().unwrap().len(), 1);
         assert!(matches!(sysfs.function("0:4:0.0".parse().unwrap()), Err(PciError::Absent(_))));
         // No attribute, no file made.
-        assert!(matches!(sysfs.bind(bdf), Err(PciError::Write { .. })));
+        assert!(matches!(sysfs.bind(bdf, false), Err(PciError::Write { .. })));
         assert!(!folder.join("driver_override").exists());
         // A kernel that takes everything and does nothing.
         for name in ["devices/0000:03:00.0/driver_override", "drivers/xdma/unbind", "drivers_probe"] {
             fs::write(bus.join(name), "").unwrap();
         }
-        assert!(matches!(sysfs.bind(bdf), Err(PciError::NotBound { got, .. }) if got == "xdma"));
+        assert!(matches!(sysfs.bind(bdf, false), Err(PciError::NotBound { got, .. }) if got == "xdma"));
         assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), VFIO_PCI);
+    }
+    /// A fake machine: one PCI function at 0000:00:04.0 with these ids.
+    fn machine(vendor: &str, device: &str) -> (tempfile::TempDir, Sysfs, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = dir.path().join("sys");
+        let folder = sys.join(BUS).join("devices/0000:00:04.0");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("vendor"), vendor).unwrap();
+        fs::write(folder.join("device"), device).unwrap();
+        fs::write(folder.join("driver_override"), "").unwrap();
+        fs::write(sys.join(BUS).join("drivers_probe"), "").unwrap();
+        (dir, Sysfs::at(&sys), folder)
+    }
+
+    fn refusal(sysfs: &Sysfs) -> String {
+        match sysfs.bind("0000:00:04.0".parse().unwrap(), false) {
+            Err(error @ PciError::Refused { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_function_that_is_no_card_is_left_to_its_driver() {
+        for (vendor, device) in [("0x1af4", "0x1045"), ("0x10ee", "0x903f"), ("0x1d0f", "0xec20"), ("0x1234", "0x11e8")]
+        {
+            let (_dir, sysfs, folder) = machine(vendor, device);
+            let why = refusal(&sysfs);
+            assert!(why.contains("not the ids of a Portcullis card") && why.contains("--force"), "{why}");
+            assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), "", "nothing was written");
+            // Who insists gets past the check: the fake kernel then binds nothing.
+            let forced = sysfs.bind("0000:00:04.0".parse().unwrap(), true);
+            assert!(matches!(forced, Err(PciError::NotBound { .. })), "{forced:?}");
+        }
+    }
+
+    #[test]
+    fn a_function_with_a_cards_ids_and_another_magic_is_no_card() {
+        let (_dir, sysfs, folder) = machine("0x10ee", "0x7c01");
+        let bind = || sysfs.bind("0000:00:04.0".parse().unwrap(), false);
+        fs::write(folder.join("resource0"), 0x1234_5678_u32.to_le_bytes()).unwrap();
+        // Its memory is off: there is nothing to read.
+        fs::write(folder.join("enable"), "0\n").unwrap();
+        assert!(matches!(bind(), Err(PciError::NotBound { .. })));
+        fs::write(folder.join("enable"), "1\n").unwrap();
+        assert!(refusal(&sysfs).contains("0x12345678"), "{}", refusal(&sysfs));
+        fs::write(folder.join("resource0"), crate::info::MAGIC.to_le_bytes()).unwrap();
+        assert!(matches!(bind(), Err(PciError::NotBound { .. })));
+    }
+
+    #[test]
+    fn a_function_in_use_is_named_with_its_use() {
+        let (dir, sysfs, folder) = machine("0x10ee", "0x7c01");
+        let put = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let class = |device: &Path, class: &str| {
+            fs::create_dir_all(device).unwrap();
+            let target = dir.path().join("sys/class").join(class);
+            std::os::unix::fs::symlink(target, device.join("subsystem")).unwrap();
+        };
+        let interface = folder.join("virtio0/net/eth0");
+        class(&interface, "net");
+        put(interface.join("flags"), "0x1002\n");
+        let disk = folder.join("nvme/nvme0/nvme0n1");
+        class(&disk, "block");
+        put(disk.join("dev"), "259:0\n");
+        let part = disk.join("nvme0n1p1");
+        class(&part, "block");
+        put(part.join("dev"), "259:1\n");
+        put(dir.path().join("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n");
+        put(dir.path().join("proc/swaps"), "Filename Type Size Used Priority\n");
+        // Down, not mounted: nobody loses anything.
+        assert_eq!(sysfs.obstacles(&sysfs.function("0000:00:04.0".parse().unwrap()).unwrap()), [""; 0]);
+        put(interface.join("flags"), "0x1003\n");
+        assert!(refusal(&sysfs).contains("its network interface eth0 is up"), "{}", refusal(&sysfs));
+        put(interface.join("flags"), "0x1002\n");
+        put(dir.path().join("proc/self/mountinfo"), "30 1 259:1 / /srv rw shared:1 - ext4 /dev/nvme0n1p1 rw\n");
+        assert!(refusal(&sysfs).contains("nvme0n1p1 is mounted at /srv"), "{}", refusal(&sysfs));
+        // As btrfs shows itself: an anonymous number, the device as source.
+        put(dir.path().join("proc/self/mountinfo"), "30 1 0:44 / /data rw - btrfs /dev/nvme0n1 rw\n");
+        assert!(refusal(&sysfs).contains("nvme0n1 is mounted at /data"), "{}", refusal(&sysfs));
+        put(dir.path().join("proc/self/mountinfo"), "");
+        put(dir.path().join("proc/swaps"), "Filename Type Size Used Priority\n/dev/nvme0n1 partition 8 0 -2\n");
+        assert!(refusal(&sysfs).contains("nvme0n1 is swap"), "{}", refusal(&sysfs));
+        put(dir.path().join("proc/swaps"), "");
+        fs::create_dir_all(part.join("holders/dm-0")).unwrap();
+        assert!(refusal(&sysfs).contains("nvme0n1p1 is part of dm-0"), "{}", refusal(&sysfs));
     }
 }

@@ -28,10 +28,14 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Give a PCI card to the kernel's vfio-pci (root).
+    /// Give a PCI card to the kernel's vfio-pci (root). Refused for a function that is not a Portcullis card, and for one that the
+    /// machine is using: a mounted disk, a network interface that is up.
     Bind {
         /// The card, as `lspci -D` prints it.
         bdf: Bdf,
+        /// Bind the function whatever it is. The machine loses the disk or network behind it.
+        #[arg(long)]
+        force: bool,
     },
     /// Take a PCI card from vfio-pci (root).
     Unbind {
@@ -96,7 +100,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::List { all, json } => machine::list(*all, *json),
         Command::Doctor { bdf, json } => machine::doctor(*bdf, *json),
-        Command::Bind { bdf } => machine::bind(*bdf),
+        Command::Bind { bdf, force } => machine::bind(*bdf, *force),
         Command::Unbind { bdf } => machine::unbind(*bdf),
         Command::Info { card, json } => info(card, *json),
         Command::Selftest { card, json } => self_test(card, *json),

@@ -5,12 +5,9 @@ use portcullis_card::CardKind;
 use portcullis_card::doctor::Doctor;
 use portcullis_card::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
-/// Vendors of the FPGA boards that there are shells for: Amazon, Xilinx.
-const VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
-
-/// Boards carry what ids their shell gives them: the vendor, or that somebody gave the function to VFIO, is all there is to see.
+/// A function with the ids of a card, or one that somebody gave to VFIO: a card can be built with other ids.
 fn may_be_card(function: &Function) -> bool {
-    function.driver.as_deref() == Some(VFIO_PCI) || VENDORS.contains(&function.vendor)
+    function.driver.as_deref() == Some(VFIO_PCI) || function.has_card_ids()
 }
 
 /// Kinds of card, then the PCI functions of this machine that may be one.
@@ -41,8 +38,8 @@ pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
 }
 
 /// Gives a card to `vfio-pci`.
-pub(crate) fn bind(bdf: Bdf) -> Result<u8, Failure> {
-    Sysfs::default().bind(bdf).map_err(anyhow::Error::from)?;
+pub(crate) fn bind(bdf: Bdf, force: bool) -> Result<u8, Failure> {
+    Sysfs::default().bind(bdf, force).map_err(anyhow::Error::from)?;
     outln!("{bdf} has {VFIO_PCI}");
     Ok(SUCCESS)
 }

@@ -294,6 +294,11 @@ impl Drop for Device {
 pub struct Bar(MmapRaw);
 
 impl Bar {
+    /// A register window that was mapped by other means.
+    pub(crate) const fn of(map: MmapRaw) -> Self {
+        Self(map)
+    }
+
     /// Bytes.
     #[must_use]
     pub fn len(&self) -> usize {
