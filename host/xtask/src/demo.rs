@@ -19,12 +19,13 @@ pub(crate) fn run() -> Result<()> {
 /// Builds the binary, with the features that the whole workspace asks for, so that nothing is built twice.
 pub(crate) fn build() -> Result<()> {
     setup::tools()?;
-    tool::run(cargo().args(["build", "--quiet", "--locked", "--workspace", "--bins"]))
+    say("building `portcullis` (10 minutes or more the first time; later runs take seconds)");
+    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
 }
 
 /// The binary that [`build`] makes.
 pub(crate) fn binary() -> Result<PathBuf> {
-    Ok(tool::root()?.join(target_dir()).join("debug/portcullis"))
+    Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
 /// Builds the binary, has it leave a new bundle and a folder of what to trust, and returns what it prints.
@@ -47,15 +48,10 @@ pub(crate) fn output() -> Result<String> {
 
 /// The bundle that [`output`] leaves.
 pub(crate) fn bundle() -> Result<PathBuf> {
-    Ok(tool::root()?.join(target_dir()).join("demo/bundle"))
+    Ok(tool::root()?.join(tool::target_dir()).join("demo/bundle"))
 }
 
 /// The root of simulated cards, in the trust folder beside the bundle.
 pub(crate) fn root() -> Result<PathBuf> {
-    Ok(tool::root()?.join(target_dir()).join("demo/trust/sim-roots/simulation.pem"))
-}
-
-/// Where cargo puts what it builds.
-fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
+    Ok(tool::root()?.join(tool::target_dir()).join("demo/trust/sim-roots/simulation.pem"))
 }

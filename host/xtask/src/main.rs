@@ -20,6 +20,7 @@ mod manifest;
 mod measure;
 mod mutate;
 mod mutate_rtl;
+mod preflight;
 mod proved;
 mod registers;
 mod setup;

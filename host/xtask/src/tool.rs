@@ -1,6 +1,7 @@
 //! Running tools: where they stand, how their failure is reported.
 
 use anyhow::{Context, Result, bail};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,6 +36,11 @@ pub(crate) fn path_with(first: &Path) -> Result<std::ffi::OsString> {
     Ok(std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&old)))?)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
+}
+
 /// Cargo, the one that runs this task.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -47,6 +53,12 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("{} ended with {status}", shown(command));
     }
     Ok(())
+}
+
+/// Runs a command with everything that it prints on stderr, so that stdout stays for results.
+pub(crate) fn run_to_stderr(command: &mut Command) -> Result<()> {
+    let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
+    run(command.stdout(stderr))
 }
 
 /// Runs a command and returns its standard output; an error holds what it printed.
