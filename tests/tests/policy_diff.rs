@@ -180,6 +180,50 @@ fn declarations_are_compared_by_name() {
     assert!(found.declarations.last().unwrap().contains("no descriptor can be put to both"));
 }
 
+/// Nothing, or not everything, could be put to both: then the two are not alike, and the declarations that stopped it are named.
+#[test]
+fn packages_that_cannot_be_compared_in_full_are_not_alike() {
+    let a = package("");
+    let changed = |from: &str, to: &str| {
+        assert!(MANIFEST.contains(from), "{from}");
+        compare(&a, &Package::from_files(files_with(&MANIFEST.replacen(from, to, 1), PERMIT)).unwrap())
+    };
+    let domains = "\"general\", \"medical\", \"legal\"";
+    for (from, to, named) in [
+        (domains, "\"cooking\"", "share no domain"),
+        (domains, "\"general\", \"medical\", \"law\"", "domain newly declared: `law`"),
+        (
+            domains,
+            "\"legal\", \"general\", \"medical\"",
+            "domain of a context that names none: `general` became `legal`",
+        ),
+        ("[limits]", "[continuity]\ntopic = 77\n[limits]", "continuity changed"),
+        ("[limits]", "[limits]\nspan_bytes = 99", "limits of the loop changed"),
+        ("name = \"greeting\"", "name = \"greeting\"\npattern = [{ regex = \"x{1,3}\" }]", "recognised differently"),
+        ("version = \"1.0.0\"", "version = \"1.0.0\"\nlanguage = \"de\"", "language"),
+    ] {
+        let found = changed(from, to);
+        assert!(!found.nothing_differs() && found.witnesses.is_empty(), "{to}: {found:#?}");
+        assert!(found.not_compared.iter().any(|line| line.contains(named)), "{to}: {:?}", found.not_compared);
+        assert!(found.not_compared.iter().all(|line| found.declarations.contains(line)));
+    }
+    // What no decision depends on stops nothing.
+    assert!(changed("version = \"1.0.0\"", "version = \"1.0.1\"").nothing_differs());
+    assert!(changed("name = \"greeting\"", "name = \"greeting\"\ndescription = \"a word\"").nothing_differs());
+    // More quantities than one descriptor has room for.
+    let slots = |names: &[&str]| {
+        let slot = |name: &&str| format!("[[quantity]]\nname = \"{name}\"\nunits = {{ mg = \"1\" }}\n");
+        let test = |name: &&str| format!("context.quantity has {name} && context.quantity.{name} > 1");
+        let (base, _) = MANIFEST.split_once("[[quantity]]").unwrap();
+        let manifest = format!("{base}{}", names.iter().map(slot).collect::<String>());
+        let rule = forbid(&names.iter().map(test).collect::<Vec<_>>().join(" || "));
+        Package::from_files(files_with(&manifest, &format!("{PERMIT}{rule}"))).unwrap()
+    };
+    let found = compare(&slots(&["a", "b", "c"]), &slots(&["d", "e", "f"]));
+    assert!(found.not_compared.iter().any(|line| line.contains("6 quantities together")), "{:?}", found.not_compared);
+    assert!(!found.nothing_differs());
+}
+
 /// Versions of generated packages: a rule gone, a constant moved, an operator turned.
 fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
     let mut files = case.package.files().clone();

@@ -75,6 +75,111 @@ fn what_cedar_refuses() {
     error("syntax", Kind::Syntax, "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };");
 }
 
+/// A fraction is the commonest slip of an author who thinks in euros: Cedar's own message is about identifiers.
+#[test]
+fn a_number_with_a_fraction_is_named_as_such() {
+    for (text, number) in [
+        ("context.quantity has dose_mg && context.quantity.dose_mg > 20000.5", "20000.5"),
+        ("context.depth < 1.25", "1.25"),
+    ] {
+        let error = compile(files(&format!("{PERMIT}\n{}", forbid(text))));
+        let problem = &error.problems()[0];
+        assert!(problem.to_string().contains("a number with a fraction"), "{}", error.render());
+        let place = problem.place().unwrap();
+        assert_eq!(&place.source[place.offset..place.offset + place.length], number);
+        assert!(problem.remedy().unwrap().contains("decimal("));
+    }
+}
+
+/// A name that is written wrongly is one problem.
+#[test]
+fn a_misspelt_field_is_one_problem() {
+    for text in [
+        "context.audiance == \"public\"",
+        "context.clases.contains(\"dosage\")",
+        "[\"public\"].contains(context.audiance)",
+        "context.quantity has dose_mg && context.quantity.dose_mq > 3",
+    ] {
+        let error = compile(files(&format!("{PERMIT}\n{}", forbid(text))));
+        assert_eq!(error.problems().len(), 1, "{text}: {}", error.render());
+        assert!(error.render().contains("did you mean"), "{text}: {}", error.render());
+        assert!(!error.render().contains("`has`"), "{text}: {}", error.render());
+    }
+}
+
+/// Problems of the manifest, of a pattern, of several Cedar files, of the schema and of the tests come together.
+#[test]
+fn every_problem_of_a_package_comes_at_once() {
+    let manifest = MANIFEST
+        .replacen("name = \"greeting\"", "name = \"greeting\"\npattern = [{ regex = '(x' }, { regex = 'y+' }]", 1)
+        .replacen("mg = \"1\"", "mg = \"heavy\"", 1);
+    let mut package = files_with(&manifest, &format!("{PERMIT}\n{}", forbid("context.classes.contains(\"dosege\")")));
+    package.insert("broken.cedar".into(), b"permit (principal, action".to_vec());
+    package.insert("wrong.cedar".into(), forbid("context.domain like \"m*\"").replace("RULE", "WRONG").into_bytes());
+    package.insert("tests.jsonl".into(), b"not json\n".to_vec());
+    let with_manifest = |text: &str| {
+        let mut files = package.clone();
+        files.insert("policy.toml".into(), text.as_bytes().to_vec());
+        files
+    };
+    let whole = Package::from_files(package.clone()).unwrap();
+    let error = portcullis_policy::commands::check(&whole, Capacity::default()).unwrap_err();
+    let said = error.render();
+    for part in [
+        "broken.cedar:1",
+        "dosege",
+        "`like`",
+        "unclosed group",
+        "upper bound",
+        "heavy",
+        "policy.cedarschema",
+        "tests.jsonl",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(
+        !said.contains("no rule of the package permits"),
+        "a file that does not parse is not a missing rule: {said}"
+    );
+    // A manifest that is wrong hides neither patterns nor syntax; one that does not parse at all does not hide syntax.
+    let error = Package::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
+    assert!(
+        error.contains("major.minor.patch") && error.contains("unclosed group") && error.contains("broken.cedar:1"),
+        "{error}"
+    );
+    let error = Package::from_files(with_manifest("[package")).unwrap_err().render();
+    assert!(error.contains("policy.toml") && error.contains("broken.cedar:1"), "{error}");
+}
+
+/// Each expression is pointed at in `policy.toml`, in every way in which TOML can write it.
+#[test]
+fn patterns_are_refused_with_their_place() {
+    let with = |class: &str| {
+        let manifest = MANIFEST.replacen("name = \"greeting\"", &format!("name = \"greeting\"\n{class}"), 1);
+        compile(files_with(&manifest, PERMIT))
+    };
+    for (class, what, marked) in [
+        ("pattern = [{ regex = '(x' }]", "unclosed group", "("),
+        ("pattern = [{ regex = \"ab*c\" }]", "upper bound", "*"),
+        ("pattern = [{ regex = '''q{3,}''' }]", "upper bound", "{3,}"),
+        ("pattern = [{ regex = 'ok' }, { regex = 'a|b+?' }]", "upper bound", "+?"),
+        ("pattern = [{ regex = \"\\\\b(x\" }]", "unclosed group", "\"\\\\b(x\""),
+        ("tool = [{ name = \"mail\", regex = '[z' }]", "unclosed character class", "["),
+    ] {
+        let error = with(class);
+        let problem = &error.problems()[0];
+        assert_eq!((error.problems().len(), problem.kind()), (1, Kind::Pattern), "{class}: {}", error.render());
+        assert!(problem.to_string().contains(what), "{class}: {}", error.render());
+        let place = problem.place().unwrap();
+        assert_eq!(place.file, "policy.toml");
+        assert_eq!(&place.source[place.offset..place.offset + place.length], marked, "{}", error.render());
+    }
+    // A tool's arguments are read whole: there a pattern needs no bound.
+    let manifest =
+        MANIFEST.replacen("name = \"greeting\"", "name = \"greeting\"\ntool = [{ name = \"mail\", regex = 'a+' }]", 1);
+    Package::from_files(files_with(&manifest, PERMIT)).unwrap().compile().unwrap();
+}
+
 #[test]
 fn annotations() {
     let rule = |annotations: &str| format!("{annotations}\nforbid (principal, action, resource);\n");

@@ -1,5 +1,7 @@
 //! What can be wrong with a package's declarations as far as the mapping reads them.
 
+use std::ops::Range;
+
 /// A class, pattern or quantity that the mapping cannot use.
 #[derive(Debug, thiserror::Error)]
 pub enum MappingError {
@@ -46,7 +48,12 @@ pub enum MappingError {
         regex: String,
         /// What is wrong with it.
         problem: String,
+        /// Where in the expression, in bytes.
+        at: Option<Range<usize>>,
     },
+    /// The patterns are good one by one, but not together in one automaton.
+    #[error("the patterns of all classes together: {0}")]
+    Patterns(String),
     /// A unit's size that is no positive integer or fraction.
     #[error(
         "unit `{unit}` of quantity `{quantity}`: `{size}` is not a positive integer or a fraction such as `1/1000`"

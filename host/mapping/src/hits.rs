@@ -5,23 +5,21 @@
 //! located one by one. A match that its validator refuses does not hide one that begins inside it.
 
 use crate::error::MappingError;
+use crate::pattern;
 use crate::validate;
 use crate::words::is_boundary;
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::ClassId;
-use portcullis_core::manifest::{Manifest, Pattern, Validator};
+use portcullis_core::manifest::{Class, Manifest, Validator};
 use portcullis_core::wire::CLASSES;
 use regex_automata::MatchKind as RegexMatchKind;
-use regex_automata::meta::{Config, Regex};
-use regex_automata::util::syntax;
+use regex_automata::meta::Regex;
 use regex_automata::{Input, PatternSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes of a window of the joint search; each window reads on by the longest match.
 const WINDOW: usize = 2048;
-/// Longest match that a pattern may have, in bytes.
-const MATCH_MAX: usize = 1024;
 /// Bytes on either side of a match in which a phrase counts as near.
 const NEAR: usize = 64;
 
@@ -94,39 +92,31 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     pub(crate) fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
-        let too_many = || MappingError::TooMany { what: "classes", count: manifest.classes.len(), most: CLASSES };
         let mut phrases = Vec::new();
         let mut phrase_class = Vec::new();
         let mut patterns = Vec::new();
         let mut sources = Vec::new();
         let mut reach = 0;
         for (index, class) in manifest.classes.iter().enumerate() {
-            let id = u8::try_from(index).ok().and_then(|i| ClassId::try_from(i).ok()).ok_or_else(too_many)?;
+            let id = u8::try_from(index).ok().and_then(|i| ClassId::try_from(i).ok());
+            let count = manifest.classes.len();
+            let id = id.ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
             for file in &class.vocabulary {
-                let (class, file) = (class.name.clone(), file.clone());
-                let Some(bytes) = files.get(&file) else { return Err(MappingError::MissingVocabulary { class, file }) };
-                let Ok(text) = std::str::from_utf8(bytes) else {
-                    return Err(MappingError::VocabularyEncoding { class, file });
-                };
-                for phrase in text.lines().map(|l| l.split('#').next().unwrap_or("").trim()).filter(|l| !l.is_empty()) {
+                for phrase in vocabulary(&class.name, file, files)? {
                     phrases.push(phrase.to_owned());
                     phrase_class.push(id);
                 }
             }
             for pattern in &class.patterns {
-                reach = reach.max(longest(&class.name, pattern)?);
-                patterns.push(Located {
-                    class: id,
-                    regex: compile(&class.name, &pattern.regex, &[&pattern.regex], RegexMatchKind::LeftmostFirst)?,
-                    validator: pattern.validator,
-                    near: automaton(&pattern.near, MatchKind::Standard)?,
-                });
+                let (regex, longest) = pattern::bounded(&class.name, pattern)?;
+                reach = reach.max(longest);
+                let near = automaton(&pattern.near, MatchKind::Standard)?;
+                patterns.push(Located { class: id, regex, validator: pattern.validator, near });
                 sources.push(pattern.regex.as_str());
             }
         }
-        let joint = (!sources.is_empty())
-            .then(|| compile("all classes", "joint", &sources, RegexMatchKind::All))
-            .transpose()?;
+        let joint = (!sources.is_empty()).then(|| pattern::joint(&sources, RegexMatchKind::All)).transpose();
+        let joint = joint.map_err(MappingError::Patterns)?;
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
         Ok(Self { phrases: automaton(&phrases, MatchKind::Standard)?, phrase_class, joint, patterns, reach })
     }
@@ -212,27 +202,26 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Compiles one or more expressions into one automaton. Classes such as `\d` and `\b` are ASCII unless the expression says `(?u)`.
-fn compile(class: &str, shown: &str, sources: &[&str], kind: RegexMatchKind) -> Result<Regex, MappingError> {
-    Regex::builder()
-        .configure(Config::new().match_kind(kind))
-        .syntax(syntax::Config::new().unicode(false).utf8(true))
-        .build_many(sources)
-        .map_err(|e| bad_pattern(class, shown, &e))
+/// Phrases of a vocabulary file, one a line; `#` starts a comment.
+fn vocabulary<'f>(
+    class: &str,
+    file: &str,
+    files: &'f BTreeMap<String, Vec<u8>>,
+) -> Result<impl Iterator<Item = &'f str>, MappingError> {
+    let (class, path) = (class.to_owned(), file.to_owned());
+    let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(MappingError::VocabularyEncoding { class, file: path });
+    };
+    Ok(text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty()))
 }
 
-fn bad_pattern(class: &str, regex: &str, problem: &dyn std::fmt::Display) -> MappingError {
-    MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem: problem.to_string() }
-}
-
-/// The longest match of a pattern in bytes; an error when it has no bound or is over [`MATCH_MAX`].
-fn longest(class: &str, pattern: &Pattern) -> Result<usize, MappingError> {
-    let bad = |problem: &dyn std::fmt::Display| bad_pattern(class, &pattern.regex, problem);
-    let hir =
-        syntax::parse_with(&pattern.regex, &syntax::Config::new().unicode(false).utf8(true)).map_err(|e| bad(&e))?;
-    match hir.properties().maximum_len() {
-        Some(length) if length <= MATCH_MAX => Ok(length),
-        Some(length) => Err(bad(&format!("matches up to {length} bytes; the most is {MATCH_MAX}"))),
-        None => Err(bad(&"repeats without an upper bound; write `{1,64}` in place of `+` or `*`")),
-    }
+/// Every vocabulary file and every pattern that cannot be used.
+pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
+    let of_class = |class: &Class| {
+        let vocabularies = class.vocabulary.iter().filter_map(|file| vocabulary(&class.name, file, files).err());
+        let patterns = class.patterns.iter().filter_map(|pattern| pattern::bounded(&class.name, pattern).err());
+        vocabularies.chain(patterns).collect::<Vec<_>>()
+    };
+    manifest.classes.iter().flat_map(of_class).collect()
 }

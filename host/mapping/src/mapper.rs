@@ -2,13 +2,13 @@
 
 use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
-use crate::hits::Scanner;
+use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::logprobs::LogProbs;
-use crate::quantity::Quantities;
+use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::Text;
-use crate::tool::{Call, Tools, canonical};
+use crate::tool::{self, Call, Tools, canonical};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Finding, Mutation};
@@ -57,17 +57,33 @@ pub struct Mapped {
     pub reading: Reading,
 }
 
+fn language(manifest: &Manifest) -> Result<&'static Language, MappingError> {
+    let code = &manifest.package.language;
+    let known = || Language::codes().collect::<Vec<_>>().join(", ");
+    Language::of(code).ok_or_else(|| MappingError::Language { code: code.clone(), known: known() })
+}
+
+/// Everything that keeps [`Mapper::new`] from using these declarations, in the order of the kinds.
+#[must_use]
+pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
+    let mut problems: Vec<MappingError> = language(manifest).err().into_iter().collect();
+    problems.extend(hits::problems(manifest, files));
+    problems.extend(tool::problems(manifest));
+    problems.extend(quantity::problems(manifest));
+    // What is wrong only with all of them together.
+    if problems.is_empty() {
+        problems.extend(Mapper::new(manifest, files).err());
+    }
+    problems
+}
+
 impl Mapper {
     /// Compiles the declarations. `files` are the package's files by path.
     ///
     /// # Errors
     /// [`MappingError`] names the class, pattern or quantity that cannot be used.
     pub fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
-        let code = &manifest.package.language;
-        let language = Language::of(code).ok_or_else(|| MappingError::Language {
-            code: code.clone(),
-            known: Language::codes().collect::<Vec<_>>().join(", "),
-        })?;
+        let language = language(manifest)?;
         Ok(Self {
             scanner: Scanner::new(manifest, files)?,
             quantities: Quantities::new(manifest, language)?,

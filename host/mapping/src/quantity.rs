@@ -51,6 +51,17 @@ pub(crate) struct Found {
     pub(crate) finding: Finding<ValidationReason>,
 }
 
+fn unit_size(quantity: &str, unit: &str, text: &str) -> Result<Size, MappingError> {
+    let bad = || MappingError::UnitSize { quantity: quantity.into(), unit: unit.into(), size: text.into() };
+    size(text).ok_or_else(bad)
+}
+
+/// Every unit whose size cannot be used.
+pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
+    let units = manifest.quantities.iter().flat_map(|q| q.units.iter().map(move |(unit, text)| (&q.name, unit, text)));
+    units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
+}
+
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
 
@@ -63,12 +74,7 @@ impl Quantities {
         let slot = |q: &portcullis_core::manifest::Quantity| -> Result<Slot, MappingError> {
             let mut units = Vec::new();
             for (unit, text) in &q.units {
-                let size = size(text).ok_or_else(|| MappingError::UnitSize {
-                    quantity: q.name.clone(),
-                    unit: unit.clone(),
-                    size: text.clone(),
-                })?;
-                units.push((unit.to_lowercase(), size));
+                units.push((unit.to_lowercase(), unit_size(&q.name, unit, text)?));
             }
             units.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
             Ok(Slot { units, near: q.near.iter().map(|n| n.to_lowercase()).collect(), range: q.min..=q.max })

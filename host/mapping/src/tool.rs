@@ -1,8 +1,10 @@
 //! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of arguments.
 
 use crate::error::MappingError;
+use crate::pattern;
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
+use portcullis_core::wire::CLASSES;
 use regex_automata::meta::Regex;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -37,16 +39,10 @@ impl Tools {
         let mut rules = Vec::new();
         for (at, class) in manifest.classes.iter().enumerate() {
             for tool in &class.tools {
-                let bad = |problem: String| MappingError::Pattern {
-                    class: class.name.clone(),
-                    regex: tool.regex.clone().unwrap_or_default(),
-                    problem,
-                };
-                let pattern = tool.regex.as_deref().map(Regex::new).transpose().map_err(|e| bad(e.to_string()))?;
-                let number = u8::try_from(at)
-                    .ok()
-                    .and_then(|i| ClassId::try_from(i).ok())
-                    .ok_or_else(|| bad("too many classes".into()))?;
+                let pattern = tool.regex.as_deref().map(|regex| pattern::of_tool(&class.name, regex)).transpose()?;
+                let count = manifest.classes.len();
+                let number = u8::try_from(at).ok().and_then(|i| ClassId::try_from(i).ok());
+                let number = number.ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
                 let name = Some(tool.name.clone()).filter(|n| n != "*");
                 rules.push(Rule { class: number, name, argument: tool.argument.clone(), pattern });
             }
@@ -67,6 +63,13 @@ impl Tools {
         };
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
+}
+
+/// Every expression about arguments that cannot be used.
+pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
+    let tools = manifest.classes.iter().flat_map(|class| class.tools.iter().map(move |tool| (&class.name, tool)));
+    let used = tools.filter_map(|(class, tool)| Some((class, tool.regex.as_deref()?)));
+    used.filter_map(|(class, regex)| pattern::of_tool(class, regex).err()).collect()
 }
 
 /// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the name is empty or

@@ -20,7 +20,7 @@ use zerocopy::little_endian::{I32, U16, U128};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     /// Not JSON.
-    #[error("not JSON: {0}")]
+    #[error("{0}")]
     Json(String),
     /// Not a JSON object.
     #[error("a context is a JSON object")]

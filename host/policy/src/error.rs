@@ -11,6 +11,8 @@ pub enum Kind {
     File,
     /// `policy.toml` does not say what it must.
     Manifest,
+    /// A regular expression of `policy.toml` does not compile, or has no bound.
+    Pattern,
     /// The checked-in schema is not the generated one.
     Schema,
     /// Cedar cannot be parsed.
@@ -44,6 +46,7 @@ impl Kind {
         match self {
             Self::File => "policy::file",
             Self::Manifest => "policy::manifest",
+            Self::Pattern => "policy::pattern",
             Self::Schema => "policy::schema",
             Self::Syntax => "policy::syntax",
             Self::Validation => "policy::validation",
@@ -320,5 +323,20 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str
         0 => "policy.toml declares none".into(),
         1..=12 => format!("declared: {}", names.join(", ")),
         n => format!("policy.toml declares {n} others"),
+    }
+}
+
+/// What is wrong with a line of JSON, in the words of whoever wrote the line.
+#[must_use]
+pub fn json_problem(error: &serde_json::Error) -> String {
+    let column = error.column();
+    match error.classify() {
+        serde_json::error::Category::Syntax => format!("not JSON from column {column} on"),
+        serde_json::error::Category::Eof => format!("the JSON ends too early, at column {column}"),
+        serde_json::error::Category::Data | serde_json::error::Category::Io => {
+            let text = error.to_string();
+            let words = text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words);
+            format!("{words} (column {column})")
+        }
     }
 }

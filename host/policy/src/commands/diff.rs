@@ -15,6 +15,7 @@ use crate::evaluate::Evaluator;
 use crate::image::Bank;
 use crate::package::Package;
 use crate::vocabulary::Vocabulary;
+use portcullis_core::manifest::{Class, Quantity};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, RowKind};
 use serde::Serialize;
@@ -30,6 +31,9 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Declarations and limits that changed, in words.
     pub declarations: Vec<String>,
+    /// Those of `declarations` whose effect no descriptor shows, or that keep descriptors from being put to both. While there
+    /// is one, the comparison is not complete.
+    pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
     /// Descriptors that the two decide differently, one for each pair of deciding rules.
@@ -86,24 +90,33 @@ impl Diff {
     pub fn decide_alike(&self) -> bool {
         self.witnesses.is_empty() && self.undecided.is_empty()
     }
+
+    /// Whether everything that can change a decision was compared, and nothing differs.
+    #[must_use]
+    pub fn nothing_differs(&self) -> bool {
+        self.decide_alike() && self.not_compared.is_empty()
+    }
+
+    fn obstacle(&mut self, what: String) {
+        self.declarations.push(what.clone());
+        self.not_compared.push(what);
+    }
 }
 
 /// How `b` differs from `a`.
 ///
 /// # Errors
-/// Packages whose rules together test more names than a descriptor has room for.
+/// A fault of this program: the two evaluators contradict a witness.
 pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
     let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
     let [first, second] = sides;
-    let mut found = Diff {
-        declarations: declarations(first, second),
-        rules: Vec::new(),
-        witnesses: Vec::new(),
-        undecided: Vec::new(),
-    };
-    let Some(joint) = Joint::new(first, second)? else {
-        found.declarations.push("the two share no value of some enumeration: no descriptor can be put to both".into());
-        return Ok(found);
+    let mut found = declarations(first, second);
+    let joint = match Joint::new(first, second) {
+        Ok(joint) => joint,
+        Err(obstacles) => {
+            obstacles.into_iter().for_each(|what| found.obstacle(what));
+            return Ok(found);
+        }
     };
     let rules = sides.iter().enumerate().map(|(side, package)| translated(&joint, side, package.compiled));
     let rules: Vec<Vec<Translated>> = rules.collect();
@@ -306,57 +319,76 @@ fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
     what
 }
 
-fn declarations(a: Side<'_>, b: Side<'_>) -> Vec<String> {
-    let mut changes = Vec::new();
-    let mut lists = |what: &str, a: &[String], b: &[String]| {
-        let only = |from: &[String], other: &[String]| {
-            from.iter()
-                .filter(|name| !other.contains(name))
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        for (verb, names) in [("no longer declared", only(a, b)), ("newly declared", only(b, a))] {
-            if !names.is_empty() {
-                changes.push(format!("{what} {verb}: {names}"));
-            }
-        }
+/// A new comparison that holds what the manifests say differently.
+fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
+    let mut found = Diff {
+        declarations: Vec::new(),
+        not_compared: Vec::new(),
+        rules: Vec::new(),
+        witnesses: Vec::new(),
+        undecided: Vec::new(),
     };
     let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
+    // A descriptor with a value that one package does not declare cannot be put to that package.
     for (column, name) in enumeration_names() {
-        lists(name, va.enumeration(column), vb.enumeration(column));
+        let (in_a, in_b) = (va.enumeration(column), vb.enumeration(column));
+        list_changes(name, in_a, in_b).into_iter().for_each(|what| found.obstacle(what));
+        if let (Some(old), Some(new)) = (in_a.first(), in_b.first())
+            && old != new
+        {
+            found.obstacle(format!("{name} of a context that names none: `{old}` became `{new}`"));
+        }
     }
-    lists("class", va.set(1), vb.set(1));
-    lists("quantity", va.quantities(), vb.quantities());
+    // A class or a quantity that one package does not declare is absent from its descriptors.
+    found.declarations.extend(list_changes("class", va.set(1), vb.set(1)));
+    found.declarations.extend(list_changes("quantity", va.quantities(), vb.quantities()));
     let (ma, mb) = (a.package.manifest(), b.package.manifest());
     if ma.limits.max_depth != mb.limits.max_depth {
-        changes.push(format!("limits.max_depth: {} became {}", ma.limits.max_depth, mb.limits.max_depth));
+        found.declarations.push(format!("limits.max_depth: {} became {}", ma.limits.max_depth, mb.limits.max_depth));
     }
     let mut other_limits = (ma.limits.clone(), mb.limits.clone());
     other_limits.0.max_depth = other_limits.1.max_depth;
+    let (ia, ib) = (&ma.package, &mb.package);
     for (what, same) in [
-        ("limits of the loop", other_limits.0 == other_limits.1),
-        ("continuity", ma.continuity == mb.continuity),
-        ("trust slope", ma.trust_slope == mb.trust_slope),
-        ("pre-execution filter", ma.prefilter == mb.prefilter),
-        ("identity", ma.package == mb.package),
+        ("limits of the loop changed", other_limits.0 == other_limits.1),
+        ("continuity changed", ma.continuity == mb.continuity),
+        ("trust slope changed", ma.trust_slope == mb.trust_slope),
+        ("pre-execution filter changed", ma.prefilter == mb.prefilter),
+        ("language or closed world changed", (&ia.language, ia.closed_world) == (&ib.language, ib.closed_world)),
+        (
+            "text is recognised differently: vocabulary, patterns, tools or units changed",
+            recognition(a) == recognition(b),
+        ),
     ] {
         if !same {
-            changes.push(format!("{what} changed"));
+            found.obstacle(what.into());
         }
     }
-    let recognition = |side: &Side<'_>| {
-        let manifest = side.package.manifest();
-        let files = side.package.files().iter();
-        let words = files.filter(|(path, _)| manifest.classes.iter().any(|class| class.vocabulary.contains(path)));
-        (
-            manifest.classes.clone(),
-            manifest.quantities.clone(),
-            words.map(|(p, b)| (p.clone(), b.clone())).collect::<Vec<_>>(),
-        )
-    };
-    if recognition(&a) != recognition(&b) {
-        changes.push("text is recognised differently: vocabulary, patterns or units changed".into());
+    if (&ia.name, &ia.version, &ia.description) != (&ib.name, &ib.version, &ib.description) {
+        found.declarations.push("identity changed".into());
     }
-    changes
+    found
+}
+
+/// Names that only one of two lists has.
+fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
+    let only = |from: &[String], other: &[String]| {
+        let names = from.iter().filter(|name| !other.contains(name)).map(|name| format!("`{name}`"));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let changes = [("no longer declared", only(a, b)), ("newly declared", only(b, a))].into_iter();
+    changes.filter(|(_, names)| !names.is_empty()).map(|(verb, names)| format!("{what} {verb}: {names}")).collect()
+}
+
+/// What the mapping reads of a package, in an order that does not depend on the order of the declarations.
+fn recognition(side: Side<'_>) -> (Vec<Class>, Vec<Quantity>, Vec<(&str, &[u8])>) {
+    let manifest = side.package.manifest();
+    let files = side.package.files().iter();
+    let words = files.filter(|(path, _)| manifest.classes.iter().any(|class| class.vocabulary.contains(path)));
+    let mut classes = manifest.classes.clone();
+    classes.iter_mut().for_each(|class| class.description.clear());
+    classes.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut quantities = manifest.quantities.clone();
+    quantities.sort_by(|a, b| a.name.cmp(&b.name));
+    (classes, quantities, words.map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect())
 }

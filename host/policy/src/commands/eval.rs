@@ -1,6 +1,7 @@
 //! `policy eval`: one Cedar context a line, with `"category"` beside its fields.
 
 use crate::context::{ContextError, Contexts, Missing};
+use crate::error::json_problem;
 use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 /// # Errors
 /// A line that is no JSON, or no context of this policy.
 pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
-    let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(error.to_string()))?;
+    let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(json_problem(&error)))?;
     let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;
     let category = object.remove("category").ok_or_else(|| ContextError::Missing("category".into()))?;
     let category = category.as_str().map(str::to_owned).ok_or_else(|| ContextError::Value {

@@ -4,7 +4,6 @@
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
-use crate::error::{Kind, PolicyError, Problem};
 use crate::package::Package;
 use crate::vocabulary::{ENUMERATIONS, FLAGS, QUANTITIES, Vocabulary, bit, bits_of, prefix_mask};
 use portcullis_core::wire::{CLASSES, Descriptor, QUANTITY_SLOTS};
@@ -31,17 +30,19 @@ struct Reading {
 }
 
 impl Joint {
-    /// The joint space of two packages; `None` when they share no value of some enumeration, so that no descriptor can be
-    /// put to both.
-    pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Option<Self>, PolicyError> {
+    /// The joint space of two packages; else the declarations for which no descriptor can be put to both.
+    pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Self, Vec<String>> {
         let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
         let shared = |column: usize| {
             let (first, second) = (first.enumeration(column), second.enumeration(column));
             first.iter().filter(|name| second.contains(name)).map(String::as_str).collect::<Vec<_>>()
         };
         let enumerations: [Vec<&str>; ENUMERATION_COLUMNS] = std::array::from_fn(shared);
-        if enumerations.iter().any(Vec::is_empty) {
-            return Ok(None);
+        let mut obstacles = Vec::new();
+        for (column, name) in enumeration_names() {
+            if enumerations.get(column).is_some_and(Vec::is_empty) {
+                obstacles.push(format!("the two share no {name}: no descriptor can be put to both"));
+            }
         }
         let sets: [Vec<&str>; SET_COLUMNS] = std::array::from_fn(|column| {
             let mut names = tested_members(a, column);
@@ -54,13 +55,19 @@ impl Joint {
         quantities.extend(tested_quantities(b));
         quantities.sort_unstable();
         quantities.dedup();
-        if sets.iter().any(|names| names.len() > CLASSES) || quantities.len() > QUANTITY_SLOTS {
-            let message = format!(
-                "the rules of the two packages test more than {CLASSES} classes or {QUANTITY_SLOTS} quantities together"
-            );
-            return Err(Problem::new(Kind::Capacity, message)
-                .help("compare versions that are nearer to each other")
-                .into());
+        let room = [("fields", CLASSES), ("classes", CLASSES), ("established classes", CLASSES)];
+        let counts = sets.iter().zip(room).map(|(names, (what, room))| (what, names, room));
+        for (what, names, room) in counts.chain([("quantities", &quantities, QUANTITY_SLOTS)]) {
+            if names.len() > room {
+                let tested = names.len();
+                obstacles.push(format!(
+                    "the rules of the two test {tested} {what} together, and a descriptor has room for {room}: no \
+                     descriptor can be put to both; compare versions that are nearer to each other"
+                ));
+            }
+        }
+        if !obstacles.is_empty() {
+            return Err(obstacles);
         }
         let reading = |vocabulary: &Vocabulary| Reading {
             enumerations: std::array::from_fn(|column| {
@@ -77,7 +84,7 @@ impl Joint {
             sets.each_ref().map(|names| prefix_mask(names.len())),
             quantities.len(),
         );
-        Ok(Some(Self { readings: [reading(first), reading(second)], universe }))
+        Ok(Self { readings: [reading(first), reading(second)], universe })
     }
 
     /// Cubes of one side's rule in the joint space. A cube that only values of its own package meet drops out: the other

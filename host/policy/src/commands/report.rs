@@ -1,9 +1,10 @@
 //! `policy check`: does the package compile, is its schema the generated one, what does it cost, what is suspicious.
 
+use super::test::parse_tests;
 use crate::compile::{Capacity, Compiled};
 use crate::error::{Kind, Place, PolicyError, Problem};
 use crate::image::{Bank, hex};
-use crate::package::Package;
+use crate::package::{Package, TESTS_FILE};
 use crate::schema::SCHEMA_FILE;
 use portcullis_core::wire::RowKind;
 use std::fmt;
@@ -44,13 +45,16 @@ pub struct RuleUse {
     pub rows: usize,
 }
 
-/// Checks a package: schema, compilation, warnings.
+/// Checks a package: compilation, schema, the form of its tests, warnings.
 ///
 /// # Errors
-/// A package that does not compile, or whose checked-in schema is not the generated one.
+/// A package that does not compile, or whose checked-in schema is not the generated one, or with a malformed test: every problem.
 pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
-    let compiled = package.compile_for(capacity)?;
-    check_schema(package)?;
+    let (compiled, schema) = (package.compile_for(capacity), check_schema(package));
+    let tests = package.files().contains_key(TESTS_FILE).then(|| parse_tests(package)).transpose();
+    let errors = [compiled.as_ref().err(), schema.as_ref().err(), tests.as_ref().err()];
+    PolicyError::unless_empty(errors.into_iter().flatten().flat_map(|error| error.problems().to_vec()).collect())?;
+    let compiled = compiled?;
     let bank = |bank: Bank| BankUse {
         bank,
         rows: compiled.image.rows(bank).len(),
@@ -72,7 +76,7 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
 /// # Errors
 /// A schema that is missing, or differs; the problem points at the first line that does.
 pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
-    const REMEDY: &str = "write it anew: `portcullis policy schema DIR`";
+    const REMEDY: &str = "write it with `portcullis policy schema DIR`";
     let Some(found) = package.files().get(SCHEMA_FILE) else {
         return Err(Problem::new(Kind::Schema, format!("no `{SCHEMA_FILE}`")).help(REMEDY).into());
     };

@@ -7,13 +7,14 @@
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
 use crate::decision::Decision;
-use crate::error::{Kind, Place, PolicyError, Problem};
+use crate::error::{Kind, Place, PolicyError, Problem, json_problem};
 use crate::evaluate::Evaluator;
 use crate::oracle::Oracle;
 use crate::package::{Package, TESTS_FILE};
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Determination, Stage};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ pub enum Input {
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// The determination.
+    #[serde(deserialize_with = "determination")]
     pub determination: Determination,
     /// The deciding stage, where the test cares.
     #[serde(default)]
@@ -105,6 +107,15 @@ struct Line {
     expect: Expectation,
 }
 
+/// One of the three that a test can expect.
+fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D::Error> {
+    let name = String::deserialize(from)?;
+    let known = [Determination::Admit, Determination::Reject, Determination::Decompose];
+    known.into_iter().find(|known| known.name() == name).ok_or_else(|| {
+        D::Error::custom(format!("`{}` is not a determination: expect admit, reject or decompose", name.escape_debug()))
+    })
+}
+
 /// The tests of the package, in order.
 ///
 /// # Errors
@@ -140,7 +151,7 @@ pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
 }
 
 fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let line: Line = serde_json::from_str(line).map_err(|error| json_problem(&error))?;
     let input = match (line.category, line.context, line.text) {
         (Some(category), Some(context), None) => Input::Context { category, context },
         (None, None, Some(text)) => Input::Text { text, task: Task { intent: line.intent, facts: line.facts } },
@@ -149,9 +160,6 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
         (None, None, None) => return Err("neither `context` nor `text`".into()),
         _ => return Err("both `text` and `category` or `context`".into()),
     };
-    if line.expect.determination == Determination::None {
-        return Err("`none` is no determination: expect admit, reject or decompose".into());
-    }
     Ok(TestCase { line: number, name: line.name, input, expect: line.expect })
 }
 

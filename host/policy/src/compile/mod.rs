@@ -19,6 +19,7 @@ use lower::Lowering;
 use portcullis_core::reason::{LineageReason, ValidationReason};
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RowKind};
 use source::Parsed;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub(crate) use operand::decimal;
@@ -118,32 +119,52 @@ impl Compiled {
 
 /// The package's rules as `cedar-policy` evaluates them.
 pub(crate) fn policy_set(package: &Package) -> Result<cedar_policy::PolicySet, PolicyError> {
-    Ok(source::policy_set(&source::rules(package)?)?.into())
+    let (parsed, problems) = source::rules(package.files());
+    PolicyError::unless_empty(problems)?;
+    Ok(source::policy_set(&parsed)?.into())
+}
+
+/// What is wrong with the Cedar files by themselves, whatever the manifest declares.
+pub(crate) fn syntax_problems(files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
+    source::rules(files).1
 }
 
 pub(crate) fn compile(package: &Package, capacity: Capacity) -> Result<Compiled, PolicyError> {
-    let parsed = source::rules(package)?;
+    let (parsed, mut problems) = source::rules(package.files());
+    if problems.is_empty() {
+        problems.extend(about_the_whole(package, &parsed));
+    }
+    let (formulas, found) = lower(package, &parsed)?;
     let universe = Universe::new(package.vocabulary());
-    let formulas = lower(package, &parsed)?;
-    let mut problems = Vec::new();
     let mut cubes = Vec::with_capacity(parsed.len());
     for (rule, formula) in parsed.iter().zip(&formulas) {
-        cubes.push(formula.cubes(&universe).unwrap_or_else(|formula::TooLarge| {
+        // A rule with a problem has no rows to count.
+        let refused = found.iter().any(|problem| problem.rule() == Some(&rule.head.id));
+        let rows = if refused { Ok(Vec::new()) } else { formula.cubes(&universe) };
+        cubes.push(rows.unwrap_or_else(|formula::TooLarge| {
             problems.push(explosion(rule, capacity));
             Vec::new()
         }));
     }
-    if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
-        let help = "what no rule permits is refused: write at least one, such as `@id(\"PERMIT\") permit (principal, action, resource);`";
-        problems.push(Problem::new(Kind::NoPermit, "no rule of the package permits anything").help(help));
-    }
-    problems.extend(unknown_defers(package, &parsed));
+    problems.extend(found);
+    problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
+    problems.extend(package.recognition_problems());
     PolicyError::unless_empty(problems)?;
     assemble(package, capacity, universe, &parsed, cubes)
 }
 
-/// The formula of each rule, once validation and lowering find nothing wrong with any.
-fn lower(package: &Package, parsed: &[Parsed]) -> Result<Vec<Formula>, PolicyError> {
+/// Problems of the rules together, which a rule that did not parse would bring about falsely.
+fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
+    let mut problems = unknown_defers(package, parsed);
+    if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
+        let help = "what no rule permits is refused: write at least one, such as `@id(\"PERMIT\") permit (principal, action, resource);`";
+        problems.push(Problem::new(Kind::NoPermit, "no rule of the package permits anything").help(help));
+    }
+    problems
+}
+
+/// The formula of each rule, and everything that validation and lowering find wrong.
+fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Problem>), PolicyError> {
     let findings = source::validate(package, parsed)?;
     let refused = findings.refused();
     let mut problems = Vec::new();
@@ -162,9 +183,7 @@ fn lower(package: &Package, parsed: &[Parsed]) -> Result<Vec<Formula>, PolicyErr
         formulas.push(formula);
     }
     problems.extend(findings.errors);
-    problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
-    PolicyError::unless_empty(problems)?;
-    Ok(formulas)
+    Ok((formulas, problems))
 }
 
 /// Scope and conditions of a rule.

@@ -2,7 +2,7 @@
 
 use super::annotations::{self, Head, first_line};
 use crate::error::{Kind, Place, PolicyError, Problem};
-use crate::package::{PRELUDE_FILE, Package};
+use crate::package::{PRELUDE_FILE, Package, cedar_sources};
 use cedar_policy::{Schema, ValidationMode, Validator};
 use cedar_policy_core::ast::{Policy, PolicyID, PolicySet};
 use cedar_policy_core::parser::parse_policyset;
@@ -19,16 +19,23 @@ pub(super) struct Parsed {
     pub(super) policy: Policy,
 }
 
-/// The rules of the package in bytewise order of their ids.
-pub(super) fn rules(package: &Package) -> Result<Vec<Parsed>, PolicyError> {
+/// The rules of a package's files in bytewise order of their ids, and what is wrong with the others.
+pub(super) fn rules(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
-    for (file, text) in package.cedar_sources()? {
+    for source in cedar_sources(files) {
+        let (file, text) = match source {
+            Ok(source) => source,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
         let set = match parse_policyset(text) {
             Ok(set) => set,
             Err(errors) => {
                 let source = Arc::from(text);
-                problems.extend(errors.iter().map(|error| diagnostic(Kind::Syntax, file, &source, error)));
+                problems.extend(errors.iter().map(|error| syntax(diagnostic(Kind::Syntax, file, &source, error))));
                 continue;
             }
         };
@@ -58,8 +65,7 @@ pub(super) fn rules(package: &Package) -> Result<Vec<Parsed>, PolicyError> {
             rules.insert(head.id.clone(), Parsed { head, file: file.into(), policy });
         }
     }
-    PolicyError::unless_empty(problems)?;
-    Ok(rules.into_values().collect())
+    (rules.into_values().collect(), problems)
 }
 
 fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
@@ -139,6 +145,22 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
 
 fn with_remedy(problem: Problem, remedy: &str) -> Problem {
     if problem.remedy().is_some() { problem } else { problem.help(remedy) }
+}
+
+/// A syntax problem, in plain words where Cedar's grammar hides the cause.
+fn syntax(problem: Problem) -> Problem {
+    let Some(place) = problem.place().cloned() else { return problem };
+    let (before, after) = place.source.split_at_checked(place.offset).unwrap_or_default();
+    let digit = |c: char| c.is_ascii_digit();
+    if !before.strip_suffix('.').is_some_and(|before| before.ends_with(digit)) || !after.starts_with(digit) {
+        return problem;
+    }
+    let whole = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let end = place.offset + after.len() - after.trim_start_matches(digit).len();
+    let help = "counts and quantities are whole numbers; other fractions are decimals: `context.novelty.greaterThan(decimal(\"0.5\"))`";
+    Problem::new(Kind::Syntax, "a number with a fraction")
+        .at(Place { offset: whole, length: end - whole, ..place }, "not a number of Cedar")
+        .help(help)
 }
 
 /// A problem from what Cedar reports, at the first place that it labels.

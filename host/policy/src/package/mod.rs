@@ -2,6 +2,8 @@
 
 mod load;
 mod manifest;
+mod nearby;
+mod recognition;
 
 use crate::compile::{self, Capacity, Compiled};
 use crate::error::{Kind, PolicyError, Problem};
@@ -37,6 +39,7 @@ impl Package {
     /// Files that cannot be read, are too large or are links; a manifest that does not parse or does not hold together; a
     /// package whose name is not its folder's.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
+        nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
         let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
         let name = &package.manifest.package.name;
@@ -55,10 +58,29 @@ impl Package {
     /// As [`Package::load`], apart from reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
-        let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is no policy package"));
-        let manifest = manifest::parse(load::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?)?;
-        PolicyError::unless_empty(manifest::check(&manifest, &files))?;
-        Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files })
+        let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
+        let text = load::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?;
+        let (manifest, mut problems) = match manifest::parse(text) {
+            Ok(manifest) => {
+                let problems = manifest::check(&manifest, &files);
+                (Some(manifest), problems)
+            }
+            Err(problem) => (None, vec![problem]),
+        };
+        if problems.is_empty()
+            && let Some(manifest) = manifest
+        {
+            return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files });
+        }
+        // The rest is looked at as far as that is possible without a good manifest.
+        problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
+        problems.extend(compile::syntax_problems(&files));
+        Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
+    }
+
+    /// Every problem that the mapping has with the declarations.
+    pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
+        recognition::problems(&self.manifest, &self.files)
     }
 
     /// What the policy declares.
@@ -84,11 +106,7 @@ impl Package {
     /// # Errors
     /// A source that is not UTF-8.
     pub fn cedar_sources(&self) -> Result<Vec<(&str, &str)>, PolicyError> {
-        let mut sources = vec![(PRELUDE_FILE, PRELUDE)];
-        for (path, bytes) in self.files.iter().filter(|(path, _)| path.ends_with(".cedar")) {
-            sources.push((path, load::text(path, bytes)?));
-        }
-        Ok(sources)
+        Ok(cedar_sources(&self.files).collect::<Result<_, _>>()?)
     }
 
     /// The generated Cedar schema.
@@ -156,4 +174,11 @@ impl Package {
     pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
         compile::policy_set(self)
     }
+}
+
+/// Cedar sources in order of their paths, the prelude first; a problem for each that is not text.
+pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = Result<(&str, &str), Problem>> {
+    let own = files.iter().filter(|(path, _)| path.ends_with(".cedar"));
+    let own = own.map(|(path, bytes)| Ok((path.as_str(), load::text(path, bytes)?)));
+    std::iter::once(Ok((PRELUDE_FILE, PRELUDE))).chain(own)
 }

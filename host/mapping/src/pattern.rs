@@ -1,0 +1,92 @@
+//! Regular expressions of a package: compiled, bounded, and with the place of what is wrong.
+
+use crate::error::MappingError;
+use portcullis_core::manifest::Pattern;
+use regex_automata::MatchKind;
+use regex_automata::meta::{Config, Regex};
+use regex_automata::util::syntax;
+use regex_syntax::ast::parse::Parser;
+use regex_syntax::ast::{self, Ast, RepetitionKind, RepetitionRange, Span};
+use std::ops::Range;
+
+/// Longest match that a pattern may have, in bytes.
+const MATCH_MAX: usize = 1024;
+
+/// Classes such as `\d` and `\b` are ASCII unless the expression says `(?u)`.
+fn ascii() -> syntax::Config {
+    syntax::Config::new().unicode(false).utf8(true)
+}
+
+/// Compiles one pattern of a class. Also returns its longest match in bytes.
+pub(crate) fn bounded(class: &str, pattern: &Pattern) -> Result<(Regex, usize), MappingError> {
+    let bad = |problem: String, at: Option<Range<usize>>| bad(class, &pattern.regex, problem, at);
+    let hir = syntax::parse_with(&pattern.regex, &ascii()).map_err(|e| syntax_error(class, &pattern.regex, &e))?;
+    let longest = match (hir.properties().maximum_len(), unbounded(&pattern.regex)) {
+        (Some(length), _) if length <= MATCH_MAX => length,
+        (Some(length), _) => return Err(bad(format!("matches up to {length} bytes; the most is {MATCH_MAX}"), None)),
+        (None, Some(at)) => {
+            return Err(bad("repeats without an upper bound; write `{1,64}` in place of `+` or `*`".into(), Some(at)));
+        }
+        (None, None) => return Err(bad("can never match".into(), None)),
+    };
+    let regex = joint(&[&pattern.regex], MatchKind::LeftmostFirst).map_err(|problem| bad(problem, None))?;
+    Ok((regex, longest))
+}
+
+/// Compiles one or more expressions into one automaton.
+pub(crate) fn joint(sources: &[&str], kind: MatchKind) -> Result<Regex, String> {
+    let builder = Regex::builder().configure(Config::new().match_kind(kind)).syntax(ascii()).build_many(sources);
+    builder.map_err(|error| error.to_string())
+}
+
+/// Compiles an expression about the arguments of a tool, which may repeat without a bound: they are read whole.
+pub(crate) fn of_tool(class: &str, regex: &str) -> Result<Regex, MappingError> {
+    syntax::parse_with(regex, &syntax::Config::new()).map_err(|e| syntax_error(class, regex, &e))?;
+    Regex::new(regex).map_err(|e| bad(class, regex, e.to_string(), None))
+}
+
+fn bad(class: &str, regex: &str, problem: String, at: Option<Range<usize>>) -> MappingError {
+    MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem, at }
+}
+
+/// The error without its own drawing of the expression.
+fn syntax_error(class: &str, regex: &str, error: &regex_syntax::Error) -> MappingError {
+    let (problem, span) = match error {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), Some(error.span())),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), Some(error.span())),
+        _ => (error.to_string(), None),
+    };
+    bad(class, regex, problem, span.map(range))
+}
+
+fn range(span: &Span) -> Range<usize> {
+    span.start.offset..span.end.offset
+}
+
+/// Where an expression first repeats without a bound: the operator.
+fn unbounded(regex: &str) -> Option<Range<usize>> {
+    struct Finder(Option<Range<usize>>);
+
+    impl ast::Visitor for Finder {
+        type Output = Option<Range<usize>>;
+        type Err = ();
+
+        fn finish(self) -> Result<Self::Output, ()> {
+            Ok(self.0)
+        }
+
+        fn visit_pre(&mut self, ast: &Ast) -> Result<(), ()> {
+            if let Ast::Repetition(repetition) = ast
+                && let RepetitionKind::ZeroOrMore
+                | RepetitionKind::OneOrMore
+                | RepetitionKind::Range(RepetitionRange::AtLeast(_)) = repetition.op.kind
+            {
+                self.0.get_or_insert(range(&repetition.op.span));
+            }
+            Ok(())
+        }
+    }
+
+    let ast = Parser::new().parse(regex).ok()?;
+    ast::visit(&ast, Finder(None)).ok().flatten()
+}

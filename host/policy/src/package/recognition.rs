@@ -1,0 +1,114 @@
+//! What the mapping cannot use of a package, as problems at their places in `policy.toml`.
+
+use super::load;
+use super::manifest::MANIFEST_FILE;
+use crate::error::{Kind, Place, Problem};
+use portcullis_core::manifest::Manifest;
+use portcullis_mapping::MappingError;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+
+const SYNTAX: &str = "the syntax is that of the `regex` crate, without look-around and back references";
+
+/// Where `policy.toml` writes what the mapping reads.
+#[derive(Default, Deserialize)]
+struct Places {
+    package: PackagePlaces,
+    #[serde(default, rename = "class")]
+    classes: Vec<ClassPlaces>,
+    #[serde(default, rename = "quantity")]
+    quantities: Vec<QuantityPlaces>,
+}
+
+#[derive(Default, Deserialize)]
+struct PackagePlaces {
+    language: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+struct ClassPlaces {
+    name: String,
+    #[serde(default, rename = "pattern")]
+    patterns: Vec<RegexPlace>,
+    #[serde(default, rename = "tool")]
+    tools: Vec<RegexPlace>,
+}
+
+#[derive(Deserialize)]
+struct RegexPlace {
+    regex: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+struct QuantityPlaces {
+    name: String,
+    #[serde(default)]
+    units: BTreeMap<String, Spanned<String>>,
+}
+
+/// Every problem that the mapping has with the declarations, apart from those that the manifest's own checks find.
+pub(super) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
+    let mut found = portcullis_mapping::problems(manifest, files);
+    found.retain(|error| !matches!(error, MappingError::TooMany { .. } | MappingError::MissingVocabulary { .. }));
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let text = files.get(MANIFEST_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+    let places: Places = toml::from_str(text).unwrap_or_default();
+    found.iter().map(|error| problem(error, text, &places, files)).collect()
+}
+
+fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<String, Vec<u8>>) -> Problem {
+    let at = |problem: Problem, span: Option<Range<usize>>, label: &str| match span {
+        Some(span) => {
+            let place =
+                Place { file: MANIFEST_FILE.into(), source: Arc::from(text), offset: span.start, length: span.len() };
+            problem.at(place, label)
+        }
+        None => problem,
+    };
+    match error {
+        MappingError::Pattern { class, regex, problem, at: part } => {
+            let message = format!("a pattern of class `{class}` cannot be used: {problem}");
+            let span = places.regex(class, regex).map(|whole| within(text, whole, regex, part.clone()));
+            at(Problem::new(Kind::Pattern, message).help(SYNTAX), span, "here")
+        }
+        MappingError::UnitSize { quantity, unit, .. } => {
+            at(Problem::new(Kind::Manifest, error.to_string()), places.unit(quantity, unit), "here")
+        }
+        MappingError::Language { .. } => {
+            let span = places.package.language.as_ref().map(Spanned::span);
+            at(Problem::new(Kind::Manifest, error.to_string()), span, "here")
+        }
+        MappingError::VocabularyEncoding { file, .. } => {
+            let unreadable = files.get(file).and_then(|bytes| load::text(file, bytes).err());
+            unreadable.unwrap_or_else(|| Problem::new(Kind::File, error.to_string()))
+        }
+        _ => Problem::new(Kind::Manifest, error.to_string()),
+    }
+}
+
+/// The part of an expression in the manifest's text. An expression that is written with escapes is shown whole.
+fn within(text: &str, whole: Range<usize>, regex: &str, part: Option<Range<usize>>) -> Range<usize> {
+    let written = text.get(whole.clone()).unwrap_or_default();
+    match (written.find(regex), part) {
+        (Some(start), Some(part)) => whole.start + start + part.start..whole.start + start + part.end,
+        _ => whole,
+    }
+}
+
+impl Places {
+    fn regex(&self, class: &str, regex: &str) -> Option<Range<usize>> {
+        let class = self.classes.iter().find(|known| known.name == class)?;
+        let mut written = class.patterns.iter().chain(&class.tools).filter_map(|place| place.regex.as_ref());
+        written.find(|known| known.get_ref() == regex).map(Spanned::span)
+    }
+
+    fn unit(&self, quantity: &str, unit: &str) -> Option<Range<usize>> {
+        let quantity = self.quantities.iter().find(|known| known.name == quantity)?;
+        quantity.units.get(unit).map(Spanned::span)
+    }
+}
