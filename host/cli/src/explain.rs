@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, SUCCESS};
 use crate::open;
-use crate::output::digest;
+use crate::output::{digest, digests};
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Determination, Granularity};
@@ -53,7 +53,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let text = policy.mapper.read(text, Granularity::Span);
     if !args.json {
-        outln!("policy {} ({})", state.policy.package, digest(&image.digest()));
+        outln!("policy {}", state.policy.package);
+        outln!("{}", digests(&digest(&policy.package.digest()), &digest(&image.digest())));
     }
     let mut inert_prefix = false;
     let mut sequence = 1;

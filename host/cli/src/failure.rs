@@ -11,6 +11,8 @@ pub(crate) const ERROR: u8 = 1;
 pub(crate) const REFUSED: u8 = 3;
 /// A fault of the card.
 pub(crate) const FAULT: u8 = 4;
+/// Something could not be checked or compared.
+pub(crate) const WARNED: u8 = 5;
 
 /// Why a command ended.
 pub(crate) enum Failure {

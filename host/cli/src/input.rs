@@ -3,6 +3,7 @@
 use portcullis_core::state::Task;
 use portcullis_gate::{Candidate, Item};
 use portcullis_mapping::{Call, LogProbs};
+use portcullis_policy::error::json_problem;
 use serde::Deserialize;
 use std::io::{BufRead, Read};
 
@@ -130,7 +131,8 @@ impl<R: BufRead> Lines<R> {
         let text = std::str::from_utf8(bytes)
             .map_err(|e| self.error(format!("INVALID-UTF8 at byte {} of the line; expected UTF-8", e.valid_up_to())))?;
         let line: Line = serde_json::from_str(text).map_err(|e| {
-            self.error(format!("{e}; expected {{\"id\", \"text\"}} or {{\"id\", \"candidates\": [[\"…\", …], …]}}"))
+            let what = json_problem(&e);
+            self.error(format!("{what}; expected {{\"id\", \"text\"}} or {{\"id\", \"candidates\": [[\"…\", …], …]}}"))
         })?;
         let id = match line.id {
             Some(serde_json::Value::String(id)) => id,

@@ -1,6 +1,7 @@
 //! Where results go: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
+use portcullis_evidence::report::plain;
 use portcullis_gate::{Determination, Event, Summary, What};
 use portcullis_policy::image::hex;
 use portcullis_verify::console::Stdout;
@@ -114,7 +115,7 @@ impl Output {
         writeln!(
             self.stdout,
             "{} ({}): {} admitted, {} rejected, {} decomposed",
-            stream.id,
+            plain(&stream.id),
             summary.mode.name(),
             summary.admitted,
             summary.rejected,
@@ -126,17 +127,22 @@ impl Output {
             write!(self.stdout, "  {indent}{what:<9} {span:?}")?;
             match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
                 (Some(stage), Some(rule), Some(reason)) => {
-                    writeln!(self.stdout, "  [{} {rule}: {reason}]", stage.name())?
+                    writeln!(self.stdout, "  [{} {}: {}]", stage.name(), plain(rule), plain(reason))?
                 }
-                (None, Some(rule), Some(reason)) => writeln!(self.stdout, "  [{rule}: {reason}]")?,
+                (None, Some(rule), Some(reason)) => writeln!(self.stdout, "  [{}: {}]", plain(rule), plain(reason))?,
                 _ => writeln!(self.stdout)?,
             }
         }
         if let Some(why) = &summary.stopped {
-            writeln!(self.stdout, "  stopped: {why}")?;
+            writeln!(self.stdout, "  stopped: {}", plain(why))?;
         }
         writeln!(self.stdout, "  => {:?}", stream.released)?;
         Ok(())
+    }
+
+    /// Writes a line of its own to stdout.
+    pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), Failure> {
+        Ok(writeln!(self.stdout, "{text}")?)
     }
 
     /// Flushes everything.
@@ -152,4 +158,9 @@ impl Output {
 /// A digest for people.
 pub(crate) fn digest(bytes: &[u8; 32]) -> String {
     hex(bytes)
+}
+
+/// The two digests of a policy under the names that every command gives them.
+pub(crate) fn digests(package: &str, policy: &str) -> String {
+    format!("package digest {package}\npolicy digest  {policy}")
 }

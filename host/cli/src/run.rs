@@ -13,12 +13,14 @@ use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
 use portcullis_core::wire::Fault;
+use portcullis_evidence::report::plain;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::ledger::{Header, Ledger};
 use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Trigger, What};
+use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
 use portcullis_recorder::Recorder;
 use std::cell::RefCell;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::PathBuf;
@@ -29,8 +31,10 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Determinations go to stdout, progress and errors to stderr.
 ///
-/// Exit codes: 0 every input got its determinations; 1 an error; 2 usage; 3 a single text was refused anywhere, or any with
-/// --fail-on-refuse; 4 a fault of the card.
+/// The totals of several texts stand at the end; with --json on stderr, where that is a terminal.
+///
+/// Exit codes: 0 every input got its determinations; 1 an error, or a task without an engine, or whose engine failed; 2 usage; 3 a
+/// single text was refused anywhere, or any with --fail-on-refuse; 4 a fault of the card.
 ///
 /// With --bundle, SIGINT and SIGTERM end the intake: what was taken is governed to its end and the session is closed (exit code 1). The
 /// second signal ends the process at once.
@@ -124,6 +128,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(policy)) => local(args, policy, kept, maker.as_ref(), shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
+    // With --json, stdout is for programs: they count themselves.
+    if taken.totals.texts < 2 {
+        // The one summary says it all.
+    } else if !args.json {
+        taken.output.line(&taken.totals)?;
+    } else if std::io::stderr().is_terminal() {
+        errln!("{}", taken.totals);
+    }
     let shown = taken.output.finish();
     if let Some(failure) = taken.failure.take() {
         return Err(failure);
@@ -131,17 +143,22 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        errln!("error: {problem}");
+        errln!("error: {}", plain(&problem.to_string()));
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {
-        errln!("error: a signal ended the intake after {} texts; the rest of the input was not governed", taken.count);
+        let texts = taken.totals.texts;
+        errln!("error: a signal ended the intake after {texts} texts; the rest of the input was not governed");
     }
-    Ok(if taken.faults {
+    let totals = &taken.totals;
+    if totals.engine_failures > 0 {
+        errln!("error: {} of {} texts ended because no engine gave them", totals.engine_failures, totals.texts);
+    }
+    Ok(if totals.faults > 0 {
         FAULT
-    } else if stopped || !problems.is_empty() {
+    } else if stopped || !problems.is_empty() || totals.engine_failures > 0 {
         ERROR
-    } else if taken.refused && (args.fail_on_refuse || !lines) {
+    } else if totals.refused() && (args.fail_on_refuse || !lines) {
         REFUSED
     } else {
         SUCCESS
@@ -154,10 +171,56 @@ struct Taken {
     recorder: Option<Recorder>,
     ledger: Option<Ledger>,
     progress: ProgressBar,
-    count: u64,
-    refused: bool,
-    faults: bool,
+    totals: Totals,
     failure: Option<Failure>,
+}
+
+/// What became of all texts together.
+#[derive(Default)]
+struct Totals {
+    texts: u64,
+    admitted: u64,
+    rejected: u64,
+    decomposed: u64,
+    /// Tasks that the filter refused before an engine saw them.
+    filtered: u64,
+    /// Tasks without an engine, and those whose engine failed.
+    engine_failures: u64,
+    faults: u64,
+}
+
+impl Totals {
+    fn add(&mut self, summary: &Summary) {
+        self.texts += 1;
+        self.admitted += summary.admitted;
+        self.rejected += summary.rejected;
+        self.decomposed += summary.decomposed;
+        self.faults += summary.faults;
+        match summary.termination.as_ref().map(|termination| termination.trigger) {
+            Some(Trigger::Prefilter) => self.filtered += 1,
+            Some(Trigger::Engine) => self.engine_failures += 1,
+            _ => {}
+        }
+    }
+
+    const fn refused(&self) -> bool {
+        self.rejected > 0 || self.filtered > 0
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { texts, admitted, rejected, decomposed, filtered, engine_failures, faults } = self;
+        write!(f, "total: {texts} texts; {admitted} admitted, {rejected} rejected, {decomposed} decomposed")?;
+        for (count, what) in
+            [(filtered, "stopped by the filter"), (engine_failures, "without an engine's answer"), (faults, "faults")]
+        {
+            if *count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Taken {
@@ -165,16 +228,7 @@ impl Taken {
         let open = |path: &PathBuf| Ledger::append_to(path, header, args.fsync.into());
         let ledger = args.ledger.as_ref().map(open).transpose().map_err(anyhow::Error::from)?;
         let output = Output::new(args.json, args.output.as_deref(), shape)?;
-        Ok(Self {
-            output,
-            recorder: None,
-            ledger,
-            progress: progress(),
-            count: 0,
-            refused: false,
-            faults: false,
-            failure: None,
-        })
+        Ok(Self { output, recorder: None, ledger, progress: progress(), totals: Totals::default(), failure: None })
     }
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
@@ -186,11 +240,8 @@ impl Taken {
             ledger.append(&event).map_err(anyhow::Error::from)?;
         }
         if let What::Ended { summary, .. } = &event.what {
-            self.count += 1;
-            self.refused |=
-                summary.rejected > 0 || summary.termination.as_ref().is_some_and(|t| t.trigger == Trigger::Prefilter);
-            self.faults |= summary.faults > 0;
-            self.progress.set_position(self.count);
+            self.totals.add(summary);
+            self.progress.set_position(self.totals.texts);
         }
         self.output.event(event)
     }

@@ -352,7 +352,7 @@ fn tickets_heartbeats_and_a_witness() {
     let info: serde_json::Value = serde_json::from_str(&scene.said("card info --json")).unwrap();
     let public_key = info["public_key"].as_str().unwrap();
     let digests = scene.said("policy digest policies/pii");
-    let digest = digests.lines().find_map(|line| line.strip_prefix("image")).unwrap().trim();
+    let digest = digests.lines().find_map(|line| line.strip_prefix("policy digest")).unwrap().trim();
 
     let issue = |name: &str| {
         scene.run(&format!(
@@ -561,6 +561,14 @@ fn approvals_and_rules_are_reported() {
             "policy approve policies/{policy} --key @board.key --name Board --output @{output} --public @{output}.pub"
         ))
     };
+    // A mistyped path is not a new approver.
+    let out = approve("pii", "pii.cose");
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("--new-key"), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(!scene.path("board.key").exists() && !scene.path("pii.cose").exists());
+    let first = "policy approve policies/pii --key @board.key --new-key --name Board --output @first.cose";
+    assert!(scene.run(first).status.success());
+    assert_eq!(scene.run(&first.replace("first.cose", "second.cose")).status.code(), Some(1), "a key is not replaced");
     let out = approve("pii", "pii.cose");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let digests = scene.said("policy digest policies/pii");

@@ -148,7 +148,9 @@ fn slow_broken_and_lying_servers_end_the_stream_with_what_was_admitted() {
             let start = Instant::now();
             let (out, lines, released) = server.run(protocol, &["--engine-deadline", "400"]);
             assert!(start.elapsed() < Duration::from_secs(20), "{fault}");
-            assert_eq!(out.status.code(), Some(0), "{fault}: {}", String::from_utf8_lossy(&out.stderr));
+            // A refused candidate is a result; an engine that does not answer as it must is an error.
+            let code = if trigger == "engine" { 1 } else { 0 };
+            assert_eq!(out.status.code(), Some(code), "{fault}: {}", String::from_utf8_lossy(&out.stderr));
             let (was, why) = termination(&lines);
             assert!(was == trigger && why.contains(detail), "{fault} {protocol}: {was}: {why}");
             assert_eq!(released, "Ships carry grain over the sea.", "{fault}");
@@ -157,19 +159,46 @@ fn slow_broken_and_lying_servers_end_the_stream_with_what_was_admitted() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_an_outcome_and_a_bad_address_an_error() {
+fn a_server_that_is_not_there_and_a_bad_address_are_errors() {
     let server = Server::start(STEPS, &[]);
     let address = server.address.clone();
     drop(server);
     let mut gone = Server::start("", &[]);
     gone.address = address;
-    let (out, lines, released) = gone.run("openai", &[]);
-    assert_eq!((out.status.code(), released.as_str()), (Some(0), ""));
-    assert_eq!(termination(&lines).0, "engine");
+    for extra in [&[][..], &["--fail-on-refuse"]] {
+        let (out, lines, released) = gone.run("openai", extra);
+        assert_eq!((out.status.code(), released.as_str()), (Some(1), ""));
+        assert_eq!(termination(&lines).0, "engine");
+        let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(stderr.contains("error: 1 of 1 texts ended because no engine gave them"), "{stderr}");
+    }
     gone.address = "https://example.org".into();
     let (out, _, _) = gone.run("openai", &[]);
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains("local proxy"));
+}
+
+/// A task is not governed when nobody can write its text: not even beside texts that were.
+#[test]
+fn a_task_without_an_engine_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.jsonl");
+    std::fs::write(&input, "{\"id\":\"a\",\"text\":\"Fine.\"}\n{\"id\":\"b\",\"intent\":\"Tell of ships.\"}\n")
+        .unwrap();
+    for json in [&[][..], &["--json"]] {
+        let out = program()
+            .args(["run", "--policy", "policies/pii", "--card", "model", "--input"])
+            .arg(&input)
+            .args(json)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("error: 1 of 2 texts ended because no engine gave them"), "{stderr}");
+        let stdout = String::from_utf8_lossy(&out.stdout).into_owned();
+        let total = "total: 2 texts; 1 admitted, 0 rejected, 0 decomposed, 1 without an engine's answer";
+        assert_eq!(stdout.lines().last() == Some(total), json.is_empty(), "{stdout}");
+    }
 }
 
 #[test]

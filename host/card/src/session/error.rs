@@ -96,8 +96,8 @@ pub enum SessionError {
     /// The card refused an entry that this call cannot go on without.
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
-    /// The card contradicted itself or us, or cannot be reached any more. Nothing it says counts.
-    #[error("the card is lost: {0}")]
+    /// The card contradicted itself or us, or cannot be reached any more: nothing it says counts. Or its evidence cannot be kept.
+    #[error("{}{}", .0.whose(), .0)]
     Lost(Lost),
     /// More entries for a lane than its submission ring has room for.
     #[error("{entries} entries for one lane, but its submission ring has room for {room}")]
@@ -195,4 +195,14 @@ pub enum Lost {
         /// What the sink said.
         why: String,
     },
+}
+
+impl Lost {
+    /// What the message begins with. A record or checkpoint that could not be kept is not the card's failure.
+    const fn whose(&self) -> &'static str {
+        match self {
+            Self::Sink { .. } => "the session ended, because its evidence must be kept: ",
+            _ => "the card is lost: ",
+        }
+    }
 }

@@ -58,7 +58,7 @@ pub(crate) fn page(model: &Model) -> String {
          <header><h1>Governed text</h1><p class=\"lead\">Policy <b>{policy}</b>, card <b>{card}</b></p><ul class=\"cards\">{cards}</ul></header>\
          {judged}{torn}\
          <details><summary>Policy in force and what this page does not prove</summary><dl>\
-         <dt>Package (SHA-256)</dt><dd>{package}</dd><dt>Table image (SHA-256)</dt><dd>{image}</dd>\
+         <dt>Package digest (SHA-256)</dt><dd>{package}</dd><dt>Policy digest (SHA-256 of the table image)</dt><dd>{image}</dd>\
          <dt>Period, host time in ms since 1970, unverified</dt><dd>{first} to {last}</dd></dl>\
          <p>This page is made from the host's ledger. The host is not trusted: the page shows what the host says that the card answered. It \
          does not prove that no other text reached a reader, nor that the ledger is complete.</p></details>\

@@ -50,7 +50,8 @@ impl Directory {
         depth: usize,
         into: &mut BTreeMap<String, u64>,
     ) -> Result<(), BundleError> {
-        let at = if prefix.is_empty() { "." } else { prefix };
+        let whole = self.0.display().to_string();
+        let at = if prefix.is_empty() { &whole } else { prefix };
         for entry in fs::read_dir(folder).map_err(BundleError::io(at))? {
             let entry = entry.map_err(BundleError::io(at))?;
             let file_name = entry.file_name();

@@ -12,6 +12,9 @@ use portcullis_evidence::ticket::Ticket;
 use super::Post;
 use super::http::{HttpError, Timed, read_message};
 
+/// Characters of an answer that an error shows: another server may answer with a page.
+const REASON_CHARS: usize = 200;
+
 /// Why there is no note.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -22,7 +25,7 @@ pub enum ClientError {
     #[error("the witness at {0}: {1}")]
     Http(SocketAddr, HttpError),
     /// The witness refuses.
-    #[error("the witness answers {status}: {reason}")]
+    #[error("the witness answers {status}: {reason}{}", hint(*status))]
     Refused {
         /// HTTP status (table in module `server`).
         status: u16,
@@ -35,6 +38,14 @@ pub enum ClientError {
     /// The note is of something else.
     #[error("the witness's note is not of the checkpoint that was posted")]
     Other,
+}
+
+/// What a status may mean besides what its text says.
+const fn hint(status: u16) -> &'static str {
+    match status {
+        404 => " (is the server at this address a witness, and does it know the ticket's issuer?)",
+        _ => "",
+    }
 }
 
 /// What a witness gave for a checkpoint.
@@ -86,7 +97,7 @@ impl Client {
         match status {
             Some(200) => self.check(post, text),
             Some(status) => {
-                let reason = text.chars().filter(|c| !c.is_control()).collect();
+                let reason: String = text.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
                 Err(ClientError::Refused { status, reason })
             }
             None => Err(http(HttpError::Malformed("has no status"))),

@@ -59,7 +59,9 @@ impl Server {
     /// # Errors
     /// The port cannot be had.
     pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(asked)
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {asked}: {error}")))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("witness".to_owned()).spawn({
