@@ -70,6 +70,7 @@ module attest_props
   ) dut (
       .clk_i(clk),
       .rst_i(rst),
+      .quiet_o(),
       .public_key_o(public_key),
       .digest_i(digest_wanted),
       .digest_done_o(digest_done),

@@ -70,6 +70,7 @@ module checkpoint_props
   ) dut (
       .clk_i(clk),
       .rst_i(rst),
+      .quiet_o(),
       .open_i(open),
       .abort_i(abort),
       .life_valid_i(life_valid),

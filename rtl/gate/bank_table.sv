@@ -112,15 +112,16 @@ module bank_table
 
   // ---- completeness: first of sixteen rows, then of all, a clock each
   localparam int unsigned Groups = (Rows + 15) / 16;
-  logic [15:0] partial;             // Rows of a group that count, where the group has the last row that counts.
+  logic [Groups-1:0][15:0] missing;  // Rows that are there and not valid.
+  logic [15:0] counts;               // Rows of a group that count.
   logic [Groups-1:0] whole_d, whole_q;
+  assign missing = (16 * Groups)'(~valid_q);
   always_comb begin
-    for (int unsigned i = 0; i < 16; i++) partial[i] = 4'(i) < count_i[3:0];
     for (int unsigned g = 0; g < Groups; g++) begin
-      whole_d[g] = 1'b1;
-      for (int unsigned i = 0; i < 16 && 16 * g + i < Rows; i++) begin
-        if (count_i[15:4] > 12'(g) || (count_i[15:4] == 12'(g) && partial[i])) whole_d[g] &= valid_q[16*g+i];
-      end
+      if (count_i[15:4] > 12'(g)) counts = '1;
+      else if (count_i[15:4] == 12'(g)) counts = ~(16'hffff << count_i[3:0]);
+      else counts = '0;
+      whole_d[g] = (missing[g] & counts) == '0;
     end
   end
 

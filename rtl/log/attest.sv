@@ -21,6 +21,7 @@ module attest
 ) (
     input  logic          clk_i,
     input  logic          rst_i,
+    output logic          quiet_o,             // Nothing is under way or asked for: the registers stand, after a few clocks of it.
     output logic [255:0]  public_key_o,        // PK.seed, PK.root; layout order. Zero until it is made.
     // Tables.
     input  logic          digest_i,            // Hash them, until ...
@@ -88,6 +89,8 @@ module attest
   localparam int unsigned MessageBytes = PrefixBytes + CheckpointBytes;
 
   state_e state_q;
+  logic checkpoint_quiet;
+  assign quiet_o = state_q == StReady && !digest_i && checkpoint_quiet;
 
   // ---- the core, and who has it
   hash_request_t request, derive_request, digest_request, checkpoint_request, signer_request;
@@ -230,6 +233,7 @@ module attest
       .snapshot_valid_i,
       .snapshot_last_i,
       .snapshot_node_i,
+      .quiet_o(checkpoint_quiet),
       .request_o(wanted),
       .grant_i(state_q == StCheckpoint),
       .hash_o(checkpoint_request),

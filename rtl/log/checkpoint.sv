@@ -50,6 +50,7 @@ module checkpoint
     input  logic         snapshot_last_i,
     input  digest_t      snapshot_node_i,
     // Hash core, and the signer that uses it after the root is known.
+    output logic         quiet_o,         // None is under way, and nothing that counts happens in this clock.
     output logic         request_o,
     input  logic         grant_i,          // Held while `request_o` is.
     output hash_request_t hash_o,
@@ -94,11 +95,12 @@ module checkpoint
   logic due_q, for_life_q;  // A flush waits; this one is life's.
   life_e life_q;            // As of the checkpoint's beginning.
   fault_e fault_q;
-  logic full, due;
+  logic full, due, begins;
   logic [31:0] interval;
   assign interval = interval_i == '0 ? DefaultInterval : interval_i;
   assign full = tail_q - head_i >= 32'd1 << ring_log2_i;
   assign due = life_valid_i || (run_i && (due_q || records_i - signed_q >= 64'(interval)));
+  assign begins = due && !full && ring_log2_i != '0;
 
   // ---- snapshot and fold
   (* ram_style = "distributed" *) digest_t node_q[TreeLevels];
@@ -169,6 +171,7 @@ module checkpoint
 
   assign snapshot_o = state_q == StSnapshot;
   assign request_o = state_q != StIdle;
+  assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i && !beat_answered_i;
   assign sign_o = state_q == StSign && grant_i && !abort_i;
   assign tail_o = tail_q;
   assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
@@ -203,7 +206,7 @@ module checkpoint
           {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
           {folding_q, second_q} <= '0;
           total_q <= '0;
-          if (due && !full && ring_log2_i != '0) begin
+          if (begins) begin
             state_q <= StSnapshot;
             for_life_q <= life_valid_i;
             life_q <= life_i;

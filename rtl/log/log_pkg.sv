@@ -25,7 +25,7 @@ package log_pkg;
   } hash_answer_t;
 
   function automatic digest_t digest_bytes(logic [255:0] value);  // Layout order to digest order, and back.
-    for (int unsigned i = 0; i < 32; i++) digest_bytes[255-8*i-:8] = value[8*i+:8];
+    for (int unsigned i = 0; i < 8; i++) digest_bytes[32*(7-i)+:32] = word_turned(value[32*i+:32]);
   endfunction
 
   // Leaf of a record: 193 bytes, four blocks.

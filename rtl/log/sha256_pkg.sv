@@ -76,13 +76,16 @@ package sha256_pkg;
     return (block_t'(8'h80) << (8 * (BlockBytes - 1 - used))) | block_t'(64'(total) * 64'd8);
   endfunction
 
+  // A word with its bytes in the other order. Wide values are turned word by word: simulators are slow at single bytes.
+  function automatic word_t word_turned(word_t word);
+    return {word[7:0], word[15:8], word[23:16], word[31:24]};
+  endfunction
+
   // A whole block with its bytes in the other order: first byte at the bottom to first byte at the top.
   function automatic block_t first_byte_at_top(block_t first_byte_at_bottom);
     block_t turned;
     turned = '0;
-    for (int unsigned i = 0; i < BlockBytes; i++) begin
-      turned[8*(BlockBytes-1-i)+:8] = first_byte_at_bottom[8*i+:8];
-    end
+    for (int unsigned i = 0; i < 16; i++) turned[32*(15-i)+:32] = word_turned(first_byte_at_bottom[32*i+:32]);
     return turned;
   endfunction
 

@@ -20,6 +20,7 @@ module portcullis_top
     parameter int unsigned MaxReads = 32,      // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
     parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
+    parameter bit          Sleep = 1'b0,       // Stop the clocks of parts that have nothing to do; for simulation.
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
     parameter logic [7:0]  KeyFlags = 8'h05    // SIM 1, CLASS_KEY 2, NO_TRNG 4.
@@ -117,6 +118,31 @@ module portcullis_top
   logic [31:0] header_rd_data, policy_rd_data, entropy_rd_data;
   logic locked, cfg_locked, tables_clear, check;
 
+  // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would change, so that they cost nothing;
+  // they wake in the clock in which something comes to them.
+  logic csr_clk, attest_clk, attest_quiet;
+  if (Sleep) begin : g_sleep
+    localparam int unsigned Settle = 16;  // Clocks after which the last answer is given and every register stands.
+    logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
+    logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
+    assign csr_quiet = !rst_i
+        && {s_axil_awvalid, s_axil_wvalid, s_axil_bvalid, s_axil_arvalid, s_axil_rvalid} == '0;
+    assign csr_awake = !csr_quiet || csr_quiet_q != '1;
+    assign attest_awake = rst_i || !attest_quiet || attest_quiet_q != '1;
+    always_ff @(posedge clk_i) begin
+      csr_quiet_q <= {csr_quiet_q[Settle-2:0], csr_quiet};
+      attest_quiet_q <= {attest_quiet_q[Settle-2:0], attest_quiet && !rst_i};
+    end
+    always_latch begin
+      if (!clk_i) {csr_awake_q, attest_awake_q} = {csr_awake, attest_awake};
+    end
+    assign csr_clk = clk_i && csr_awake_q;
+    assign attest_clk = clk_i && attest_awake_q;
+  end else begin : g_awake
+    assign csr_clk = clk_i;
+    assign attest_clk = clk_i;
+  end
+
   card_csr #(
       .PolicyRows(PolicyRows),
       .EntropyRows(EntropyRows),
@@ -127,7 +153,7 @@ module portcullis_top
       .LogLog2Max(LogLog2Max),
       .KeyFlags(KeyFlags)
   ) u_csr (
-      .clk_i,
+      .clk_i(csr_clk),
       .rst_i,
       .s_axil_awready,
       .s_axil_awvalid,
@@ -301,7 +327,10 @@ module portcullis_top
   end
   assign status.policy_digest = policy_digest_q;
   assign status.design_id = DesignId;
-  assign status.boot_nonce = boot_nonce_i;
+  // A register, so that no input reaches the register block's read multiplexer: a simulator would walk it again at each edge.
+  logic [127:0] boot_nonce_q;
+  always_ff @(posedge clk_i) boot_nonce_q <= boot_nonce_i;
+  assign status.boot_nonce = boot_nonce_q;
 
   attest #(
       .Rounds(Rounds),
@@ -310,8 +339,9 @@ module portcullis_top
       .DeviceSecret(DeviceSecret),
       .DesignId(DesignId)
   ) u_attest (
-      .clk_i,
+      .clk_i(attest_clk),
       .rst_i,
+      .quiet_o(attest_quiet),
       .public_key_o(status.public_key),
       .digest_i(hash_tables),
       .digest_done_o(tables_hashed),
@@ -338,7 +368,7 @@ module portcullis_top
       .epoch_i(cfg.epoch),
       .policy_digest_i(policy_digest_q),
       .ticket_digest_i(cfg.ticket_digest),
-      .boot_nonce_i,
+      .boot_nonce_i(boot_nonce_q),
       .heartbeat_nonce_i(heartbeat_nonce[0]),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),

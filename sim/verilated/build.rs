@@ -15,6 +15,8 @@ const FILE_LIST: &str = "rtl/portcullis.f";
 /// takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
+/// Whether parts with nothing to do sleep (1) or not (0); nothing that can be seen differs.
+const SLEEP: &str = "PORTCULLIS_SLEEP";
 /// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root: `portcullis_top` as a synthesis
 /// tool wrote it, of the same parameters.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
@@ -42,6 +44,7 @@ fn build() -> Result<()> {
     };
     let rounds = parameter(ROUNDS, DEFAULT_ROUNDS);
     let lanes = parameter(LANES, DEFAULT_LANES);
+    let sleep = parameter(SLEEP, "1");
     if verilator::only_lints() {
         println!("cargo::metadata=compiled=no");
         return Ok(());
@@ -56,7 +59,7 @@ fn build() -> Result<()> {
     let card = |lanes: &str| {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
-        card.extend([format!("-GRounds={rounds}"), format!("-GLanes={lanes}")]);
+        card.extend([format!("-GRounds={rounds}"), format!("-GLanes={lanes}"), format!("-GSleep={sleep}")]);
         card.extend(files.iter().cloned());
         card
     };
@@ -137,7 +140,8 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
         build
     };
     let (start_up, clocked) = verilator::generated(model)?;
-    base().opt_level(3).debug(false).files(clocked).compile("portcullis_model");
+    // At 3 the build takes longer, and the card is not faster.
+    base().opt_level(2).debug(false).files(clocked).compile("portcullis_model");
 
     // Neither the runtime nor the start of a model is on the path of a clock: optimising them less saves build time.
     let mut runtime = base();
