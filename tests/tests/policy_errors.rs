@@ -163,7 +163,7 @@ fn patterns_are_refused_with_their_place() {
         ("pattern = [{ regex = \"ab*c\" }]", "upper bound", "*"),
         ("pattern = [{ regex = '''q{3,}''' }]", "upper bound", "{3,}"),
         ("pattern = [{ regex = 'ok' }, { regex = 'a|b+?' }]", "upper bound", "+?"),
-        ("pattern = [{ regex = \"\\\\b(x\" }]", "unclosed group", "\"\\\\b(x\""),
+        ("pattern = [{ regex = \"\\\\d\\\\b(x\" }]", "unclosed group", "\"\\\\d\\\\b(x\""),
         ("tool = [{ name = \"mail\", regex = '[z' }]", "unclosed character class", "["),
     ] {
         let error = with(class);

@@ -351,6 +351,34 @@ fn a_folder_that_is_no_package_is_answered_with_what_may_be_meant() {
     }
 }
 
+/// A port that somebody has is named, and the system's words stand there once.
+#[test]
+fn a_port_in_use_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (store, key) = (path("witness.db"), path("witness.key"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let port = address.port().to_string();
+    let out = portcullis(&["witness", "serve", "--store", &store, "--key", &key, "--port", &port], b"");
+    assert_eq!(out.status.code(), Some(1));
+    let said = stderr(&out);
+    assert!(said.contains(&address.to_string()), "{said}");
+    assert_eq!(said.matches("in use").count(), 1, "{said}");
+}
+
+/// A bundle that cannot be read is called by its name, and the system's words stand there once.
+#[test]
+fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
+    for (bundle, words) in [("README.md", "Not a directory"), ("no/such/bundle", "No such file")] {
+        let out = portcullis(&["inspect", bundle], b"");
+        let said = stderr(&out);
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("`{bundle}`")) && !said.contains("`.`"), "{said}");
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    }
+}
+
 /// A pattern that does not compile is found before anybody signs the package, with its place.
 #[test]
 fn patterns_are_checked_by_every_command_that_makes_tables() {

@@ -206,3 +206,19 @@ impl Lost {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Lost, SessionError};
+
+    /// A witness that answers 404, or a full disk, is no reason to look for a fault of the card.
+    #[test]
+    fn evidence_that_cannot_be_kept_is_not_a_lost_card() {
+        let why = "the witness answers 404: nothing here".to_owned();
+        let kept = SessionError::Lost(Lost::Sink { what: "checkpoint", index: 1, why }).to_string();
+        assert!(kept.contains("checkpoint 1 could not be kept: the witness answers 404"), "{kept}");
+        assert!(!kept.contains("lost"), "{kept}");
+        let broken = SessionError::Lost(Lost::Broken("no answer".to_owned())).to_string();
+        assert_eq!(broken, "the card is lost: no answer");
+    }
+}
