@@ -291,7 +291,8 @@ def read_trust(folder, allow_sim):
             simulated = root["extensions"].get(CLASS) == SIMULATED
             need(is_authority(root, 0) and is_issued(root, root) and simulated == (kind == "sim-roots"), "trust-folder", path)
             trust["roots"].append(root)
-    trust["issuers"] = [unbase64("".join(p.read_text().split("\n")[1:-2]))[-32:] for p in sorted(folder.glob("issuers/*.pub"))]
+    for kind in "issuers", "approvers":
+        trust[kind] = [unbase64("".join(p.read_text().split("\n")[1:-2]))[-32:] for p in sorted(folder.glob(f"{kind}/*.pub"))]
     names = [path.read_text().strip().split("+", 2) for path in sorted(folder.glob("witnesses/*.pub"))]
     trust["witnesses"] = [(name, unbase64(key)[1:]) for name, _, key in names]
     for path in folder.glob("revoked.txt"):
@@ -508,7 +509,7 @@ def check_bundle(folder, trust, allow_sim, at, warnings):
         policy, _ = parsed("approval-malformed", read_map, payload, [bytes, str])
         need(header == {} and len(policy) == 32, "approval-malformed")
         need(policy == image["digest"], "approval-of-another")
-        need(any(ed25519(key, signed, signature) for key in trust["issuers"]), "approval-untrusted")
+        need(any(ed25519(key, signed, signature) for key in trust["approvers"]), "approval-untrusted")
     for name in files:
         need(name[:9] != "contexts/" and name[:8] != "anchors/" or sha(files[name]).hex() in name, "file-digest", name)
     walk, marks = parsed("not-a-bundle", Walk, files, lanes, image, ticket, notes, warnings), set()

@@ -96,7 +96,7 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Approve a package as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
-    /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their issuers.
+    /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their approvers.
     Approve {
         /// Folder of the package.
         dir: PathBuf,
@@ -112,7 +112,7 @@ pub(crate) enum Command {
         /// New file for the approval.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// New file for the approver's public key, for the folder `issuers` of a trust folder.
+        /// New file for the approver's public key, for the folder `approvers` of a trust folder.
         #[arg(long, value_name = "FILE")]
         public: Option<PathBuf>,
     },

@@ -555,7 +555,9 @@ fn long_spans() {
 fn approvals_and_rules_are_reported() {
     let scene = Scene::new();
     scene.input();
-    std::fs::create_dir(scene.path("trust/issuers")).unwrap();
+    for folder in ["issuers", "approvers"] {
+        std::fs::create_dir(scene.path(&format!("trust/{folder}"))).unwrap();
+    }
     let approve = |policy: &str, output: &str| {
         scene.run(&format!(
             "policy approve policies/{policy} --key @board.key --name Board --output @{output} --public @{output}.pub"
@@ -584,10 +586,15 @@ fn approvals_and_rules_are_reported() {
     // Nobody that the verifier knows.
     let report = scene.verified("b");
     assert_eq!(report["properties"]["policy"]["status"], "contradicted");
-    assert_eq!(report["session"]["approved_by"], serde_json::Value::Null);
+    assert_eq!(report["session"]["approvals"], serde_json::json!([]));
+    // Nor somebody who may issue tickets only.
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/issuers/board.pub")).unwrap();
+    assert_eq!(scene.verified("b")["exit_code"], CONTRADICTED);
+    std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/approvers/directors.pub")).unwrap();
     let report = scene.verified("b");
-    assert_eq!((&report["exit_code"], &report["session"]["approved_by"]), (&SIMULATED.into(), &"Board".into()));
+    let approval = &report["session"]["approvals"][0];
+    assert_eq!((&report["exit_code"], &approval["claimed"]), (&SIMULATED.into(), &"Board".into()));
+    assert_eq!(approval["file"], "approvers/directors.pub");
     scene.changed("b", "forged", "policy/approval.cose", |mut cose| {
         *cose.last_mut().unwrap() ^= 1;
         cose
@@ -600,7 +607,7 @@ fn approvals_and_rules_are_reported() {
     let options = Options { allow_sim: true, at: None };
     let found = verify(&Directory::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
     let shown = portcullis_evidence::report::html(&found, "b");
-    for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "<td>Board</td>"] {
+    for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "which calls itself `Board`"] {
         assert!(shown.contains(text), "{text}");
     }
 }

@@ -5,6 +5,7 @@ pub mod context;
 pub mod drift;
 pub mod fixed;
 pub mod hex;
+pub mod inert;
 pub mod manifest;
 pub mod mutation;
 pub mod reason;

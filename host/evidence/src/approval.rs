@@ -1,4 +1,4 @@
-//! The approval of a policy: somebody with an issuer's key says that this table image may be used.
+//! The approval of a policy: somebody with an approver's key says that this table image may be used.
 //!
 //! COSE_Sign1 as a ticket's (module `ticket`), with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
 
@@ -9,12 +9,12 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
 const COSE_SIGN1: u64 = 18;
 
-/// An approval, whose signature is not checked until [`Approval::is_by`].
+/// An approval, whose signature is not checked until [`Approval::signer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// SHA-256 of the table image.
     pub policy: [u8; 32],
-    /// Name of the approver.
+    /// Name that the approver claims.
     pub name: String,
     signature: [u8; 64],
 }
@@ -58,12 +58,12 @@ impl Approval {
         out
     }
 
-    /// Whether one of `keys` signed it.
+    /// The one of `keys` that signed it.
     #[must_use]
-    pub fn is_by(&self, keys: &[VerifyingKey]) -> bool {
+    pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         let signed = to_be_signed(&payload(&self.policy, &self.name));
         let signature = Signature::from_bytes(&self.signature);
-        keys.iter().any(|key| key.verify_strict(&signed, &signature).is_ok())
+        keys.into_iter().find(|key| key.verify_strict(&signed, &signature).is_ok())
     }
 }
 
@@ -97,12 +97,12 @@ mod tests {
         let key = SigningKey::from_bytes(&[3; 32]);
         let message = Approval::sign([5; 32], "board", &key);
         let keys = [key.verifying_key()];
-        assert!(Approval::parse(&message).unwrap().is_by(&keys));
-        assert!(!Approval::parse(&message).unwrap().is_by(&[]));
+        assert!(Approval::parse(&message).unwrap().signer(&keys).is_some());
+        assert!(Approval::parse(&message).unwrap().signer([]).is_none());
         for bit in 0..message.len() * 8 {
             let mut wrong = message.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            assert!(!Approval::parse(&wrong).is_some_and(|a| a.is_by(&keys)), "bit {bit}");
+            assert!(!Approval::parse(&wrong).is_some_and(|a| a.signer(&keys).is_some()), "bit {bit}");
         }
         assert!((0..message.len()).all(|length| Approval::parse(&message[..length]).is_none()));
         assert!(Approval::parse(&[&message[..], &[0]].concat()).is_none());

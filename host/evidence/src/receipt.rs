@@ -1,4 +1,4 @@
-//! Proof that one released span was admitted: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
+//! Proof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
 //! small JSON file that the reader of the span can check without the rest of the bundle.
 
 use crate::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
@@ -6,9 +6,10 @@ use crate::certificate::{self, CertificateError, DeviceCertificate};
 use crate::checkpoint::{Checkpoint, CheckpointError, Signed, head};
 use crate::hex::Hex;
 use crate::record;
-use crate::ticket::{IssuedBy, Ticket, TicketError};
+use crate::ticket::{Ticket, TicketError};
 use crate::tree::{self, PROOF_MAX, Prover};
-use crate::verify::{Options, Trust, marks_of_simulation};
+use crate::verify::{Options, Signer, Trust, marks_of_simulation};
+use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::{Determination, Record, RecordType};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
@@ -101,6 +102,9 @@ pub enum ReceiptError {
     /// The card did not admit it.
     #[error("the record admits nothing: what was released was not admitted")]
     NotAdmitted,
+    /// An END commits to formatting alone, and nothing judges it.
+    #[error("the record is the END of a stream: nobody judged these bytes, and they are more than formatting")]
+    NotJudged,
     /// The text is another.
     #[error("the text is not the one that the card admitted")]
     OtherText,
@@ -124,13 +128,25 @@ pub enum ReceiptError {
     Simulated(&'static str),
 }
 
+/// What the card did about a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It admitted the text.
+    Admitted,
+    /// Formatting that follows the last span of a stream: the card logged its commitment, and no rule looked at it.
+    NotJudged,
+}
+
 /// What a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
+    /// What the card did about the text.
+    pub standing: Standing,
     /// The card.
     pub device: DeviceCertificate,
     /// Who issued the session's ticket.
-    pub issued_by: IssuedBy,
+    pub issuer: Signer,
     /// Whether it bears any mark of a simulated card.
     pub simulated: bool,
 }
@@ -216,7 +232,7 @@ impl Proof {
         Ok(proof)
     }
 
-    /// Whether the card admitted `text`, the released bytes with the inert ones before them, under what `receipt` names.
+    /// What the card did about `text`, the released bytes with the inert ones before them, under what `receipt` names.
     ///
     /// # Errors
     /// The first thing that does not hold.
@@ -234,11 +250,16 @@ impl Proof {
             return Err(ReceiptError::OtherRecord { found, named });
         }
         let kind = (RecordType::try_from(answer.record_type), Determination::try_from(answer.determination));
-        if !matches!(kind, (Ok(RecordType::Verdict), Ok(Determination::Admit)) | (Ok(RecordType::End), _)) {
-            return Err(ReceiptError::NotAdmitted);
-        }
+        let standing = match kind {
+            (Ok(RecordType::Verdict), Ok(Determination::Admit)) => Standing::Admitted,
+            (Ok(RecordType::End), _) => Standing::NotJudged,
+            _ => return Err(ReceiptError::NotAdmitted),
+        };
         if commitment(&receipt.salt.0, &[text]) != record.descriptor.commitment {
             return Err(ReceiptError::OtherText);
+        }
+        if standing == Standing::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {
+            return Err(ReceiptError::NotJudged);
         }
         let signed = Signed::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
@@ -247,7 +268,7 @@ impl Proof {
         let ticket =
             from_hex(&self.ticket).ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
         let ticket = Ticket::parse(&ticket)?;
-        let issued_by = ticket.verify(&trust.issuers)?;
+        let issuer = trust.issuer(&ticket)?;
         let serial = ticket.content.serial;
         if serial != receipt.serial {
             return Err(ReceiptError::OtherSession { found: serial, named: receipt.serial });
@@ -265,7 +286,7 @@ impl Proof {
         if !bound || !signed.verify(&device.public_key) {
             return Err(ReceiptError::NotSigned);
         }
-        Ok(Checked { device, issued_by, simulated: !marks.is_empty() })
+        Ok(Checked { standing, device, issuer, simulated: !marks.is_empty() })
     }
 
     /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in the one, hashed

@@ -1,7 +1,7 @@
 //! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and each seat a chain.
 
 use crate::hex::Hex;
-use crate::verify::{Assurance, Report, Status};
+use crate::verify::{Assurance, ProfileUse, Report, Signer, Status};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,23 @@ pub struct Series {
     pub sessions: Vec<Session>,
     /// What is wrong with the chain.
     pub findings: Vec<Finding>,
+    /// The governed profiles of all sessions, with the streams that used each.
+    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    /// Streams whose profile cannot be seen.
+    pub profile_unknown: u64,
+    /// Who approved the policies, with the number of sessions.
+    pub approvals: Vec<ApprovalCount>,
+}
+
+/// An approver and the sessions whose policy they approved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApprovalCount {
+    /// Who.
+    pub by: Signer,
+    /// Policy digest.
+    pub policy: Option<Hex<32>>,
+    /// Sessions.
+    pub sessions: u64,
 }
 
 /// Joins the reports of bundles, each with its name.
@@ -67,7 +84,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
             continue;
         };
         // The operator counts as they like: such a session is in no chain.
-        if session.issuer.as_deref() == Some(crate::ticket::SELF_ISSUER) {
+        if session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == crate::ticket::SELF_ISSUER) {
             add("self-issued", Status::Warned, "the operator issued its ticket: it is in no chain".to_owned());
             continue;
         }
@@ -149,5 +166,31 @@ fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
         status: report.status,
         assurance: report.assurance,
     };
-    Series { status, exit_code, sessions: reports.iter().map(session).collect(), findings }
+    let sessions = reports.iter().map(session).collect();
+    let profile_unknown = reports.iter().map(|(_, report)| report.session.profile_unknown).sum();
+    Series {
+        status,
+        exit_code,
+        sessions,
+        findings,
+        profiles: profiles(reports),
+        profile_unknown,
+        approvals: approvals(reports),
+    }
+}
+
+fn profiles(reports: &[(String, Report)]) -> BTreeMap<Hex<32>, ProfileUse> {
+    let mut all: BTreeMap<Hex<32>, ProfileUse> = BTreeMap::new();
+    for (digest, used) in reports.iter().flat_map(|(_, report)| &report.session.profiles) {
+        all.entry(*digest).and_modify(|sum| sum.streams += used.streams).or_insert_with(|| used.clone());
+    }
+    all
+}
+
+fn approvals(reports: &[(String, Report)]) -> Vec<ApprovalCount> {
+    let mut all: BTreeMap<(&Signer, Option<Hex<32>>), u64> = BTreeMap::new();
+    for (_, Report { session, .. }) in reports {
+        session.approvals.iter().for_each(|by| *all.entry((by, session.policy_digest)).or_default() += 1);
+    }
+    all.into_iter().map(|((by, policy), sessions)| ApprovalCount { by: by.clone(), policy, sessions }).collect()
 }

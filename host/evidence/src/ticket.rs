@@ -123,7 +123,7 @@ pub struct Signed<T> {
 pub enum IssuedBy {
     /// A trusted issuer.
     Issuer {
-        /// The name that it goes by in the ticket.
+        /// The name that it claims in the ticket: any key may claim any name.
         name: String,
         /// Its public key.
         key: [u8; 32],
@@ -303,9 +303,9 @@ impl Signed<Ticket> {
     ///
     /// # Errors
     /// A ticket that claims an issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
-    pub fn verify(&self, issuers: &[VerifyingKey]) -> Result<IssuedBy, TicketError> {
+    pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<IssuedBy, TicketError> {
         let name = &self.content.issuer;
-        let mut candidates = issuers.iter().filter(|key| kid(key) == self.kid).peekable();
+        let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
             // An issuer's key under this name would be a ticket with two meanings.
             return if candidates.peek().is_none() { Ok(IssuedBy::SelfIssued) } else { Err(TicketError::Signature) };

@@ -10,8 +10,9 @@ use portcullis_core::wire::{Determination, Fault, Life};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::certificate::{Class, key_id};
-use portcullis_evidence::hex::Hex;
+use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
+use portcullis_evidence::report::html;
 use portcullis_evidence::series;
 use portcullis_evidence::sim;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
@@ -373,10 +374,28 @@ fn approvals() {
         remanifest(&mut files);
         world.check(&files)
     };
-    let good = with(Approval::sign(sha(&parts.image), "the board", &world.issuer));
+    let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver));
     assert_affirmed(&good);
-    assert_eq!(good.session.approved_by.as_deref(), Some("the board"));
-    assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.issuer)), "policy/approval-of-another");
+    // The name is the signer's claim: the key and its file in the trust folder stand beside it, in every report.
+    let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
+    let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
+    assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
+    let json = serde_json::to_string(&good).unwrap();
+    let series = series::join(vec![("a".to_owned(), good.clone())]);
+    for shown in [good.to_string(), html(&good, "b"), json, series.to_string(), serde_json::to_string(&series).unwrap()]
+    {
+        for part in ["the board", &key, "approvers/board.pub"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+    assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.approver)), "policy/approval-of-another");
+    // Whoever issues tickets does not approve policies, whatever they call themselves.
+    let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
+    assert_contradicted(&registrar, "policy/approval-untrusted");
+    assert!(
+        registrar.session.approvals.is_empty() && registrar.to_string().contains("issuers/registrar.pub"),
+        "{registrar}"
+    );
     assert_contradicted(
         &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32]))),
         "policy/approval-untrusted",

@@ -1,14 +1,16 @@
 //! `prove` and `check-receipt`.
 
 use crate::console::say;
-use crate::output::write_new;
-use crate::{SIMULATED, TrustArgs, WARNED};
+use crate::output::{code_of, write_new};
+use crate::{CONTRADICTED, SIMULATED, TrustArgs, WARNED};
 use anyhow::Context;
 use portcullis_evidence::bundle::{Directory, Receipt};
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError};
+use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError, Standing};
 use portcullis_evidence::report::plain;
-use portcullis_evidence::ticket::IssuedBy;
+use portcullis_evidence::ticket::SELF_ISSUER;
+use portcullis_evidence::verify::Signer;
+use serde_json::json;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,9 @@ pub struct CheckArgs {
     text: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
@@ -53,32 +58,96 @@ pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
 }
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    match check_files(args) {
+        Ok((receipt, result)) => {
+            if args.json {
+                say(serde_json::to_string_pretty(&result.to_json(&receipt))?);
+            } else {
+                show(&receipt, &result);
+            }
+            Ok(result.exit_code)
+        }
+        Err(error) if args.json && code_of(&error) == CONTRADICTED => {
+            let result = json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": format!("{error:#}")});
+            say(serde_json::to_string_pretty(&result)?);
+            Ok(CONTRADICTED)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What `check-receipt` finds where nothing is contradicted.
+struct Outcome {
+    standing: Standing,
+    exit_code: u8,
+    card: String,
+    design_id: String,
+    issuer: Signer,
+    self_issued: bool,
+    certificate_time_checked: bool,
+    simulated: bool,
+}
+
+impl Outcome {
+    fn to_json(&self, receipt: &Receipt) -> serde_json::Value {
+        json!({
+            "status": self.standing, "exit_code": self.exit_code, "serial": receipt.serial, "lane": receipt.lane,
+            "index": receipt.index, "card": self.card, "design_id": self.design_id, "issuer": self.issuer,
+            "self_issued": self.self_issued, "certificate_time_checked": self.certificate_time_checked, "simulated": self.simulated,
+        })
+    }
+}
+
+fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     let (trust, options) = args.trust.load()?;
     let proof = Proof::parse(&read(&args.proof)?)?;
     let receipt: Receipt = serde_json::from_slice(&read(&args.receipt)?)
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
-    let card = &checked.device;
+    let issuer = checked.issuer;
+    let self_issued = issuer.claimed == SELF_ISSUER;
+    let warned = self_issued || options.at.is_none() || checked.standing == Standing::NotJudged;
+    let result = Outcome {
+        standing: checked.standing,
+        exit_code: if checked.simulated {
+            SIMULATED
+        } else if warned {
+            WARNED
+        } else {
+            0
+        },
+        card: checked.device.subject.clone(),
+        design_id: encode(&checked.device.design_id),
+        issuer,
+        self_issued,
+        certificate_time_checked: options.at.is_some(),
+        simulated: checked.simulated,
+    };
+    Ok((receipt, result))
+}
+
+fn show(receipt: &Receipt, result: &Outcome) {
     let lane = if receipt.lane == 0 { String::new() } else { format!(" of lane {}", receipt.lane) };
-    say(format_args!("admitted: record {}{lane} of session {}", receipt.index, receipt.serial));
-    say(format_args!("card      {} (design {})", plain(&card.subject), encode(&card.design_id)));
-    let mut code = 0;
-    match &checked.issued_by {
-        IssuedBy::Issuer { name, .. } => say(format_args!("ticket    by {}", plain(name))),
-        IssuedBy::SelfIssued => {
-            say("ticket    by the operator: nobody else saw the session");
-            code = WARNED;
+    let record = format!("record {}{lane} of session {}", receipt.index, receipt.serial);
+    match result.standing {
+        Standing::Admitted => say(format_args!("admitted: {record}")),
+        Standing::NotJudged => {
+            say(format_args!("not judged: {record} ends its stream"));
+            say("text      formatting after the last span; the card logged its commitment, and no rule looked at it");
         }
     }
-    if options.at.is_none() {
+    say(format_args!("card      {} (design {})", plain(&result.card), result.design_id));
+    if result.self_issued {
+        say("ticket    by the operator: nobody else saw the session");
+    } else {
+        say(format_args!("ticket    by {}", plain(&result.issuer.to_string())));
+    }
+    if !result.certificate_time_checked {
         say("time      without --at the certificate's validity is not checked");
-        code = WARNED;
     }
-    if checked.simulated {
-        say("SIMULATED: the key of this card is public; this is no evidence");
-        code = SIMULATED;
+    if result.simulated {
+        say("SIMULATED: the key of this card is public; this is not evidence");
     }
-    Ok(code)
 }
 
 /// A small file.

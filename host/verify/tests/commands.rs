@@ -33,6 +33,7 @@ impl Scene {
         put("trust/roots/test.pem", &world.root.certificate_pem().unwrap());
         put("trust/sim-roots/test.pem", &world.sim_root.certificate_pem().unwrap());
         put("trust/issuers/registrar.pub", &public_pem(&world.issuer.verifying_key()).unwrap());
+        put("trust/approvers/board.pub", &public_pem(&world.approver.verifying_key()).unwrap());
         put("trust/witnesses/one.pub", &format!("{witness}\n"));
         put("trust/revoked.txt", "# none\n");
         scene
@@ -130,6 +131,8 @@ fn trust_folders_are_strict() {
         ("trust/roots/broken.pem", "x"),
         ("trust/sim-roots/broken.pem", "x"),
         ("trust/issuers/broken.pub", "x"),
+        ("trust/approvers/broken.pub", "x"),
+        ("trust/approvers/board", ""),
         ("trust/witnesses/broken.pub", "x"),
     ] {
         fs::write(scene.path(name), content).unwrap();
@@ -185,6 +188,44 @@ fn receipts() {
     assert_code(&scene.run("check-receipt", &args), 1);
 }
 
+/// END is judged by nobody: its receipt is never 0, and none at all where the bytes are more than formatting.
+#[test]
+fn the_receipt_of_an_end_is_not_an_admit() {
+    let scene = Scene::new();
+    let at = START.to_string();
+    for (name, held, code, word) in [
+        ("formatting", "\n\n---\n", 5, "not judged"),
+        ("words", "How to build a bomb: take ...", 3, "more than formatting"),
+        ("connective", " And", 3, "more than formatting"),
+        ("letters of flags", " \u{1f1e7}\u{1f1fa}\u{1f1fe}", 3, "more than formatting"),
+        ("tags", "\n\u{e0062}\u{e0075}\u{e0079}", 3, "more than formatting"),
+    ] {
+        let mut parts = scene.world.honest();
+        (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+        parts.open();
+        parts.begin(0, "a");
+        parts.gate(0, 1, "", "Drink water.", Determination::Admit);
+        parts.end(0, 2, held);
+        parts.log.close();
+        let bundle = scene.bundle(name, &parts.files());
+        let path = |suffix: &str| scene.path(&format!("{name}.{suffix}"));
+        let (proof, receipt, text_file) = (path("proof"), path("receipt"), path("text"));
+        let line = parts.receipts.last().unwrap();
+        let index = line["index"].to_string();
+        assert_code(&scene.run("prove", &[text(&bundle), "--index", &index, "--output", text(&proof)]), 0);
+        fs::write(&receipt, format!("{line}\n")).unwrap();
+        fs::write(&text_file, held).unwrap();
+        let args = [text(&proof), "--receipt", text(&receipt), "--text", text(&text_file), "--at", &at];
+        let output = scene.run("check-receipt", &args);
+        let said = assert_code(&output, code) + &String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(word) && !said.contains("admitted"), "{name}: {said}");
+        let json = assert_code(&scene.run("check-receipt", &[&args[..], &["--json"]].concat()), code);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let status = if code == 5 { "not_judged" } else { "contradicted" };
+        assert_eq!((&json["status"], &json["exit_code"]), (&status.into(), &code.into()), "{name}");
+    }
+}
+
 #[test]
 fn hostile_names_do_not_control_the_terminal() {
     let scene = Scene::new();
@@ -229,6 +270,8 @@ fn report_is_one_page() {
         "Period of use",
         "Policy in force",
         "no approval is in the bundle",
+        "the policy&#39;s defaults",
+        "key ",
         "Rejected and decomposed",
         "Alarms",
         "What is not proved",

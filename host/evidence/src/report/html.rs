@@ -123,7 +123,7 @@ fn period(page: &mut String, session: &Summary) {
     let rows = [
         ("Session", session.ticket_serial.map(|serial| serial.to_string())),
         ("Seat: which of several cards with this key", session.seat.map(|seat| seat.to_string())),
-        ("Ticket issued by", session.issuer.clone()),
+        ("Ticket issued by", session.issuer.as_ref().map(ToString::to_string)),
         ("First and last checkpoint seen by a witness", times),
         ("Clocks of the card at the first and last record", ticks),
         ("Checkpoints", Some(session.checkpoints.to_string())),
@@ -139,9 +139,16 @@ fn policy(page: &mut String, session: &Summary) {
         ("Policy digest (SHA-256 of the tables)", hex(session.policy_digest)),
         ("Package digest", hex(session.package_digest)),
         ("Version of the mapping", session.mapping_version.map(|version| version.to_string())),
-        ("Approved by", Some(session.approved_by.clone().unwrap_or_else(|| "no approval is in the bundle".to_owned()))),
     ];
     table(page, &rows);
+    page.push_str("<h3>Approvals</h3>\n<ul>\n");
+    for approval in &session.approvals {
+        let _ = writeln!(page, "<li>{}</li>", escape(&approval.to_string()));
+    }
+    if session.approvals.is_empty() {
+        page.push_str("<li>no approval is in the bundle, or none that is trusted</li>\n");
+    }
+    page.push_str("</ul>\n");
 }
 
 fn profiles(page: &mut String, session: &Summary) {

@@ -1,8 +1,10 @@
 //! A report as text.
 
+use crate::hex::Hex;
 use crate::hex::encode;
-use crate::series::Series;
-use crate::verify::{Property, Report, Status, Summary};
+use crate::series::{ApprovalCount, Series};
+use crate::verify::{ProfileUse, Property, Report, Status, Summary};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Printable in a terminal: characters of hostile text that control it, or reorder or hide what it shows, are replaced.
@@ -40,6 +42,19 @@ impl fmt::Display for Report {
 /// Profiles that a text report lists.
 const PROFILES_SHOWN: usize = 20;
 
+fn profiles(f: &mut fmt::Formatter<'_>, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
+    for (digest, profile) in all.iter().take(PROFILES_SHOWN) {
+        writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, plain(&profile.to_string()))?;
+    }
+    if let Some(more) = all.len().checked_sub(PROFILES_SHOWN).filter(|more| *more > 0) {
+        writeln!(f, "             and {more} more profiles: `--json` lists them")?;
+    }
+    if unknown > 0 {
+        writeln!(f, "             {unknown} streams whose profile is not known")?;
+    }
+    Ok(())
+}
+
 fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     let counts = &session.counts;
     if let Some(device) = &session.device {
@@ -47,23 +62,21 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     }
     if let (Some(serial), Some(issuer)) = (session.ticket_serial, &session.issuer) {
         let seat = session.seat.filter(|seat| *seat != 0).map_or_else(String::new, |seat| format!(" of seat {seat}"));
-        writeln!(f, "session      {serial}{seat}, ticket by {}", plain(issuer))?;
+        writeln!(f, "session      {serial}{seat}, ticket by {}", plain(&issuer.to_string()))?;
     }
     if let Some(digest) = session.policy_digest {
         writeln!(f, "policy       {digest}")?;
     }
+    for approval in &session.approvals {
+        writeln!(f, "approved by  {}", plain(&approval.to_string()))?;
+    }
+    if session.approvals.is_empty() {
+        writeln!(f, "approved by  nobody: no approval that is trusted is in the bundle")?;
+    }
     if let Some((from, to)) = session.witnessed {
         writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;
     }
-    for (digest, profile) in session.profiles.iter().take(PROFILES_SHOWN) {
-        writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, plain(&profile.to_string()))?;
-    }
-    if let Some(more) = session.profiles.len().checked_sub(PROFILES_SHOWN).filter(|more| *more > 0) {
-        writeln!(f, "             and {more} more profiles: `--json` lists them")?;
-    }
-    if session.profile_unknown > 0 {
-        writeln!(f, "             {} streams whose profile is not known", session.profile_unknown)?;
-    }
+    profiles(f, &session.profiles, session.profile_unknown)?;
     match session.profiles_pinned {
         Some(true) => writeln!(f, "             the ticket permits certain profiles only")?,
         _ => writeln!(f, "             the operator chose: the ticket permits any profile")?,
@@ -103,6 +116,11 @@ impl fmt::Display for Series {
                 session.status.name(),
                 plain(&session.name)
             )?;
+        }
+        profiles(f, &self.profiles, self.profile_unknown)?;
+        for ApprovalCount { by, policy, sessions } in &self.approvals {
+            let policy = policy.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string());
+            writeln!(f, "approved by  {}: policy {policy}, {sessions} sessions", plain(&by.to_string()))?;
         }
         for finding in &self.findings {
             writeln!(

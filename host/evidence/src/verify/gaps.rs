@@ -1,14 +1,13 @@
 //! No gaps: an issuer opened the session by a ticket of its own, a witness saw its checkpoints, and the heartbeats came from there.
 
 use super::lane::At;
-use super::{Findings, Property::NoGaps, Summary};
+use super::{Findings, Property::NoGaps, Signer, Summary, Trust};
 use crate::bundle::{self, Bundle, BundleError};
 use crate::certificate::{DeviceCertificate, key_id};
 use crate::checkpoint::Checkpoint;
 use crate::hex::{self, Hex};
 use crate::note::{self, Cosigned, WitnessKey};
-use crate::ticket::{IssuedBy, Signed, Ticket};
-use ed25519_dalek::VerifyingKey;
+use crate::ticket::{SELF_ISSUER, Signed, Ticket};
 use portcullis_core::wire::{RecordType, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,7 +15,7 @@ use std::ops::Range;
 /// Reads the ticket and asks who issued it.
 pub(super) fn ticket(
     bundle: &Bundle<'_>,
-    issuers: &[VerifyingKey],
+    trust: &Trust,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<Option<Signed<Ticket>>, BundleError> {
@@ -27,17 +26,17 @@ pub(super) fn ticket(
             return Ok(None);
         }
     };
-    match ticket.verify(issuers) {
-        Ok(IssuedBy::Issuer { .. }) => {}
-        Ok(IssuedBy::SelfIssued) => {
-            findings.warn(NoGaps, "no-witness", "the operator issued the ticket: nobody else saw the session")
-        }
-        Err(error) => findings.contradict(NoGaps, "ticket-issuer", error),
+    let issuer = trust.issuer(&ticket).unwrap_or_else(|error| {
+        findings.contradict(NoGaps, "ticket-issuer", error);
+        Signer::unknown(&ticket.content.issuer)
+    });
+    if issuer.key.is_none() && issuer.claimed == SELF_ISSUER {
+        findings.warn(NoGaps, "no-witness", "the operator issued the ticket: nobody else saw the session");
     }
     summary.ticket_serial = Some(ticket.content.serial);
     summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
     summary.seat = Some(ticket.content.seat);
-    summary.issuer = Some(ticket.content.issuer.clone());
+    summary.issuer = Some(issuer);
     summary.previous_close = Some(Hex(ticket.content.previous_close));
     Ok(Some(ticket))
 }

@@ -38,9 +38,31 @@ pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     /// Ticket issuers.
-    pub issuers: Vec<VerifyingKey>,
+    pub issuers: Vec<TrustedKey>,
+    /// Who may approve a policy. An issuer may not, unless the same key stands here too.
+    pub approvers: Vec<TrustedKey>,
     /// Witnesses.
     pub witnesses: Vec<WitnessKey>,
+}
+
+/// A key of the trust folder.
+#[derive(Clone, Debug)]
+pub struct TrustedKey {
+    /// Its file below the trust folder.
+    pub file: String,
+    /// The key.
+    pub key: VerifyingKey,
+}
+
+/// Who signed something, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Signer {
+    /// The name that the signed message claims. Nothing vouches for it: any key may claim any name.
+    pub claimed: String,
+    /// SHA-256 of the public key; absent where no trusted key signed.
+    pub key: Option<Hex<32>>,
+    /// File of that key below the trust folder.
+    pub file: Option<String>,
 }
 
 /// What is asked of the verifier.
@@ -90,7 +112,7 @@ pub struct Summary {
     /// Seat that it is for: which of several cards with one key.
     pub seat: Option<u16>,
     /// Who issued it; `self` is the operator.
-    pub issuer: Option<String>,
+    pub issuer: Option<Signer>,
     /// SHA-256 of the card's public key.
     pub key_id: Option<Hex<32>>,
     /// Subject of the device certificate.
@@ -104,7 +126,7 @@ pub struct Summary {
     /// Version of the mapping that the package digest names.
     pub mapping_version: Option<u32>,
     /// Who approved the policy.
-    pub approved_by: Option<String>,
+    pub approvals: Vec<Signer>,
     /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have gone on.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record, of all lanes.
@@ -217,11 +239,11 @@ pub fn verify(
 
     complete::manifest(&bundle, &mut findings)?;
     let image = policy::image(&bundle, &mut findings, &mut summary)?;
-    let ticket = gaps::ticket(&bundle, &trust.issuers, &mut findings, &mut summary)?;
+    let ticket = gaps::ticket(&bundle, trust, &mut findings, &mut summary)?;
     let notes = gaps::notes(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
     let at = summary.witnessed.map(|(first, _)| first).or(options.at);
     let device = genuine::certificate(&bundle, &trust.roots, at, &mut findings, &mut summary)?;
-    policy::approval(&bundle, &trust.issuers, &mut findings, &mut summary)?;
+    policy::approval(&bundle, trust, &mut findings, &mut summary)?;
     replayable::files(&bundle, &mut findings)?;
 
     let facts = walk::Facts { ticket, image, device, notes };

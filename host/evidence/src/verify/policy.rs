@@ -1,14 +1,13 @@
 //! Policy in force: one table image from OPEN to CLOSE, the one that the ticket names and the bundle holds.
 
 use super::lane::At;
-use super::{Findings, Property::Policy, RuleCount, Summary};
+use super::{Findings, Property::Policy, RuleCount, Summary, Trust};
 use crate::approval::Approval;
 use crate::bundle::{self, Bundle, BundleError};
 use crate::checkpoint::Checkpoint;
 use crate::hex::{self, Hex};
 use crate::record::{Counts, Refusal};
 use crate::ticket::Ticket;
-use ed25519_dalek::VerifyingKey;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, RecordType, Row, Session, Stage};
 use sha2::{Digest, Sha256};
@@ -92,7 +91,7 @@ fn package(
 /// The approval of the policy, where there is one.
 pub(super) fn approval(
     bundle: &Bundle<'_>,
-    issuers: &[VerifyingKey],
+    trust: &Trust,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
@@ -105,10 +104,20 @@ pub(super) fn approval(
     };
     let same = summary.policy_digest == Some(Hex(approval.policy));
     findings.require(same, Policy, "approval-of-another", "the approval is of another table image");
-    if approval.is_by(issuers) {
-        summary.approved_by = Some(approval.name);
-    } else {
-        findings.contradict(Policy, "approval-untrusted", "no trusted issuer signed the approval of the policy");
+    match trust.approver(&approval) {
+        Some(approver) => summary.approvals.push(approver),
+        None => {
+            // Issuers could approve once: say what has to be done where that is meant.
+            let issuer = trust.issuers.iter().find(|issuer| approval.signer([&issuer.key]).is_some());
+            let hint = issuer.map_or_else(String::new, |issuer| {
+                format!(
+                    "; the key in `{}` did, which may issue tickets: copy it to `approvers/` if it may approve, too",
+                    issuer.file
+                )
+            });
+            let what = format!("no key of `approvers/` signed the approval of the policy{hint}");
+            findings.contradict(Policy, "approval-untrusted", what);
+        }
     }
     Ok(())
 }

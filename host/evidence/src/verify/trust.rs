@@ -1,9 +1,13 @@
 //! The trust folder: whom a verifier believes, as files.
 
-use super::Trust;
+use super::{Signer, Trust, TrustedKey};
+use crate::approval::Approval;
 use crate::certificate::CertificateError;
+use crate::hex::Hex;
 use crate::note::{NoteError, WitnessKey};
-use crate::ticket::{TicketError, issuer_key};
+use crate::ticket::{IssuedBy, SELF_ISSUER, Signed, Ticket, TicketError, issuer_key};
+use sha2::{Digest, Sha256};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +26,9 @@ pub enum TrustError {
         source: std::io::Error,
     },
     /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke nothing.
-    #[error("`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, witnesses/*.pub and revoked.txt")]
+    #[error(
+        "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, witnesses/*.pub and revoked.txt"
+    )]
     Name(PathBuf),
     /// Larger than a file of keys can be.
     #[error("`{0}` is larger than 1 MiB")]
@@ -35,9 +41,9 @@ pub enum TrustError {
         /// What is wrong.
         source: CertificateError,
     },
-    /// An issuer's key.
+    /// An issuer's or an approver's key.
     #[error("`{path}`: {source}")]
-    Issuer {
+    Key {
         /// File.
         path: PathBuf,
         /// What is wrong.
@@ -54,7 +60,7 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// Reads `roots/*.pem`, `issuers/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`,
+    /// Reads `roots/*.pem`, `issuers/*.pub` and `approvers/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`,
     /// `sim-roots/*.pem`. Each of them may be absent.
     ///
     /// # Errors
@@ -73,7 +79,11 @@ impl Trust {
                     store.add_sim_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
                 })?,
                 "issuers" => trust.each(&path, "pub", |trust, text, path| {
-                    trust.issuers.push(issuer_key(text).map_err(|source| TrustError::Issuer { path, source })?);
+                    trust.issuers.push(TrustedKey::read("issuers", text, path)?);
+                    Ok(())
+                })?,
+                "approvers" => trust.each(&path, "pub", |trust, text, path| {
+                    trust.approvers.push(TrustedKey::read("approvers", text, path)?);
                     Ok(())
                 })?,
                 "witnesses" => trust.each(&path, "pub", |trust, text, path| {
@@ -106,6 +116,63 @@ impl Trust {
             add(self, &read(&path)?, path)?;
         }
         Ok(())
+    }
+}
+
+impl TrustedKey {
+    fn read(folder: &str, text: &str, path: PathBuf) -> Result<Self, TrustError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = format!("{folder}/{name}");
+        Ok(Self { file, key: issuer_key(text).map_err(|source| TrustError::Key { path, source })? })
+    }
+
+    /// The one of `keys` with these bytes.
+    fn find<'k>(keys: &'k [Self], key: &[u8; 32]) -> Option<&'k Self> {
+        keys.iter().find(|trusted| trusted.key.as_bytes() == key)
+    }
+}
+
+impl Signer {
+    /// Somebody who signed with a key of the trust folder.
+    fn of(claimed: &str, keys: &[TrustedKey], key: &[u8; 32]) -> Self {
+        let file = TrustedKey::find(keys, key).map(|trusted| trusted.file.clone());
+        Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }
+    }
+
+    /// Somebody whose key is not known.
+    pub(crate) fn unknown(claimed: &str) -> Self {
+        Self { claimed: claimed.to_owned(), key: None, file: None }
+    }
+}
+
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { claimed, key, file } = self;
+        match (key, file) {
+            (Some(key), Some(file)) => write!(f, "key {key} in {file}, which calls itself `{claimed}`"),
+            _ if claimed == SELF_ISSUER => f.write_str("the operator"),
+            _ => write!(f, "a key that is not trusted, which calls itself `{claimed}`"),
+        }
+    }
+}
+
+impl Trust {
+    /// Who issued a ticket.
+    ///
+    /// # Errors
+    /// As [`Signed::verify`].
+    pub fn issuer(&self, ticket: &Signed<Ticket>) -> Result<Signer, TicketError> {
+        Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
+            IssuedBy::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
+            IssuedBy::SelfIssued => Signer::unknown(SELF_ISSUER),
+        })
+    }
+
+    /// Who signed an approval; `None` where no trusted approver did.
+    #[must_use]
+    pub fn approver(&self, approval: &Approval) -> Option<Signer> {
+        let key = approval.signer(self.approvers.iter().map(|trusted| &trusted.key))?;
+        Some(Signer::of(&approval.name, &self.approvers, key.as_bytes()))
     }
 }
 

@@ -2,9 +2,9 @@
 //! a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
 
 use super::World;
-use base64ct::{Base64, Encoding};
 use portcullis_evidence::bundle::Memory;
 use portcullis_evidence::verify::{Property, Report, Status};
+use portcullis_registrar::keys::public_pem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -44,12 +44,8 @@ fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &Worl
     files.0.iter().for_each(|(name, content)| put(&format!("bundle/{name}"), content));
     put("trust/roots/root.pem", world.root.certificate_pem().unwrap().as_bytes());
     put("trust/sim-roots/root.pem", world.sim_root.certificate_pem().unwrap().as_bytes());
-    // RFC 8410: an Ed25519 key.
-    let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-    let key = Base64::encode_string(&[&head[..], world.issuer.verifying_key().as_bytes()].concat());
-    put(
-        "trust/issuers/issuer.pub",
-        format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n").as_bytes(),
-    );
+    for (file, key) in [("issuers/issuer", &world.issuer), ("approvers/approver", &world.approver)] {
+        put(&format!("trust/{file}.pub"), public_pem(&key.verifying_key()).unwrap().as_bytes());
+    }
     put("trust/witnesses/witness.pub", trust.witnesses[0].to_string().as_bytes());
 }

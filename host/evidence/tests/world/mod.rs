@@ -24,7 +24,7 @@ use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{self, derive};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::tree::{self, Prover};
-use portcullis_evidence::verify::{Options, Report, Trust, verify};
+use portcullis_evidence::verify::{Options, Report, Trust, TrustedKey, verify};
 use portcullis_registrar::ca::{Authority, Device, Window};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -117,6 +117,7 @@ pub struct World {
     pub sim_root: Authority,
     pub subordinate: Authority,
     pub issuer: SigningKey,
+    pub approver: SigningKey,
     pub witness: SigningKey,
     pub card: Rc<Card>,
 }
@@ -134,6 +135,7 @@ impl World {
             subordinate,
             sim_root: authority(2, true),
             issuer: SigningKey::from_bytes(&[3; 32]),
+            approver: SigningKey::from_bytes(&[6; 32]),
             witness: SigningKey::from_bytes(&[4; 32]),
             card: Card::new(b"one card", [0x11; 16], Class::Device),
         }
@@ -151,7 +153,8 @@ impl World {
     pub fn trust(&self, sim: bool) -> Trust {
         Trust {
             roots: self.store(sim),
-            issuers: vec![self.issuer.verifying_key()],
+            issuers: vec![TrustedKey { file: "issuers/registrar.pub".to_owned(), key: self.issuer.verifying_key() }],
+            approvers: vec![TrustedKey { file: "approvers/board.pub".to_owned(), key: self.approver.verifying_key() }],
             witnesses: vec![WitnessKey::new("witness.example/1", self.witness.verifying_key()).unwrap()],
         }
     }
