@@ -12,6 +12,7 @@ rtl/log/key_pkg.sv
 rtl/log/gen/design_pkg.sv
 rtl/csr/gen/card.sv
 rtl/csr/gen/lane_regs.sv
+rtl/csr/axil_port.sv
 rtl/csr/card_csr.sv
 rtl/csr/lane_csr.sv
 rtl/csr/image_header.sv
@@ -32,6 +33,7 @@ rtl/log/log_tree.sv
 rtl/log/heartbeat.sv
 rtl/log/table_digest.sv
 rtl/log/checkpoint.sv
+rtl/log/checkpoint_head.sv
 rtl/log/device_key.sv
 rtl/log/slh_message.sv
 rtl/log/slh_tl.sv

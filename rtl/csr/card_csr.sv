@@ -1,5 +1,5 @@
-// The AXI4-Lite side of the card: the generated register block, with its structures flattened into the card's own, and behind it a block
-// for each lane. Registers of lanes that the card does not have read 0 and take no writes.
+// The AXI4-Lite side of the card: its port, the generated register block, with its structures flattened into the card's own, and behind it
+// a block for each lane. Registers of lanes that the card does not have read 0 and take no writes.
 //
 // Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
 // the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
@@ -67,13 +67,17 @@ module card_csr
   card_pkg::card__in_t hwif_in;
   card_pkg::card__out_t hwif_out;
 
-  card u_regs (
-      .clk(clk_i),
-      .rst(rst_i),
+  logic req, req_write, rd_ack, wr_ack;
+  logic [19:0] req_addr;
+  logic [31:0] req_data, req_bits, rd_data;
+  axil_port #(
+      .AddressWidth(20)
+  ) u_port (
+      .clk_i,
+      .rst_i,
       .s_axil_awready,
       .s_axil_awvalid,
       .s_axil_awaddr,
-      .s_axil_awprot,
       .s_axil_wready,
       .s_axil_wvalid,
       .s_axil_wdata,
@@ -84,11 +88,35 @@ module card_csr
       .s_axil_arready,
       .s_axil_arvalid,
       .s_axil_araddr,
-      .s_axil_arprot,
       .s_axil_rready,
       .s_axil_rvalid,
       .s_axil_rdata,
       .s_axil_rresp,
+      .req_o(req),
+      .req_write_o(req_write),
+      .req_addr_o(req_addr),
+      .req_data_o(req_data),
+      .req_bits_o(req_bits),
+      .rd_ack_i(rd_ack),
+      .rd_data_i(rd_data),
+      .wr_ack_i(wr_ack)
+  );
+  // One request at a time, so the block never stalls; it has no errors.
+  card u_regs (
+      .clk(clk_i),
+      .rst(rst_i),
+      .s_cpuif_req(req),
+      .s_cpuif_req_is_wr(req_write),
+      .s_cpuif_addr(req_addr),
+      .s_cpuif_wr_data(req_data),
+      .s_cpuif_wr_biten(req_bits),
+      .s_cpuif_req_stall_wr(),
+      .s_cpuif_req_stall_rd(),
+      .s_cpuif_rd_ack(rd_ack),
+      .s_cpuif_rd_err(),
+      .s_cpuif_rd_data(rd_data),
+      .s_cpuif_wr_ack(wr_ack),
+      .s_cpuif_wr_err(),
       .hwif_in,
       .hwif_out
   );
@@ -132,10 +160,11 @@ module card_csr
   assign command_write_o = hwif_out.command.v.swmod;
   assign command_o = hwif_out.command.v.value;
 
-  logic beat_we_q, flush_we_q;
+  logic beat_we_q, flush_we_q, checkpoint_head_we_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) {beat_we_q, flush_we_q} <= '0;
+    if (rst_i) {beat_we_q, flush_we_q, checkpoint_head_we_q} <= '0;
     else begin
+      checkpoint_head_we_q <= hwif_out.checkpoint_head.v.swmod;
       beat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
       flush_we_q <= hwif_out.checkpoint_flush.v.swmod;
     end
@@ -143,6 +172,7 @@ module card_csr
   assign doorbells_o = '{
           beat_we: beat_we_q,
           flush_we: flush_we_q,
+          checkpoint_head_we: checkpoint_head_we_q,
           checkpoint_head: hwif_out.checkpoint_head.v.value,
           beat_nonce: {hwif_out.heartbeat_nonce_hi.v.value, hwif_out.heartbeat_nonce_lo.v.value}
       };
@@ -228,6 +258,7 @@ module card_csr
     hwif_in.status.life.next = status_i.life[3:0];
     hwif_in.status.locked.next = status_i.locked;
     hwif_in.status.busy.next = status_i.busy;
+    hwif_in.status.needs_reset.next = status_i.needs_reset;
     hwif_in.fault.code.next = status_i.fault;
     hwif_in.load_fault.code.next = status_i.load_fault;
     hwif_in.tick_lo.v.next = status_i.tick[31:0];

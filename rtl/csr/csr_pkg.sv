@@ -20,6 +20,7 @@ package csr_pkg;
   typedef struct packed {
     logic beat_we;              // A heartbeat is presented.
     logic flush_we;             // A checkpoint is asked for.
+    logic checkpoint_head_we;
     logic [31:0] checkpoint_head;
     logic [63:0] beat_nonce;
   } csr_doorbells_t;
@@ -53,6 +54,7 @@ package csr_pkg;
     life_e life;
     logic locked;
     logic busy;
+    logic needs_reset;
     fault_e fault;
     fault_e load_fault;
     logic [63:0] tick;

@@ -5,6 +5,8 @@
 //   OPEN   LOAD -> OPENING -> RUN; a refused OPEN goes back to LOAD with `load_fault_o`
 //   CLOSE  RUN -> CLOSING -> LOAD; in FAULT it writes a CLOSE record with the cause, once, and stays in FAULT
 //   RESET  any state -> RESET, once the ring is quiet (CLOSING is shown meanwhile, and other commands are ignored)
+// While `needs_reset_i` stands (the bus may still owe something of an earlier session) OPEN is refused with FaultNeedsReset, a session
+// that runs gets that fault or the ring's own, and RESET does not end: only `rst_i` does.
 // Anything else is FaultCommand. Every entry to LOAD, a refused OPEN and LOAD in LOAD included, clears the tables.
 //
 // Lock: `locked_o` rises in the clock of a command write and stays up through OPENING, RUN, CLOSING and FAULT; it is low
@@ -17,7 +19,7 @@
 // the bus lives. The first cause stays until RESET.
 // Doorbells: the submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM may need
 // the space) and from the OPEN record on (the host may have consumed it already). Elsewhere a doorbell write is ignored: the
-// ring is not open then, and OPEN zeroes every pointer, so that none can be left over.
+// ring is not open then, and OPEN zeroes every pointer, so that none can be left over. The checkpoint head is like the other heads.
 //
 // After reset: RESET, tables locked. The caller owes: a lane that answers `drop_o` and `run_o` in their clock.
 module life
@@ -48,6 +50,7 @@ module life
     output logic         head_doorbells_o,   // The completion and log heads' doorbells act.
     input  fault_e       ring_fault_i,
     input  logic         ring_bus_dead_i,
+    input  logic         needs_reset_i,
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
@@ -124,6 +127,7 @@ module life
     cause = FaultNone;
     if (command_q && !allowed) cause = FaultCommand;
     if (state_q == StRehash && digest_done_i && !digest_same_i) cause = FaultTableChanged;
+    if (ring_used && needs_reset_i) cause = FaultNeedsReset;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
     // In StStreams the ring's fault is looked at once the ring has settled; see below.
     faulting = cause != FaultNone && state_q != StFault && !is_reset;
@@ -134,7 +138,7 @@ module life
   assign cfg_locked_o = (state_q != StLoad && state_q != StReset) || command_q || command_write_i;
   assign check_o = state_q == StCheck;
   assign digest_o = state_q == StDigest || state_q == StRehash;
-  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !command_q;
+  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !needs_reset_i && !command_q;
   assign streams_clear_o = ring_open_o;
   assign ring_fetch_o = state_q == StRun && !faulting;
   assign ring_halt_o = state_q != StRun || faulting;
@@ -225,11 +229,12 @@ module life
       StCloseSign: if (sign_done_i) state_d = StLoad;
       StFault: ;
       StQuiet: begin
-        settled = ring_idle_i;
+        settled = ring_idle_i && !needs_reset_i;
         if (settled && wait_q == '1) state_d = StReset;
       end
       default: state_d = StFault;
     endcase
+    if ((state_q == StJudge || state_q == StDigest) && needs_reset_i) refusal = FaultNeedsReset;
     if (refusal != FaultNone) state_d = StLoad;
     if (faulting) state_d = StFault;
     if (is_reset) state_d = StQuiet;
@@ -277,6 +282,8 @@ module life
       if (state_q == StQuiet || state_q == StLoad || state_q == StReset) begin
         {alarm_q, close_q, last_record_q, sign_q} <= '0;
       end
+      // A wait for quiet that cannot end says why.
+      if (state_q == StQuiet && needs_reset_i && fault_q == FaultNone) fault_q <= FaultNeedsReset;
       if (state_q == StQuiet && state_d == StReset) begin
         fault_q <= FaultNone;
         load_fault_q <= FaultNone;
@@ -293,6 +300,7 @@ module life
       assert (fault_q == FaultNone || state_q == StFault || state_q == StQuiet)
       else $error("life: past a sticky fault without a reset");
       assert (!(is_open && !locked_o)) else $error("life: OPEN with open tables");
+      assert (!(ring_open_o && needs_reset_i)) else $error("life: a session over a bus that may owe answers");
     end
   end
 endmodule

@@ -1,7 +1,7 @@
 // What is proved about the queue between two clocks, for clocks in any relation, either free to stop: what leaves is what entered, in
 // order, all of it, nothing twice, nothing made up; it never holds more than it has room for; an offer holds until it is taken; an entry
 // is offered three edges of the reader after it was written at the latest; each pointer that crosses changes by one bit at most, so that
-// a bit caught in its change gives the old or the new pointer, which are both right.
+// a bit caught in its change gives the old or the new pointer, which are both right; nothing is accepted in reset.
 // By induction, so for any length of time. Metastability itself is not modelled.
 module async_fifo_props (
     input logic a_clk,
@@ -98,6 +98,8 @@ module async_fifo_props (
       assert (from_oldest(binary(dut.wr_seen_q[0])) <= from_oldest(dut.wr_q));
       assert (from_oldest(dut.wr_q) <= pointer_t'(2 ** Log2));
     end
+    // Nothing is accepted and lost in reset.
+    if (rst) assert (!ready);
     // A side that had an edge in reset is as reset leaves it.
     assert (a_seen <= 3'd4 && b_seen <= 3'd4);
     if (rst && a_seen != '0) begin

@@ -1,7 +1,7 @@
 // What is proved about the converter of register accesses: every burst is answered in its own kind and id, with as many beats as it
 // announced, and answers hold until taken; what reaches the registers is a word of the beat under way, of its own data and strobes, at its
 // own address, each at most once and in order; a word with an enabled byte is not left out; FIXED and WRAP reach nothing; no VALID is
-// taken back. The bridge keeps the AXI4 rules; the registers answer what was asked, at any time.
+// taken back; READY is low in reset. The bridge keeps the AXI4 rules; the registers answer what was asked, at any time.
 module axi_to_axil_props (
     input logic clk,
     input logic [3:0] awid,
@@ -55,6 +55,9 @@ module axi_to_axil_props (
       .m_arvalid_o(m_arvalid), .m_arready_i(m_arready),
       .m_rvalid_i(m_rvalid), .m_rready_o(m_rready), .m_rdata_i(m_rdata), .m_rresp_i(m_rresp)
   );
+  // Nothing is taken and lost in reset.
+  always_comb if (rst) assert (!awready && !arready);
+
   // The bridge marks the last beat as its request announced it.
   assign wlast = dut.beats_q == '0;
 

@@ -1,7 +1,7 @@
 // What is proved about the registers' guard: each access of the host gets one answer, of its own kind, in bounded time, that holds until
 // it is taken; an address outside the map, or any access of a card in reset or given up, never reaches the card and is answered with all ones
 // and an error; what the card answered is what the host gets; towards the card no VALID is taken back but by its reset. The card may
-// answer anything at any time, or nothing. The host may leave out READY; its time does not count.
+// answer anything at any time, or nothing. The host may leave out READY; its time does not count. READY is low in reset.
 module axil_guard_props (
     input logic clk,
     input logic card_rst,
@@ -51,6 +51,9 @@ module axil_guard_props (
       .m_arvalid_o(m_arvalid), .m_arready_i(m_arready),
       .m_rvalid_i(m_rvalid), .m_rready_o(m_rready), .m_rdata_i(m_rdata), .m_rresp_i(m_rresp)
   );
+
+  // Nothing is taken and lost in reset.
+  always_comb if (rst) assert (!awready && !wready && !arready);
 
   logic taken_write, taken_read;
   assign taken_write = awvalid && awready;

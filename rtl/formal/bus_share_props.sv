@@ -2,8 +2,8 @@
 // clock, told to that lane and to no other; an offer, once made and as long as its lane stands by it, stays and does not change until it is accepted; from
 // a write burst's first clock to its last beat no other lane has a part in a write, so that data come in the order of requests;
 // a read's answer goes to the one lane whose id it bears, with the lane's own id; the answers to writes, which come in order, go to the lanes
-// in the order of their bursts (shown for an arbitrary one of the first 65,535 since the session was opened), and one that nobody awaits to lane
-// 0; a lane that waits sees the other served once at most; and after a burst that was broken off nothing is written until the next session.
+// in the order of their bursts (shown for one burst, any one), and one that nobody awaits to lane 0; a lane that waits sees the other served
+// once at most; and after a burst that was broken off nothing is written until the reset.
 //
 // Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a burst's data from its request on, one
 // burst at a time, with the length that it says; its ids have four bits. Memory is free.
@@ -12,7 +12,7 @@ module bus_share_props
 (
     input logic clk,
     input logic reset,
-    input logic clear,
+    input logic watch,
     input logic [1:0] aw_start,
     input logic [1:0] ar_start,
     input logic [1:0] give_up,
@@ -79,7 +79,6 @@ module bus_share_props
   ) dut (
       .clk_i(clk),
       .rst_i(rst),
-      .clear_i(clear),
       .awvalid_i(aw_q),
       .awready_o(awready),
       .awaddr_i(awaddr),
@@ -158,7 +157,7 @@ module bus_share_props
     aw_was_q <= rst ? 2'b0 : aw_q & ~awready;
     ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
     w_was_q <= rst ? 2'b0 : wvalid & ~wready;
-    broken_q <= !rst && !clear && (broken_q || (writing_q && !writing));
+    broken_q <= !rst && (broken_q || (writing_q && !writing));
     // How often the other was served while this one waited.
     for (int l = 0; l < 2; l++) begin
       waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid) && (waits_ar_q[l] || (m_arvalid && m_arready));
@@ -166,19 +165,25 @@ module bus_share_props
     end
   end
 
-  // Bursts sent and answered since the session was opened, and whose the one of this number was.
-  logic [15:0] number, sent_q, answered_q;
-  logic owner_q;
-  always_ff @(posedge clk) number <= number;
+  // Bursts in flight; whose the watched one is, and the answers that come before its own.
+  logic [6:0] in_flight_q, before_q;
+  logic owner_q, watched_q, passed_q, answered, its_answer;
+  assign answered = m_bvalid && m_bready && in_flight_q != '0;
+  assign its_answer = watched_q && m_bvalid && before_q == '0;
   always_ff @(posedge clk) begin
-    if (rst || clear) {sent_q, answered_q} <= '0;
-    else begin
-      if (done) sent_q <= sent_q + 16'd1;
-      if (m_bvalid && m_bready && answered_q != sent_q) answered_q <= answered_q + 16'd1;
+    in_flight_q <= rst ? '0 : in_flight_q + 7'(done) - 7'(answered);
+    if (rst) {watched_q, passed_q} <= '0;
+    else if (!watched_q) begin
+      watched_q <= watch && done;
+      passed_q <= 1'b0;
+      owner_q <= w_lane;
+      before_q <= in_flight_q - 7'(answered);
+    end else if (answered) begin
+      passed_q <= 1'b1;
+      if (before_q == '0) watched_q <= 1'b0;
+      else before_q <= before_q - 7'd1;
     end
-    if (done && sent_q == number) owner_q <= w_lane;
   end
-  always_comb assume (sent_q != '1);
 
   always_comb begin
     for (int l = 0; l < 2; l++) begin
@@ -188,8 +193,6 @@ module bus_share_props
       if (ar_was_q[l]) assume ({arid[l], araddr[l], arlen[l]} == {arid_q[l], araddr_q[l], arlen_q[l]});
       if (w_was_q[l]) assume (wdata[l] == wdata_q[l]);
     end
-    // A session is opened when nothing is in flight.
-    if (clear) assume (aw_q == '0 && wvalid == '0 && ar_q == '0 && !writing_q);
   end
 
   always_comb begin
@@ -216,17 +219,17 @@ module bus_share_props
       // Answers.
       assert (rvalid == (m_rvalid ? 2'b01 << m_rid[4] : 2'b00));
       assert ($onehot0(bvalid) && (bvalid != '0) == m_bvalid);
-      if (m_bvalid && answered_q == number && sent_q != answered_q) assert (bvalid[owner_q]);
-      if (m_bvalid && sent_q == answered_q) assert (bvalid[0]);
+      if (its_answer) assert (bvalid[owner_q]);
+      if (m_bvalid && in_flight_q == '0) assert (bvalid[0]);
       if (m_rvalid) assert (rid[m_rid[4]] == {1'b0, m_rid[3:0]} && {rdata[m_rid[4]], rresp[m_rid[4]], rlast[m_rid[4]]} == {m_rdata, m_rresp, m_rlast});
       if (m_bvalid) assert (bid[bvalid[1]] == m_bid && bresp[bvalid[1]] == m_bresp && m_bready == ready_b[bvalid[1]]);
       assert (m_rready == ready_r[m_rid[4]]);
       assert (m_awid == '0);
 
       // ---- what the induction needs
-      assert (sent_q - answered_q <= 16'd64 && dut.sent_q == sent_q[6:0] && dut.answered_q == answered_q[6:0] && answered_q <= sent_q);
-      if (answered_q <= number && number < sent_q) assert (dut.owner_q[number[5:0]] == owner_q);
-      if (writing_q) assert (sent_q - answered_q < 16'd64);
+      assert (in_flight_q <= 7'd64 && dut.sent_q - dut.answered_q == in_flight_q);
+      if (watched_q) assert (before_q < in_flight_q && dut.owner_q[6'(dut.answered_q + before_q)] == owner_q);
+      if (writing_q) assert (in_flight_q < 7'd64);
       assert (dut.ar_held_q == ar_held_q && dut.w_held_q == writing_q && dut.broken_q == broken_q);
       if (ar_held_q) assert (dut.ar_turn_q == ar_lane_q && (ar_q[ar_lane_q] || gave_up_q[ar_lane_q]));
       if (writing_q) assert (dut.w_turn_q == w_lane_q && (aw_q[w_lane_q] || wvalid[w_lane_q] || gave_up_q[w_lane_q]));
@@ -243,7 +246,7 @@ module bus_share_props
       cover (m_arvalid && m_arready && ar_lane && ar_q[0]);
       cover (broken_q && aw_q[1]);
       cover (m_rvalid && rvalid[1]);
-      cover (m_bvalid && bvalid[1] && answered_q == number && number == 16'd1);
+      cover (its_answer && bvalid[1] && passed_q);
     end
   end
 endmodule

@@ -122,6 +122,7 @@ module card_csr_props
 
   always_comb begin
     if (started) begin
+      if (rst) assert (!awready && !wready && !arready);
       if (b_held_q) assert (bvalid && bresp == bresp_q);
       if (r_held_q) assert (rvalid && {rdata, rresp} == r_q);
       if (bvalid) assert (addresses_q != '0 && data_q != '0);

@@ -4,6 +4,8 @@
 // runs only over tables that were hashed to the expected digest since, and once the first checkpoint was called written. A table is
 // called complete exactly when every row that the header counts was written whole.
 //
+// While the card needs its hardware reset no session is opened, none runs, and RESET is not reached.
+//
 // Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
 // writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.
 module lock_props
@@ -27,6 +29,7 @@ module lock_props
     input fault_e ring_fault,
     input logic ring_bus_dead,
     input logic ring_idle,
+    input logic needs_reset,
     input logic streams_clearing,
     input logic record_ready,
     input logic log_open,
@@ -45,7 +48,7 @@ module lock_props
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
   life_e shown;
-  logic locked, tables_clear, check, digest, run, sign;
+  logic locked, tables_clear, check, digest, run, sign, ring_open;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
   life u_life (
@@ -63,7 +66,7 @@ module lock_props
       .digest_done_i(digest_done),
       .digest_expected_i(digest_expected),
       .digest_same_i(digest_same),
-      .ring_open_o(),
+      .ring_open_o(ring_open),
       .ring_fetch_o(),
       .ring_halt_o(),
       .ring_clear_o(),
@@ -72,6 +75,7 @@ module lock_props
       .ring_fault_i(ring_fault),
       .ring_bus_dead_i(ring_bus_dead),
       .ring_idle_i(ring_idle),
+      .needs_reset_i(needs_reset),
       .run_o(run),
       .hold_o(),
       .drop_o(),
@@ -165,7 +169,8 @@ module lock_props
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
   logic [HeaderWords-1:0] header_valid_q;
-  logic was_sealed_q, was_cleared_q, was_closing_q, was_check_q;
+  logic was_sealed_q, was_cleared_q, was_closing_q, was_check_q, was_lost_q;
+  life_e was_shown_q;
   for (genvar r = 0; r < Rows; r++) begin : g_words
     assign words[r] = u_table.mem[r];
   end
@@ -178,6 +183,8 @@ module lock_props
     was_cleared_q <= rst || tables_clear;
     was_closing_q <= shown == LifeClosing && sign;
     was_check_q <= !rst && check;
+    was_lost_q <= !rst && needs_reset;
+    was_shown_q <= shown;
   end
 
   // Every row that counts is valid, told once more.
@@ -196,6 +203,9 @@ module lock_props
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
       if (after_hash) assert (sealed_q && hashed_q);
       if (running) assert (sealed_q && hashed_q && signed_q);
+      // The claim about a bus that may still owe something.
+      if (needs_reset) assert (!ring_open && !run);
+      if (was_lost_q && shown == LifeReset) assert (was_shown_q == LifeReset);
       // The claim about the lane.
       if (run) assert (sealed_q && hashed_q && signed_q);
       if (was_sealed_q) begin
@@ -224,6 +234,8 @@ module lock_props
         cover (shown == LifeClosing && sign);
       end
       cover (was_sealed_q && was_closing_q && !sealed_q && in_load);
+      cover (was_lost_q && needs_reset && shown == LifeClosing && u_life.fault_q == FaultNeedsReset);
+      cover (was_lost_q && in_load && u_life.load_fault_q == FaultNeedsReset);
     end
   end
 endmodule

@@ -1,5 +1,6 @@
 // What is proved about the fetch: read bursts ask for entry after entry of the submission ring, whole, up to the tail, keep the rules
-// of the bus, and never overbook the buffer. The host, the responses and the consumer are arbitrary.
+// of the bus, and never overbook the buffer. And while nothing is in flight the bus owes no burst, until the first `give_up` or stray beat:
+// shown for one id, any one, of which a beat in its place is never called stray. The host, the responses and the consumer are arbitrary.
 //
 // The task `prove` holds without bound, given that nothing is delivered that was not requested; the task `bounded` (macro
 // BOUNDED) checks just that over the first clocks after reset, with a smaller buffer.
@@ -42,7 +43,7 @@ module ring_fetch_props
   assign waiting = tail - dut.requested_q;
   assign size = 16'd1 << cfg.sq_log2[3:0];
 
-  logic store, ready, arvalid, fault, pending, progress, empty;
+  logic store, ready, arvalid, fault, stray, pending, progress, empty;
   logic [BufferLog2:0] store_at;
   logic [BufferLog2-1:0] ready_at;
   logic [15:0] ready_index, fetched;
@@ -78,6 +79,7 @@ module ring_fetch_props
       .rlast_i(rlast),
       .rvalid_i(rvalid),
       .fault_o(fault),
+      .stray_o(stray),
       .pending_o(pending),
       .progress_o(progress),
       .empty_o(empty),
@@ -126,6 +128,28 @@ module ring_fetch_props
   assign entries = (9'(arlen) + 9'd1) >> 1;
   always_ff @(posedge clk) if (dut.issue) first_q <= dut.requested_q;
 
+  // What the bus owes of one id, by its own handshakes: the fetch may forget it, the bus does not.
+  localparam int unsigned IdBits = $clog2(MaxReads);
+  logic [4:0] watched_id;
+  logic owed_q, lost_q;
+  logic [8:0] left_q;  // Beats of it that are still to come.
+  logic honest_q;      // The beat of the clock before was one of these, in its place.
+  always_ff @(posedge clk) begin
+    watched_id <= watched_id;
+    if (rst) {owed_q, lost_q} <= '0;
+    else begin
+      if (arvalid && arready && arid == watched_id) begin
+        owed_q <= 1'b1;
+        left_q <= 9'(arlen) + 9'd1;
+      end else if (rvalid && rid == watched_id) begin
+        left_q <= left_q - 9'd1;
+        if (rlast) owed_q <= 1'b0;
+      end
+      if (give_up || stray) lost_q <= 1'b1;
+    end
+    honest_q <= !rst && !give_up && rvalid && rid == watched_id && owed_q && rlast == (left_q == 9'd1);
+  end
+
   logic wrapped_q, overtaken_q, must_stay_dead_q;
   always_ff @(posedge clk) begin
     if (!rst) begin
@@ -152,8 +176,20 @@ module ring_fetch_props
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
 `endif
+      // No answer of an earlier session: when one opens the bus owes nothing.
+      assume (!zero || !lost_q);
+      if (zero) assert (!owed_q);
+      if (empty && !lost_q) assert (!owed_q);
+      if (honest_q && !lost_q) assert (!stray);
       // Invariants that the induction needs.
+      if (owed_q && !lost_q && !stray) begin
+        assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads && !(arvalid && arid == watched_id));
+        assert (!(dut.beat_q.valid && dut.beat_q.last && dut.beat_q.id == watched_id[IdBits-1:0]));
+        assert (left_q != '0 && left_q == 9'(dut.left_q[watched_id[IdBits-1:0]])
+            - 9'(dut.beat_q.valid && dut.beat_q.id == watched_id[IdBits-1:0]));
+      end
       assert ((rules.in_flight_q & ~32'(dut.busy_q)) == '0);
+      if (arvalid) assert (9'(dut.left_q[arid[IdBits-1:0]]) == 9'(arlen) + 9'd1);
       if (arvalid && !rules.ar_stalled_q) assert (!rules.in_flight_q[arid]);
       if (rules.ar_stalled_q) assert (rules.ar_q == {arid, araddr, arlen} && arvalid);
     end
@@ -175,5 +211,8 @@ module ring_fetch_props
     cover (!rst && overtaken_q && ready_index == 16'd8);
     cover (!rst && wrapped_q);
     cover (!rst && fault);
+    // A burst outlives its patience; a stray beat while the bus is dead.
+    cover (!rst && owed_q && empty && lost_q);
+    cover (!rst && stray && dead && !lost_q);
   end
 endmodule

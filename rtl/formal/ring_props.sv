@@ -1,7 +1,9 @@
 // What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an open or a clear, and so does a dead
 // bus; every cause of a fault is one in the next clock, the first in the order doorbell, configuration, read, write, watchdog; a bus
 // without an answer for 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is fetched; while
-// the bus is dead what was fetched is dropped and each record is taken and thrown away, so that nobody waits for it.
+// the bus is dead what was fetched is dropped and each record is taken and thrown away, so that nobody waits for it. `needs_reset` rises
+// with the first watchdog that expires and the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
+// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier session is taken as one of this.
 //
 // Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and completions, whose own proofs are
 // ring_fetch, ring_buffer, ring_write and ring_complete, are free in every clock, and so is the bus.
@@ -46,6 +48,7 @@ module ring_props
 );
   fault_e fault;
   logic bus_dead;
+  logic needs_reset;
   logic idle;
   logic [15:0] sq_head;
   logic [15:0] cq_tail;
@@ -98,6 +101,7 @@ module ring_props
       .log_head_i(log_head),
       .fault_o(fault),
       .bus_dead_o(bus_dead),
+      .needs_reset_o(needs_reset),
       .idle_o(idle),
       .sq_head_o(sq_head),
       .cq_tail_o(cq_tail),
@@ -155,7 +159,7 @@ module ring_props
     cfg_q <= cfg;
   end
   always_comb if (!rst) begin
-    if (open) assume (idle && !rec_valid);
+    if (open) assume (idle && !needs_reset && !rec_valid);
     if (was_clearing_q) assume (clear || idle);
     if (dut.live || open) assume (cfg == cfg_q);
     // What ring_write keeps: it issues nothing into a full ring (proved there), and starts at zero.
@@ -174,6 +178,12 @@ module ring_props
   always_ff @(posedge clk) begin
     read_waits_q <= rst || !read_waits || read_late ? 5'd0 : read_waits_q + 5'd1;
     write_waits_q <= rst || !write_waits || write_late ? 5'd0 : write_waits_q + 5'd1;
+  end
+
+  // Whether the ring has lost track of the bus since the reset.
+  logic lost_q;
+  always_ff @(posedge clk) begin
+    lost_q <= !rst && (lost_q || read_late || write_late || dut.read_stray || dut.write_stray);
   end
 
   // What the clock before asked for.
@@ -203,6 +213,7 @@ module ring_props
     end
     if (started && !rst) begin
       if (bus_dead) assert (fault != FaultNone);
+      assert (needs_reset == lost_q);
       // Nothing is fetched beside a fault, before an open, or on a halt.
       if (fault != FaultNone || !dut.live || halt || !fetch) assert (!dut.allow);
       else assert (dut.allow);
@@ -223,6 +234,8 @@ module ring_props
       cover (fault == FaultDoorbell && !bus_dead && rec_valid && rec_ready);
       cover (fault == FaultReadResponse && bus_dead);
       cover (fault == FaultRingConfig);
+      cover (was_reset_q && !open && !rst && needs_reset && was_fault_q == FaultWatchdog);
+      cover (needs_reset && fault == FaultNone && was_dead_q);
       cover (was_reset_q && !open && !rst && was_fault_q == FaultWriteResponse);
       cover (dut.live && dut.allow && rec_valid && !rec_ready);
     end

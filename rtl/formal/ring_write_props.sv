@@ -1,7 +1,8 @@
 // What is proved about the writer, without bound: each record and each completion is written whole to the next entry of its ring, and each
 // beat of a checkpoint to its place in its entry; they keep the rules of the bus, and records and completions are never issued into
 // a full ring. Completions go before records, records before beats. What is counted as issued was taken, and what is counted or called
-// answered got an OKAY answer to it and nothing else: this is watched for one burst, any one. Sources, slave and ring state are arbitrary.
+// answered got an OKAY answer to it and nothing else: this is watched for one burst, any one. While nothing is pending the bus owes no
+// answer and is owed no data, until the first `give_up` or stray answer. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -39,7 +40,7 @@ module ring_write_props
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
 
   logic record_take, completion_take, beat_take, record_answered, beat_answered;
-  logic awvalid, wvalid, wlast, fault, pending, progress, room;
+  logic awvalid, wvalid, wlast, fault, stray, pending, progress, room;
   logic [31:0] log_issued, log_answered;
   logic [15:0] cq_issued, cq_answered;
   logic [63:0] awaddr;
@@ -88,6 +89,7 @@ module ring_write_props
       .bresp_i(bresp),
       .bvalid_i(bvalid),
       .fault_o(fault),
+      .stray_o(stray),
       .pending_o(pending),
       .progress_o(progress),
       .room_o(room)
@@ -185,6 +187,18 @@ module ring_write_props
     end
   end
 
+  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer may forget them, the bus does not.
+  logic [6:0] requests_q, bursts_q;
+  logic lost_q;
+  always_ff @(posedge clk) begin
+    if (rst) {requests_q, bursts_q, lost_q} <= '0;
+    else begin
+      requests_q <= requests_q + 7'(awvalid && awready) - 7'(bvalid);
+      bursts_q <= bursts_q + 7'(wvalid && wready && wlast) - 7'(bvalid);
+      if (give_up || stray) lost_q <= 1'b1;
+    end
+  end
+
   logic two_q, took_q;
   always_ff @(posedge clk) begin
     took_q <= !rst && !give_up && (record_take || completion_take || beat_take);
@@ -226,6 +240,13 @@ module ring_write_props
       if (wvalid) assert (wdata == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || wlast));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
+      // No beat of an earlier session: when one opens the bus owes nothing and is owed nothing.
+      assume (!zero || (!pending && !lost_q));
+      if (!lost_q) begin
+        assert (requests_q == dut.issued_q - dut.answered_q - 7'(awvalid));
+        assert (bursts_q == dut.issued_q - dut.answered_q - 7'(wvalid));
+        if (zero || !pending) assert (requests_q == '0 && bursts_q == '0 && !awvalid && !wvalid);
+      end
       // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
       // count of beats is the writer's.
       if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
@@ -258,6 +279,7 @@ module ring_write_props
     cover (!rst && awvalid && !wvalid);
     cover (!rst && wvalid && !awvalid);
     cover (!rst && two_q && record_answered);
+    cover (!rst && lost_q && !pending && requests_q != bursts_q);
     cover (!rst && fault);
   end
 endmodule

@@ -6,7 +6,8 @@
 // waits sees every other served once at most. No burst is stored here and nothing is added to the way of a single lane.
 //
 // A lane whose watchdog expires takes its burst off the bus. A write burst that is broken off half way leaves the other side waiting for
-// its rest: from then on no lane writes, and each meets its own watchdog, until `clear_i` (a session is opened, nothing is in flight).
+// its rest: from then on no lane writes, and each meets its own watchdog, until `rst_i`. No other signal ends that: a session that opened over
+// a broken burst would give its first beat to the address of an earlier one.
 //
 // Latency: none, plus the waiting for others. After reset: no burst. The caller owes: lanes that keep the rules of `ring_axi_rules`, with
 // ids below 32 divided by lanes, full strobes and INCR bursts of 64-byte beats.
@@ -17,7 +18,6 @@ module bus_share
 ) (
     input  logic                    clk_i,
     input  logic                    rst_i,
-    input  logic                    clear_i,
     // Lanes.
     input  logic [Lanes-1:0]        awvalid_i,
     output logic [Lanes-1:0]        awready_o,
@@ -137,7 +137,7 @@ module bus_share
   assign b_lane = awaited ? owner_q[answered_q[MaxWritesLog2-1:0]] : '0;
   always_ff @(posedge clk_i) begin
     if (w_sent) owner_q[sent_q[MaxWritesLog2-1:0]] <= w_lane;
-    if (rst_i || clear_i) {sent_q, answered_q} <= '0;
+    if (rst_i) {sent_q, answered_q} <= '0;
     else begin
       if (w_sent) sent_q <= sent_q + 1'b1;
       if (m_axi_bvalid && m_axi_bready && awaited) answered_q <= answered_q + 1'b1;
@@ -153,8 +153,7 @@ module bus_share
       ar_held_q <= m_axi_arvalid && !m_axi_arready;
       if (writing) w_turn_q <= w_lane;
       w_held_q <= writing && !w_sent;
-      if (clear_i) broken_q <= 1'b0;
-      else if (w_held_q && !writing) broken_q <= 1'b1;
+      if (w_held_q && !writing) broken_q <= 1'b1;
     end
   end
 

@@ -13,12 +13,14 @@
 // fetched is still delivered. After an error response, a response that fits no request, or 2^WatchdogLog2 clocks without
 // progress, the bus is dead besides: what was fetched is dropped, nothing new is issued, and records are taken and
 // thrown away, so that nobody waits for a bus that does not move.
-// No VALID is taken back before its READY, except when the watchdog has expired. A response that comes after it was
-// given up meets no request, or one of a later life with the same id: a card whose watchdog expired should be loaded
-// again, not only reset.
+// No VALID is taken back before its READY, except when the watchdog has expired.
 //
-// The caller gives `open_i` and drops `clear_i` only when `idle_o`, holds `cfg_i` from `open_i` until idle after the
-// session, and presents no record in the clock of `open_i`. Before a good `open_i` doorbells are dropped, records thrown away.
+// `needs_reset_o` rises when the watchdog expires, or when a response fits no request: from then on the bus may answer, or wait for,
+// something that this ring has forgotten. Only `rst_i` clears it; whoever gives that resets the bus too, or fences it off.
+//
+// The caller gives `open_i` only when `idle_o` and not `needs_reset_o`, drops `clear_i` only when `idle_o`, holds `cfg_i` from `open_i` until
+// idle after the session, and presents no record in the clock of `open_i`. So the bus owes nothing when a session opens, and no answer
+// to an earlier one is taken as one of it. Before a good `open_i` doorbells are dropped, records thrown away.
 // After reset: idle, no fault, nothing open.
 module ring
   import layout_pkg::*;
@@ -44,6 +46,7 @@ module ring
     input logic [31:0] log_head_i,
     output fault_e fault_o,
     output logic bus_dead_o,
+    output logic needs_reset_o,
     output logic idle_o,  // nothing buffered, on the bus, or undelivered
     output logic [15:0] sq_head_o,  // entries fetched, modulo 2^16
     output logic [15:0] cq_tail_o,  // completions whose write was answered, modulo 2^16
@@ -134,7 +137,7 @@ module ring
   );
 
   // ---- submissions
-  logic allow, read_fault, read_pending, read_progress, read_expired, fetch_empty;
+  logic allow, read_fault, read_stray, read_pending, read_progress, read_expired, fetch_empty;
   logic store, ready, take;
   logic [BufferLog2:0] store_at;
   logic [BufferLog2-1:0] ready_at;
@@ -169,6 +172,7 @@ module ring
       .rlast_i(m_axi_rlast),
       .rvalid_i(m_axi_rvalid),
       .fault_o(read_fault),
+      .stray_o(read_stray),
       .pending_o(read_pending),
       .progress_o(read_progress),
       .empty_o(fetch_empty),
@@ -209,7 +213,7 @@ module ring
   logic record_take, record_room, record_answered, discard;
   logic completions_full, completion_valid, completion_take, completions_empty;
   completion_t completion;
-  logic write_fault, write_pending, write_progress, write_expired;
+  logic write_fault, write_stray, write_pending, write_progress, write_expired;
   // Nobody will ever read these records: take them, so that the lane comes to an end.
   assign discard = dead || !live;
   ring_write #(
@@ -257,6 +261,7 @@ module ring
       .bresp_i(m_axi_bresp),
       .bvalid_i(m_axi_bvalid),
       .fault_o(write_fault),
+      .stray_o(write_stray),
       .pending_o(write_pending),
       .progress_o(write_progress),
       .room_o(record_room)
@@ -317,6 +322,13 @@ module ring
       if (read_fault || write_fault || read_expired || write_expired) bus_dead_q <= 1'b1;
     end
   end
+  // The card does not know any more what the bus owes it.
+  logic needs_reset_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) needs_reset_q <= 1'b0;
+    else if (read_expired || write_expired || read_stray || write_stray) needs_reset_q <= 1'b1;
+  end
+  assign needs_reset_o = needs_reset_q;
   assign fault_o = fault_q;
   assign bus_dead_o = bus_dead_q;
   assign idle_o = fetch_empty && !sub_valid_o && !write_pending && completions_empty;
@@ -357,7 +369,7 @@ module ring
   always_ff @(posedge clk_i) begin
     clear_q <= clear_i && !rst_i;
     if (!rst_i) begin
-      assert (!open_i || (idle_o && !rec_valid_i));
+      assert (!open_i || (idle_o && !needs_reset_q && !rec_valid_i));
       // The caller clears until idle.
       assert (!clear_q || clear_i || idle_o);
     end

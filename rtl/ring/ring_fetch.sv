@@ -9,7 +9,9 @@
 //
 // `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
 // are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
-// burst length gives `fault_o` for one clock, in the clock after the beat.
+// burst length gives `fault_o` for one clock, in the clock after the beat. `stray_o` is high in that clock for a beat that no request
+// fits, by its id or by its place in the burst, whatever else is the case: the bus does not answer what was asked.
+// While nothing is in flight, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes nothing.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it only when idle.
 module ring_fetch
   import ring_pkg::*;
@@ -45,6 +47,7 @@ module ring_fetch
     input logic rvalid_i,
     // status
     output logic fault_o,
+    output logic stray_o,
     output logic pending_o,  // a request or a response is awaited
     output logic progress_o,
     output logic empty_o,  // nothing is in flight or in the buffer
@@ -129,6 +132,7 @@ module ring_fetch
   end
   assign beat_bad = !beat_q.known || !beat_q.okay || beat_q.last != beat_q.last_left;
   assign store = beat_q.valid && !dead_i && !beat_bad;
+  assign stray_o = beat_q.valid && (!beat_q.known || beat_q.last != beat_q.last_left);
   assign burst_done = beat_q.valid && beat_q.known && beat_q.last;
 
   always_ff @(posedge clk_i) begin
@@ -161,7 +165,8 @@ module ring_fetch
       at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
       left_q[next_id_q] <= {entries_q, 1'b0};
     end
-    if (store) begin
+    // Beats are counted while the bus is dead too: where a burst ends decides whether its last beat is a stray one.
+    if (beat_q.valid && beat_q.known) begin
       at_q[beat_q.id] <= beat_q.at + 1'b1;
       left_q[beat_q.id] <= beat_q.left - 1'b1;
     end

@@ -8,7 +8,8 @@
 //
 // `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out. `give_up_i` forgets
 // everything and takes the burst off the bus. An error response, another id or a response without a write gives `fault_o` for
-// one clock, in the clock of the response.
+// one clock, in the clock of the response. `stray_o` is high in that clock for a response that no write fits, whatever else is the case.
+// While nothing is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes nothing, and is owed nothing.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller gives it only when idle.
 module ring_write
   import layout_pkg::*;
@@ -64,6 +65,7 @@ module ring_write
     input logic bvalid_i,
     // status
     output logic fault_o,
+    output logic stray_o,
     output logic pending_o,
     output logic progress_o,
     output logic room_o  // a record would be taken now
@@ -207,6 +209,7 @@ module ring_write
   assign cq_answered_o = cq_answered_q;
 
   assign fault_o = bvalid_i && !dead_i && !good;
+  assign stray_o = bvalid_i && (!awaited || bid_i != '0);
   assign pending_o = issued_q != answered_q;
   assign progress_o = bvalid_i || (awvalid_q && awready_i) || (wvalid_q && wready_i);
 

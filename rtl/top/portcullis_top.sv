@@ -229,7 +229,8 @@ module portcullis_top
   logic run, drop, streams_clear, session_valid, session_ready;
   // Of each lane.
   fault_e [Lanes-1:0] ring_faults;
-  logic [Lanes-1:0] bus_dead, ring_idle, streams_clearing, log_opened, log_closed, written, lane_idle;
+  logic head_fault;
+  logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed, written, lane_idle;
   logic [Lanes-1:0] lane_session_valid, lane_session_ready;
   record_type_e session_type;
   fault_e session_cause;
@@ -261,6 +262,7 @@ module portcullis_top
       .head_doorbells_o(head_doorbells),
       .ring_fault_i(ring_fault),
       .ring_bus_dead_i(|bus_dead),
+      .needs_reset_i(|needs_reset),
       .ring_idle_i(&ring_idle),
       .run_o(run),
       .hold_o(hold),
@@ -283,9 +285,9 @@ module portcullis_top
       .fault_o(status.fault),
       .load_fault_o(status.load_fault)
   );
-  // The first lane's that has one.
+  // The first lane's that has one, else that of the checkpoint ring.
   always_comb begin
-    ring_fault = FaultNone;
+    ring_fault = head_fault ? FaultDoorbell : FaultNone;
     for (int l = Lanes - 1; l >= 0; l--) if (ring_faults[l] != FaultNone) ring_fault = ring_faults[l];
   end
   session_fork #(
@@ -301,6 +303,7 @@ module portcullis_top
       .ready_i(lane_session_ready)
   );
   assign status.locked = locked;
+  assign status.needs_reset = |needs_reset;
   assign status.tick = tick;
 
   // ---- attestation
@@ -332,6 +335,17 @@ module portcullis_top
   always_ff @(posedge clk_i) boot_nonce_q <= boot_nonce_i;
   assign status.boot_nonce = boot_nonce_q;
 
+  logic [31:0] ckpt_head;
+  checkpoint_head u_checkpoint_head (
+      .clk_i,
+      .rst_i,
+      .open_i(check),
+      .we_i(doorbells.checkpoint_head_we && head_doorbells),
+      .value_i(doorbells.checkpoint_head),
+      .tail_i(status.checkpoint_tail),
+      .head_o(ckpt_head),
+      .fault_o(head_fault)
+  );
   attest #(
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
@@ -377,7 +391,7 @@ module portcullis_top
       .snapshot_last_i(snapshot_last[lane_t'(snapshot_lane)]),
       .snapshot_node_i(snapshot_node[lane_t'(snapshot_lane)]),
       .ring_log2_i(cfg.ckpt_log2),
-      .head_i(doorbells.checkpoint_head),
+      .head_i(ckpt_head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
       .beat_entry_o(beat_entry),
@@ -498,6 +512,7 @@ module portcullis_top
         .log_head_i(lane_doorbells[l].log_head),
         .ring_fault_o(ring_faults[l]),
         .bus_dead_o(bus_dead[l]),
+        .needs_reset_o(needs_reset[l]),
         .ring_idle_o(ring_idle[l]),
         .sq_head_o(lane_status[l].sq_head),
         .cq_tail_o(lane_status[l].cq_tail),
@@ -541,7 +556,6 @@ module portcullis_top
   ) u_share (
       .clk_i,
       .rst_i,
-      .clear_i(ring_open),
       .awvalid_i(awvalid),
       .awready_o(awready),
       .awaddr_i(awaddr),

@@ -27,6 +27,7 @@ void BusMemory::inject(Inject kind, uint32_t nth, uint32_t bit) {
     case Inject::kReadShort:
     case Inject::kReadLong:
     case Inject::kReadCorrupt:
+    case Inject::kReadLate:
       armed_reads_.push_back({kind, nth, bit});
       break;
     case Inject::kWriteError:
@@ -73,11 +74,11 @@ void BusMemory::drive(uint64_t now) {
     const size_t offset = stall_.random_order() ? stall_.random() % reads_.size() : 0;
     for (size_t i = 0; i < reads_.size(); ++i) {
       const size_t at = (i + offset) % reads_.size();
-      if (reads_[at].ready_at <= now) {
+      if (reads_[at].ready_at <= now && first_of_its_id(at)) {
         chosen = at;
         break;
       }
-      if (!stall_.random_order() && !reads_[at].spurious && !reads_.back().spurious) break;
+      if (!stall_.random_order() && !reads_[at].late && !reads_[at].spurious && !reads_.back().spurious) break;
     }
     if (chosen < reads_.size()) {
       showing_ = chosen;
@@ -92,6 +93,11 @@ void BusMemory::drive(uint64_t now) {
     responses_.pop_front();
     changed_ = true;
   }
+}
+
+bool BusMemory::first_of_its_id(size_t at) const {
+  const auto same = [&](const Read& read) { return read.request.id == reads_[at].request.id; };
+  return std::none_of(reads_.begin(), reads_.begin() + static_cast<std::ptrdiff_t>(at), same);
 }
 
 void BusMemory::show_beat(Read& read) {
@@ -138,6 +144,10 @@ void BusMemory::accept_read(uint64_t now, const Request& request, BusRules& rule
       case Inject::kReadLost: lost = true; break;
       case Inject::kReadShort: read.beats -= 1; break;
       case Inject::kReadLong: read.beats += 1; break;
+      case Inject::kReadLate:
+        read.ready_at = now + armed.bit;
+        read.late = true;
+        break;
       default: read.flip = armed.bit; break;
     }
     armed_reads_.erase(armed_reads_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -231,6 +241,15 @@ void BusMemory::take(uint64_t now, const FromCard& card, BusRules& rules) {
     changed_ = true;
   }
   if (moved) ++counters_.busy_clocks;
+}
+
+void BusMemory::reset() {
+  reads_.clear();
+  requests_.clear();
+  data_.clear();
+  responses_.clear();
+  out_ = ToCard{};
+  changed_ = true;
 }
 
 void BusMemory::abandon_write() {

@@ -36,6 +36,8 @@ class BusMemory {
   void take(uint64_t now, const FromCard& card, BusRules& rules);
   // Forgets a write whose data will not come any more.
   void abandon_write();
+  // Both sides are reset: forgets every request, as a link does that goes down. Memory and armed faults stay.
+  void reset();
 
   HostMemory& memory() { return memory_; }
   const HostMemory& memory() const { return memory_; }
@@ -50,6 +52,7 @@ class BusMemory {
     uint32_t flip;       // bit to invert, or none
     uint8_t error = 0;  // the response that it carries in place of OKAY
     bool spurious = false;
+    bool late = false;  // others may be answered before it
   };
   struct Response {
     uint64_t ready_at;
@@ -70,6 +73,8 @@ class BusMemory {
   void accept_write(const Request& request);
   void store_data(uint64_t now);
   void show_beat(Read& read);
+  // Answers of one id come in the order of their requests.
+  bool first_of_its_id(size_t at) const;
 
   HostMemory memory_;
   Stall stall_;

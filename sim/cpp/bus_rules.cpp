@@ -34,6 +34,15 @@ bool BusRules::hold(Held<Payload>& held, bool valid, bool ready, const Payload& 
   return fresh;
 }
 
+void BusRules::reset() {
+  ar_ = aw_ = {};
+  w_ = {};
+  in_flight_ = 0;
+  beats_left_ = 0;
+  data_late_ = r_refused_ = b_refused_ = 0;
+  write_abandoned_ = false;
+}
+
 void BusRules::request(const Request& request, bool read) {
   if (request.size != 6) violation(read ? "read size is not 64 bytes" : "write size is not 64 bytes");
   if (request.burst != 1) violation(read ? "read burst is not INCR" : "write burst is not INCR");

@@ -15,6 +15,8 @@ class BusRules {
 
   // Looks at one clock: what both sides drive in it.
   void clock(uint64_t now, const FromCard& card, const ToCard& memory);
+  // Both sides were reset: nothing is in flight, and nothing is held.
+  void reset();
   // The read with this id will never be answered; it no longer counts as in flight.
   void forget_read(uint8_t id) { in_flight_ &= ~(uint32_t{1} << (id & 31)); }
   // True in the clock in which the card took back a write that had begun.

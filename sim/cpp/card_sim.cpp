@@ -76,11 +76,22 @@ CardSim::CardSim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, 
   p.trace_ok = trace.empty();
 #endif
   p.bus.set(0, 0, 0, 0);
-  p.model->reset(true);
-  for (unsigned i = 0; i < kResetClocks; ++i) tick();
-  p.model->reset(false);
+  hold_reset();
   p.bus.set(read_latency, write_latency, stall, seed);
   p.counted_from = p.now;
+}
+
+void CardSim::hold_reset() {
+  parts_->model->reset(true);
+  for (unsigned i = 0; i < kResetClocks; ++i) tick();
+  parts_->model->reset(false);
+}
+
+void CardSim::hardware_reset() {
+  const Entry entry(*parts_);
+  parts_->bus.reset();
+  parts_->rules.reset();
+  hold_reset();
 }
 
 CardSim::~CardSim() {

@@ -17,6 +17,8 @@ class CardSim {
           uint64_t watchdog, rust::Str trace);
   ~CardSim();
 
+  // The hardware reset: the card's reset pin, and a bus that forgets what was under way.
+  void hardware_reset();
   bool trace_ok() const;
 
   void map(uint64_t address, uint8_t* memory, size_t size, uint8_t rights);
@@ -43,6 +45,7 @@ class CardSim {
   struct Parts;
   class Entry;
   void tick();
+  void hold_reset();
 
   std::unique_ptr<Parts> parts_;
 };

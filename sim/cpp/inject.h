@@ -18,6 +18,7 @@ enum class Inject : uint8_t {
   kReadRequestsHang = 9,
   kWriteRequestsHang = 10,
   kUnhang = 11,
+  kReadLate = 12,   // its bit: clocks
 };
 
 }  // namespace portcullis

@@ -42,6 +42,8 @@ pub(crate) mod bridge {
             watchdog: u64,
             trace: &str,
         ) -> UniquePtr<CardSim>;
+        /// The hardware reset; what was under way on the bus is forgotten by both sides.
+        fn hardware_reset(self: Pin<&mut CardSim>);
         /// True when the trace file could be opened (or none was asked for).
         fn trace_ok(self: &CardSim) -> bool;
 

@@ -19,6 +19,13 @@ pub enum Inject {
         /// Which burst.
         nth: u32,
     },
+    /// The read burst is answered so many clocks after it was accepted. Bursts with other ids are answered before it.
+    ReadLate {
+        /// Which burst.
+        nth: u32,
+        /// Clocks.
+        clocks: u32,
+    },
     /// The read burst ends one beat early.
     ReadShort {
         /// Which burst.
@@ -87,6 +94,7 @@ impl Inject {
             Self::ReadRequestsHang => (9, 0, 0),
             Self::WriteRequestsHang => (10, 0, 0),
             Self::Unhang => (11, 0, 0),
+            Self::ReadLate { nth, clocks } => (12, nth, clocks),
         }
     }
 }

@@ -182,6 +182,17 @@ impl Sim {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
 
+    /// Gives the hardware reset: the card is as after its first one, and the bus forgets what was under way, as a link does that goes
+    /// down. Memory, injected faults and counters stay.
+    ///
+    /// # Errors
+    /// [`SimError::Assertion`].
+    pub fn hardware_reset(&mut self) -> Result<(), SimError> {
+        self.healthy()?;
+        self.pin().hardware_reset();
+        self.healthy()
+    }
+
     fn register(
         &mut self,
         access: &'static str,

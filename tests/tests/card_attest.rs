@@ -282,6 +282,53 @@ fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     card.assert_clean();
 }
 
+fn checkpoint_head(card: &mut SimCard, head: u32) {
+    registers::with(card, |r| r.checkpoint_head().try_write(|w| w.set_v(head))).unwrap();
+}
+
+/// OPEN zeroes the checkpoint head like every other pointer: what an earlier session, or anybody, left in its register holds nothing up.
+#[test]
+fn a_checkpoint_head_from_before_open_does_not_count() {
+    let mut rng = Rng::new(21);
+    let world = World::random(&mut rng, 2, 1);
+    let mut card = SimCard::fresh();
+    for (epoch, left) in [(1, 3), (2, u32::MAX), (3, 0)] {
+        let (config, keeper) = attested(epoch, 1000);
+        let session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        session.close().unwrap();
+        let trail = keeper.0.lock().unwrap();
+        let states = verify(&trail, &public_key(&mut card).unwrap());
+        assert_eq!(states, [Life::Opening, Life::Closing]);
+        // No session is open: ignored, and no fault.
+        checkpoint_head(&mut card, left);
+        card.pass(10);
+        assert_eq!(CardInfo::read(&mut card).unwrap().fault, Fault::None);
+    }
+    card.assert_clean();
+}
+
+/// The checkpoint head is checked like the other doorbells: forward only, and not past what was written.
+#[test]
+fn a_checkpoint_head_out_of_range_is_a_fault() {
+    let mut rng = Rng::new(22);
+    let world = World::random(&mut rng, 2, 1);
+    // The driver has consumed the checkpoint of OPEN: tail and head are 1.
+    for (head, fault) in [(1, Fault::None), (2, Fault::Doorbell), (0, Fault::Doorbell), (0x8000_0001, Fault::Doorbell)]
+    {
+        let mut card = SimCard::fresh();
+        let (config, keeper) = attested(1, 1000);
+        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        session.begin([9; 32]).unwrap();
+        checkpoint_head(session.card_mut(), head);
+        session.card_mut().pass(10);
+        let closed = session.close().unwrap();
+        assert_eq!((closed.cause, closed.needs_reset), (fault, false), "head {head}");
+        let trail = keeper.0.lock().unwrap();
+        verify(&trail, &public_key(&mut card).unwrap());
+        card.assert_clean();
+    }
+}
+
 /// When a host misuses a doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slip {

@@ -11,7 +11,7 @@ use portcullis_card::{Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Opcode};
 use portcullis_policy::evaluate::Evaluator;
-use portcullis_sim::{Inject, LANES, SimConfig, Stall};
+use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
@@ -48,6 +48,8 @@ fn blow(rng: &mut Rng) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: rng.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
+        // Behind the watchdog, so that it may come into a later session.
+        14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + rng.below(20_000) as u32 }),
         _ => Blow::None,
     }
 }

@@ -453,6 +453,20 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     session.card_mut().mend();
     let closed = session.close().unwrap();
     assert_eq!((closed.cause, closed.record), (fault, None));
+    // A request was given up: RESET does not end, and no session follows.
+    let lost = fault == Fault::Watchdog;
+    assert_eq!(closed.needs_reset, lost);
+    if lost {
+        let refused = Session::open_tables(&mut card, &world.tables(), small(9)).unwrap_err();
+        assert!(matches!(refused, SessionError::NeedsReset(cause) if cause == fault), "{refused}");
+        assert!(refused.to_string().contains("hardware reset"), "{refused}");
+        for given in [Command::Load, Command::Open, Command::Reset] {
+            command(&mut card, given as u8);
+            card.pass(100);
+            assert_eq!(CardInfo::read(&mut card).map(|info| (info.life, info.fault)).unwrap(), (Life::Closing, fault));
+        }
+        card.hardware_reset();
+    }
     let kept = kept.lock().unwrap();
     assert!(stood.iter().all(|completed| completed.record.is_some_and(|record| kept.contains(&record))));
     assert!(lanes > 1 || kept.iter().all(|record| record.answer.determination != 3));

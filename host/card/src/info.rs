@@ -125,11 +125,12 @@ fn words<const N: usize>(registers: impl Iterator<Item = Result<u32, CardError>>
     Ok(bytes)
 }
 
-/// Life state, whether the tables are locked, whether work is in flight.
+/// Life state, whether work is in flight, whether the card needs its hardware reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) life: Life,
     pub(crate) busy: bool,
+    pub(crate) needs_reset: bool,
 }
 
 impl Status {
@@ -139,7 +140,8 @@ impl Status {
             // A lost device answers all ones, which no status is: its upper bits are reserved.
             if peakrdl_rust::reg::Register::to_raw(raw) == GONE { Err(CardError::Gone(0x44)) } else { Ok(raw) }
         })?;
-        Ok(Self { life: Life::try_from(status.life())?, busy: status.busy() })
+        let (busy, needs_reset) = (status.busy(), status.needs_reset());
+        Ok(Self { life: Life::try_from(status.life())?, busy, needs_reset })
     }
 }
 

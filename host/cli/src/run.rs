@@ -299,7 +299,9 @@ fn local(
 }
 
 fn close(session: Session) -> Result<(), Failure> {
-    match session.close()?.cause {
+    let closed = session.close()?;
+    match closed.cause {
+        fault if closed.needs_reset => Err(SessionError::NeedsReset(fault).into()),
         Fault::None => Ok(()),
         fault => Err(SessionError::Faulted(fault).into()),
     }

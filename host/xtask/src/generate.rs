@@ -81,7 +81,7 @@ fn make(scratch: &Path) -> Result<()> {
         Ok(())
     };
     let reset = ["--default-reset", "rst"];
-    peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "axi4-lite-flat"], &reset[..]].concat())?;
+    peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "passthrough"], &reset[..]].concat())?;
     // A lane's registers are a block that the card has once for each lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
     peakrdl("rust", "host/card/src/regs", &["--force"])?;

@@ -103,18 +103,23 @@ package card_pkg;
     } card__status_desc_80b339a4__busy__in_t;
 
     typedef struct {
+        logic next;
+    } card__status_desc_80b339a4__needs_reset__in_t;
+
+    typedef struct {
         card__status_desc_80b339a4__life__in_t life;
         card__status_desc_80b339a4__locked__in_t locked;
         card__status_desc_80b339a4__busy__in_t busy;
+        card__status_desc_80b339a4__needs_reset__in_t needs_reset;
     } card__status_desc_80b339a4__in_t;
 
     typedef struct {
         logic [15:0] next;
-    } card__fault_desc_8a1f7eb5__code__in_t;
+    } card__fault_desc_a385ca43__code__in_t;
 
     typedef struct {
-        card__fault_desc_8a1f7eb5__code__in_t code;
-    } card__fault_desc_8a1f7eb5__in_t;
+        card__fault_desc_a385ca43__code__in_t code;
+    } card__fault_desc_a385ca43__in_t;
 
     typedef struct {
         logic [15:0] next;
@@ -364,7 +369,7 @@ package card_pkg;
         card__key_flags_desc_fe69d6c3__in_t key_flags;
         ro_r_desc_e9822798__in_t map_digest[8];
         card__status_desc_80b339a4__in_t status;
-        card__fault_desc_8a1f7eb5__in_t fault;
+        card__fault_desc_a385ca43__in_t fault;
         card__load_fault_desc_1d02ace6__in_t load_fault;
         cfg_r_desc_2322bf59__in_t epoch;
         ro_r_desc_7d5ec112__in_t tick_lo;
@@ -509,11 +514,11 @@ package card_pkg;
     typedef struct {
         logic [31:0] value;
         logic swmod;
-    } card__checkpoint_head_desc_3a896400__v__out_t;
+    } card__checkpoint_head_desc_bc3ce417__v__out_t;
 
     typedef struct {
-        card__checkpoint_head_desc_3a896400__v__out_t v;
-    } card__checkpoint_head_desc_3a896400__out_t;
+        card__checkpoint_head_desc_bc3ce417__v__out_t v;
+    } card__checkpoint_head_desc_bc3ce417__out_t;
 
     typedef struct {
         logic req;
@@ -561,7 +566,7 @@ package card_pkg;
         card__checkpoint_size_desc_1e320957__out_t checkpoint_size;
         cfg_r_desc_ee951f2a__out_t checkpoint_interval;
         card__checkpoint_flush_desc_46c231f6__out_t checkpoint_flush;
-        card__checkpoint_head_desc_3a896400__out_t checkpoint_head;
+        card__checkpoint_head_desc_bc3ce417__out_t checkpoint_head;
         lane_rf__external__out_t lane[8];
         card__header__external__out_t header;
         card__policy_bank__external__out_t policy_bank;

@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h36b877b31df5a8b4ce45e3237d84ed1b21d1fad4ef79f258a6415ece8a5c74e0;
+    256'h628548d01f6f1f1868b24e7d89fffc462bc7d5c875217385039d0d134435b3df;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -109,7 +109,7 @@ package layout_pkg;
     LifeOpening = 8'd2,  // Tables locked, being checked.
     LifeRun = 8'd3,  // Verdicts.
     LifeClosing = 8'd4,  // Finishing what was fetched.
-    LifeFault = 8'd5   // A sticky fault; left by reset only.
+    LifeFault = 8'd5   // A sticky fault; left by RESET only, or by the hardware reset.
   } life_e;
 
   // Values of the command register.
@@ -117,7 +117,7 @@ package layout_pkg;
     CommandLoad = 8'd1,  // RESET or CLOSING's end to LOAD: clears every table's valid bits and unlocks them.
     CommandOpen = 8'd2,  // LOAD to OPENING: locks the tables in this clock.
     CommandClose = 8'd3,  // RUN or FAULT to CLOSING.
-    CommandReset = 8'd4   // Any state to RESET, once the bus is quiet.
+    CommandReset = 8'd4   // Any state to RESET, once the bus is quiet; never while the card needs the hardware reset.
   } command_e;
 
   // Fault codes; the high byte is the class. Checks run in the order of the codes, and the first that fails is reported.
@@ -141,6 +141,7 @@ package layout_pkg;
     FaultWriteResponse = 16'h0304,  // Transport: BRESP was not OKAY, or a response without a write.
     FaultWatchdog = 16'h0305,  // Transport: a response did not come in time.
     FaultCommand = 16'h0306,  // Transport: a command that the life state does not allow.
+    FaultNeedsReset = 16'h0307,  // Transport: the bus may still owe something of an earlier session; only the hardware reset clears this.
     FaultImageHeader = 16'h0401,  // Integrity: magic, version, map digest or row counts of the header do not fit this card.
     FaultImageIncomplete = 16'h0402,  // Integrity: a row that the header counts, or the header, was not written whole.
     FaultImageDigest = 16'h0403,  // Integrity: the digest of the tables is not the expected one.

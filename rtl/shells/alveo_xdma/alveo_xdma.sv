@@ -1,8 +1,9 @@
 // The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other constraints.
 //
 // Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's slave port, addresses untranslated.
-// Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything; the block
-// shows no function-level reset to us, so the driver resets the card by its command register and the slot by a hot reset.
+// Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything, fence and queues
+// included, and the bridge forgets what was under way. The block shows no function-level reset to us: a hot reset of the slot is the hardware
+// reset that a card needs which has lost track of its bus (status bit `needs_reset`).
 // `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash core does not reach 250 MHz.
 // `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; builds for a U250 define
 // PORTCULLIS_NO_HBM.
@@ -14,7 +15,8 @@ module alveo_xdma #(
     parameter int unsigned EntropyRows = 64,
     parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,
-    parameter int unsigned Rounds = 1
+    parameter int unsigned Rounds = 1,
+    parameter int unsigned WatchdogLog2 = 22
 ) (
     input  logic        pcie_refclk_p_i,
     input  logic        pcie_refclk_n_i,
@@ -251,6 +253,7 @@ module alveo_xdma #(
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
       .Rounds(Rounds),
+      .WatchdogLog2(WatchdogLog2),
       .Production(`PORTCULLIS_PRODUCTION),
       .DeviceSecret(`PORTCULLIS_SECRET),
       .KeyFlags(`PORTCULLIS_KEY_FLAGS)

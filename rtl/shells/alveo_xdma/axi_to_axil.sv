@@ -3,7 +3,8 @@
 // One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any length and size; a write touches the words of
 // which a byte is enabled, a read those from its address to the end of the beat (a read of a register has no side effect). FIXED and
 // WRAP are answered with an error and touch nothing. The worst answer of a word is the answer of its beat (read) or burst (write).
-// Latency: 3 clocks and those of the slave a word. After reset: nothing under way.
+// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in reset, so that no access is taken and
+// lost.
 // The caller owes: the AXI4 rules; a slave that answers in bounded time.
 module axi_to_axil #(
     parameter int unsigned IdWidth = 4  // 1 or more
@@ -80,8 +81,8 @@ module axi_to_axil #(
   logic [1:0] resp_q;
 
   logic take_write, take_read;
-  assign take_write = state_q == StIdle && s_awvalid_i && !(write_q && s_arvalid_i);
-  assign take_read = state_q == StIdle && s_arvalid_i && !take_write;
+  assign take_write = state_q == StIdle && !rst_i && s_awvalid_i && !(write_q && s_arvalid_i);
+  assign take_read = state_q == StIdle && !rst_i && s_arvalid_i && !take_write;
   assign s_awready_o = take_write;
   assign s_arready_o = take_read;
   assign s_wready_o = state_q == StBeat && write_q;

@@ -14,6 +14,7 @@ module portcullis_cl #(
     parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,
     parameter int unsigned Rounds = 1,
+    parameter int unsigned WatchdogLog2 = 22,
     parameter int unsigned PatienceLog2 = 20
 ) (
     `include "cl_ports.vh"
@@ -45,6 +46,7 @@ module portcullis_cl #(
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
       .Rounds(Rounds),
+      .WatchdogLog2(WatchdogLog2),
       .PatienceLog2(PatienceLog2),
       .Production(`PORTCULLIS_PRODUCTION),
       .DeviceSecret(`PORTCULLIS_SECRET),

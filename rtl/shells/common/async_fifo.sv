@@ -2,7 +2,7 @@
 //
 // What is accepted on the writing side leaves on the reading side once, in order. `rd_valid_o` and `rd_data_o` hold until
 // `rd_ready_i`, whatever the writing side does. Latency: one clock of the writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
-// After reset: empty. The caller owes: resets of both sides that overlap for four clocks of the slower one; constraints that hold
+// After reset: empty. `wr_ready_o` is low in reset, so that nothing is accepted and lost. The caller owes: resets of both sides that overlap for four clocks of the slower one; constraints that hold
 // every path from one clock to the other below one clock period of the faster.
 module async_fifo #(
     parameter int unsigned Width = 8,  // 1 or more; each bit is 2^Log2 bits of RAM.
@@ -36,7 +36,7 @@ module async_fifo #(
 
   // ---- writing side. Full: the pointers differ by exactly 2^Log2, which in Gray code inverts the two top bits.
   logic push;
-  assign wr_ready_o = wr_gray_q != {~rd_seen_q[1][Log2:Log2-1], rd_seen_q[1][Log2-2:0]};
+  assign wr_ready_o = !wr_rst_i && wr_gray_q != {~rd_seen_q[1][Log2:Log2-1], rd_seen_q[1][Log2-2:0]};
   assign push = wr_valid_i && wr_ready_o;
   always_ff @(posedge wr_clk_i) begin
     if (push) ram_q[wr_q[Log2-1:0]] <= wr_data_i;

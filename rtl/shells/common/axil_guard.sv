@@ -4,7 +4,8 @@
 // reset, are answered here: reads with all ones, writes dropped, both with an error response. An access that the card does not
 // answer within 2^PatienceLog2 clocks ends the same way, and from then on all do until the card is reset (`dead_o`).
 // Latency: 1 clock to the card, 1 back. Bounded: 2^PatienceLog2 + 3 clocks from request to answer, twice that when both kinds wait.
-// After reset: nothing under way. The caller owes: address and data of a write together in the end.
+// After reset: nothing under way. READY is low in reset, so that no access is taken and lost.
+// The caller owes: address and data of a write together in the end.
 module axil_guard #(
     parameter int unsigned PatienceLog2 = 8  // 4 to 10, log2 of clocks.
 ) (
@@ -67,8 +68,8 @@ module axil_guard #(
   logic write_waits, take_write, take_read, mapped, answered, over;
   assign write_waits = s_awvalid_i && s_wvalid_i;
   // In turn: after a write a read that waits goes first, and the other way round.
-  assign take_write = state_q == StIdle && write_waits && !(write_q && s_arvalid_i);
-  assign take_read = state_q == StIdle && s_arvalid_i && !take_write;
+  assign take_write = state_q == StIdle && !rst_i && write_waits && !(write_q && s_arvalid_i);
+  assign take_read = state_q == StIdle && !rst_i && s_arvalid_i && !take_write;
   assign mapped = (take_write ? s_awaddr_i[31:20] : s_araddr_i[31:20]) == '0;
   // An answer counts once the request was accepted.
   assign answered = write_q ? m_bvalid_i && m_bready_o : m_rvalid_i && m_rready_o;

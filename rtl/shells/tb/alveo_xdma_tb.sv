@@ -4,7 +4,7 @@
 // Build with `verilator --binary --assert`; prints "alveo_xdma: all checks passed" when it gets that far, and ends with an error
 // otherwise. The stand-in of the XDMA block is driven through its variables.
 module alveo_xdma_tb;
-  logic clk, rst_n, hold;
+  logic clk, rst_n, hold, stall;
   int unsigned irqs;
 
   // Only what the stand-in uses is connected.
@@ -13,7 +13,8 @@ module alveo_xdma_tb;
       .PolicyRows(4),
       .EntropyRows(4),
       .MaxStreams(16),
-      .Rounds(16)
+      .Rounds(16),
+      .WatchdogLog2(12)
   ) dut (
       .pcie_refclk_p_i(1'b0), .pcie_refclk_n_i(1'b1), .pcie_rst_n_i(1'b1),
       .pcie_rxp_i('0), .pcie_rxn_i('0)
@@ -57,7 +58,7 @@ module alveo_xdma_tb;
     dut.u_xdma.s_axib_rresp = '0;
   end
   host_memory u_memory (
-      .clk_i(clk), .rst_i(!rst_n), .hold_i(hold),
+      .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
       .awaddr_i(dut.u_xdma.s_axib_awaddr), .awlen_i(dut.u_xdma.s_axib_awlen), .awvalid_i(dut.u_xdma.s_axib_awvalid),
       .awready_o(dut.u_xdma.s_axib_awready),
       .wdata_i(dut.u_xdma.s_axib_wdata), .wstrb_i(dut.u_xdma.s_axib_wstrb), .wlast_i(dut.u_xdma.s_axib_wlast),
@@ -169,26 +170,32 @@ module alveo_xdma_tb;
 
   `include "session.svh"
 
-  // The link goes down and comes back.
-  task automatic again();
+  // The hardware reset of this shell: the link goes down and comes back.
+  task automatic recover();
     rst_n = 1'b0;
     repeat (10) @(negedge clk);
-    u_memory.lines.delete();
     hold = 1'b0;
     rst_n = 1'b1;
+    answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);
     await_life(layout_pkg::LifeReset, "after a link reset");
+  endtask
+
+  task automatic again();
+    recover();
+    u_memory.lines.delete();
     open_session();
     refuse_two();
   endtask
 
   initial begin
     rst_n = 1'b0;
-    {hold, awvalid, wvalid, arvalid} = '0;
+    {hold, stall, awvalid, wvalid, arvalid} = '0;
     {bready, rready} = '1;
     repeat (20) @(negedge clk);
     rst_n = 1'b1;
+    answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);
     if (dut.hbm_cattrip_o) $fatal(1, "cattrip");
@@ -230,6 +237,8 @@ module alveo_xdma_tb;
       repeat ($urandom_range(200 * slow)) @(negedge clk);
       again();
     end
+    late_reads_and_stalled_writes();
+    $display("alveo_xdma: late reads and stalled writes meet no later session");
     $display("alveo_xdma: %0d reads, %0d write bursts, %0d interrupts", u_memory.reads_seen, u_memory.bursts_written, irqs);
     $display("alveo_xdma: all checks passed");
     $finish;

@@ -2,7 +2,7 @@
 //
 // Build with `verilator --binary --assert`; prints "aws_f2: all checks passed" when it gets that far, and ends with an error otherwise.
 module aws_f2_tb;
-  logic clk, rst_n, hold, flr, flr_done, acks;
+  logic clk, rst_n, hold, stall, flr, flr_done, acks;
   int unsigned irqs;
 
   logic [31:0] awaddr, wdata, araddr, rdata;
@@ -26,6 +26,7 @@ module aws_f2_tb;
       .EntropyRows(4),
       .MaxStreams(16),
       .Rounds(16),
+      .WatchdogLog2(12),
       .PatienceLog2(10)
   ) dut (
       .clk_main_a0(clk), .rst_main_n(rst_n), .clk_hbm_ref(1'b0),
@@ -52,7 +53,7 @@ module aws_f2_tb;
   /* verilator lint_on PINMISSING */
 
   host_memory u_memory (
-      .clk_i(clk), .rst_i(!rst_n), .hold_i(hold),
+      .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
       .awaddr_i(pcim_awaddr), .awlen_i(pcim_awlen), .awvalid_i(pcim_awvalid), .awready_o(pcim_awready),
       .wdata_i(pcim_wdata), .wstrb_i(pcim_wstrb), .wlast_i(pcim_wlast), .wvalid_i(pcim_wvalid), .wready_o(pcim_wready),
       .bvalid_o(pcim_bvalid), .bready_i(pcim_bready),
@@ -145,6 +146,17 @@ module aws_f2_tb;
     $fatal(1, "%s: flr_done stayed %0d", what, flr_done);
   endtask
 
+  // The hardware reset of this shell.
+  task automatic recover();
+    flr = 1'b1;
+    await_done(1'b1, 1250 * slow, "FLR of a card that needs it");
+    flr = 1'b0;
+    await_done(1'b0, 50 * slow, "FLR over");
+    repeat (400 * slow) @(negedge clk);
+    if (led[3:0] != '0 || u_memory.reads.size() != 0 || u_memory.answers_owed != 0) $fatal(1, "lamps %b", led);
+    identify(8'h05);
+  endtask
+
   task automatic in_reset();
     expect_word(32'h000, 32'hffff_ffff, "magic during FLR");
     host_write(32'h40, 32'd1);
@@ -154,13 +166,14 @@ module aws_f2_tb;
   logic [31:0] word;
   initial begin
     rst_n = 1'b0;
-    {hold, flr, awvalid, wvalid, arvalid} = '0;
+    {hold, stall, flr, awvalid, wvalid, arvalid} = '0;
     {bready, rready, acks} = '1;
     repeat (20) @(negedge clk);
     rst_n = 1'b1;
     if (id0 == '0 || id0[15:0] != 16'h1d0f || id1 == '0) $fatal(1, "ids of the function");
 
     // Registers, at once after reset, all ones or the card; later the card.
+    answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);
     expect_word(32'h0010_0000, 32'hffff_ffff, "above the map");
@@ -235,6 +248,9 @@ module aws_f2_tb;
       refuse_two();
     end
     $display("aws_f2: FLR at random moments, and sessions after it");
+
+    late_reads_and_stalled_writes();
+    $display("aws_f2: late reads and stalled writes meet no later session");
 
     // An acknowledgement that never came silences the vector until FLR and no longer.
     acks = 1'b0;

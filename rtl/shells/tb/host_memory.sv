@@ -1,5 +1,5 @@
 // Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers at random, reads in any order, no
-// answer while `hold_i`. A reset forgets what was asked, not the lines.
+// answer while `hold_i`, nothing written while `stall_i`. A reset forgets what was asked, not the lines.
 //
 // Checks what a bus is owed: VALID and payload hold until READY, bursts as the facts of F2 and XDMA allow them, ids of reads unique,
 // write data not before their request is offered, no answer refused.
@@ -7,6 +7,7 @@ module host_memory (
     input  logic         clk_i,
     input  logic         rst_i,
     input  logic         hold_i,
+    input  logic         stall_i,
     input  logic [63:0]  awaddr_i,
     input  logic [7:0]   awlen_i,
     input  logic         awvalid_i,
@@ -58,8 +59,8 @@ module host_memory (
   always @(posedge clk_i) begin
     // Ready in three clocks of four.
     arready_o <= $urandom_range(3) != 0;
-    awready_o <= $urandom_range(3) != 0;
-    wready_o <= $urandom_range(3) != 0;
+    awready_o <= !stall_i && $urandom_range(3) != 0;
+    wready_o <= !stall_i && $urandom_range(3) != 0;
     if (rst_i) begin
       reads.delete();
       writes.delete();

@@ -1,10 +1,14 @@
 // What both benches do with a card behind their shell. The including bench has: `clk`, `host_read` and `host_write` of 32 bits,
-// `u_memory` (host_memory), `irqs` (requests seen), `dut`.
+// `u_memory` (host_memory), `irqs` (requests seen), `hold` and `stall` (of the memory), `recover` (the shell's hardware reset), `dut`.
+//
+// What must hold in silicon is checked by `if` and `$fatal`, not by `assert`: runs with `+verilator+noassert` check it too.
 //
 // A process of a bench drives at the falling edge and samples at the rising one: Verilator makes `<=` in an initial block a `=`, which the
 // device would see in the very edge that it was meant to follow.
 localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000, LogRing = 64'h1_0002_0000;
 localparam logic [31:0] LaneBase = 32'h1000;
+// Where this session's rings lie, from the places above.
+logic [63:0] elsewhere = '0;
 
 // Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a random phase on, with N units; left out,
 // the shell divides its own by two. `slow`: clocks of the bus in one of the card, rounded up.
@@ -48,6 +52,14 @@ task automatic await_life(layout_pkg::life_e wanted, string what);
   $fatal(1, "%s: life is %0d, wanted %0d", what, status[3:0], wanted);
 endtask
 
+// An access in the first clock after a reset waits, and gets its answer.
+task automatic answered_at_once();
+  logic [31:0] found;
+  host_read(32'h000, found);
+  if (found != 32'hffff_ffff && found != 32'h4c55_4350) $fatal(1, "magic right after reset: %h", found);
+  host_write(32'h060, 32'd0);
+endtask
+
 task automatic identify(logic [7:0] key_flags);
   expect_word(32'h000, 32'h4c55_4350, "magic");
   for (int i = 0; i < 8; i++) expect_word(32'h020 + 32'(i * 4), layout_pkg::MapDigest[32*i+:32], "map digest");
@@ -76,6 +88,11 @@ task automatic load_tables();
   for (int i = 0; i < 48; i++) host_write(32'h8_0000 + 32'(i * 4), 32'd0);
 endtask
 
+task automatic write_pair(logic [31:0] addr, logic [63:0] value);
+  host_write(addr, value[31:0]);
+  host_write(addr + 32'd4, value[63:32]);
+endtask
+
 // Brings the card from RESET to RUN: the first OPEN is refused for its digest, which the card then shows.
 task automatic open_session();
   logic [31:0] digest[8];
@@ -87,17 +104,71 @@ task automatic open_session();
   for (int i = 0; i < 8; i++) host_read(32'h80 + 32'(i * 4), digest[i]);
   for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), digest[i]);
   load_tables();
-  host_write(LaneBase + 32'h00, SubmissionRing[31:0]);
-  host_write(LaneBase + 32'h04, SubmissionRing[63:32]);
+  write_pair(LaneBase + 32'h00, SubmissionRing + elsewhere);
   host_write(LaneBase + 32'h08, 32'd5);
-  host_write(LaneBase + 32'h10, CompletionRing[31:0]);
-  host_write(LaneBase + 32'h14, CompletionRing[63:32]);
-  host_write(LaneBase + 32'h20, LogRing[31:0]);
-  host_write(LaneBase + 32'h24, LogRing[63:32]);
+  write_pair(LaneBase + 32'h10, CompletionRing + elsewhere);
+  write_pair(LaneBase + 32'h20, LogRing + elsewhere);
   host_write(LaneBase + 32'h28, 32'd4);
   host_write(32'h40, 32'd2);
   await_life(layout_pkg::LifeRun, "OPEN");
   expect_word(32'h48, 32'd0, "fault");
+endtask
+
+function automatic logic [511:0] line(logic [63:0] addr);
+  return u_memory.lines.exists(addr) ? u_memory.lines[addr] : '0;
+endfunction
+
+// The card has given up on its bus: RESET does not end, and no command leads to a session.
+task automatic stays_shut(string what);
+  logic [31:0] status;
+  await_life(layout_pkg::LifeFault, what);
+  expect_word(32'h48, 32'(layout_pkg::FaultWatchdog), what);
+  for (int i = 0; i < 8; i++) begin
+    // RESET, LOAD, OPEN; what is held back comes meanwhile.
+    host_write(32'h40, i % 3 == 0 ? 32'd4 : 32'(i % 3));
+    if (i == 4) {hold, stall} = '0;
+    repeat (200 * slow) @(negedge clk);
+    host_read(32'h44, status);
+    if (status[6:0] != {1'b1, 1'b1, 1'b1, 4'(layout_pkg::LifeClosing)}) $fatal(1, "%s: status %h after RESET", what, status);
+  end
+endtask
+
+// Answers that come behind the watchdog, and writes that stall in the middle of a record: no later session meets them.
+task automatic late_reads_and_stalled_writes();
+  logic [511:0] kept[logic [63:0]];
+  // The rings of each session lie elsewhere, so that a beat of one in those of another shows.
+  for (int round = 0; round < 6; round++) begin
+    string what;
+    recover();
+    elsewhere = 64'h10_0000 * 64'(round + 1);
+    open_session();
+    refuse_two();
+    if (round % 2 == 0) begin
+      what = "late reads";
+      hold = 1'b1;
+      host_write(LaneBase + 32'h0C, 32'd6);
+    end else begin
+      what = "stalled writes";
+      host_write(LaneBase + 32'h18, 32'd2);
+      host_write(LaneBase + 32'h2C, 32'd3);
+      host_write(LaneBase + 32'h0C, 32'd14);
+      repeat ($urandom_range(100 * slow)) @(negedge clk);
+      stall = 1'b1;
+    end
+    stays_shut(what);
+    recover();
+    kept = u_memory.lines;
+    elsewhere = elsewhere + 64'h8_0000;
+    open_session();
+    refuse_two();
+    foreach (kept[addr])
+      if (addr[19] != elsewhere[19] && u_memory.lines[addr] != kept[addr])
+        $fatal(1, "%s: %h of an earlier session was written", what, addr);
+  end
+  elsewhere = '0;
+  recover();
+  open_session();
+  refuse_two();
 endtask
 
 // Two entries of zeros, which the card must refuse, each with a record and a completion.
@@ -113,9 +184,8 @@ task automatic refuse_two();
   expect_word(LaneBase + 32'h38, 32'd2, "completions");
   expect_word(32'h114, 32'd2, "refused");
   expect_word(32'h108, 32'd0, "admits");
-  if (!u_memory.lines.exists(LogRing) || u_memory.lines[LogRing] == '0) $fatal(1, "no OPEN record in host memory");
-  if (!u_memory.lines.exists(CompletionRing + 64) || u_memory.lines[CompletionRing+64] == '0)
-    $fatal(1, "no second completion in host memory");
+  if (line(LogRing + elsewhere) == '0) $fatal(1, "no OPEN record in host memory");
+  if (line(CompletionRing + elsewhere + 64) == '0) $fatal(1, "no second completion in host memory");
   repeat (64 * slow) @(negedge clk);
   if (irqs == seen) $fatal(1, "no interrupt after completions");
 endtask

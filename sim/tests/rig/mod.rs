@@ -10,6 +10,7 @@ use zerocopy::little_endian::{U16, U32};
 pub const COMMAND: u32 = 0x040;
 pub const STATUS: u32 = 0x044;
 pub const FAULT: u32 = 0x048;
+pub const LOAD_FAULT: u32 = 0x04c;
 pub const EXPECTED_DIGEST: u32 = 0x060;
 pub const SQ_TAIL: u32 = 0x100c;
 pub const CQ_HEAD: u32 = 0x1018;
@@ -17,8 +18,14 @@ pub const LOG_HEAD: u32 = 0x102c;
 pub const LOG_TAIL: u32 = 0x1030;
 pub const CQ_TAIL: u32 = 0x1038;
 
+/// Bits of the status register beside the life state.
+pub const BUSY: u32 = 1 << 5;
+pub const NEEDS_RESET: u32 = 1 << 6;
+
 pub const LIFE_RESET: u32 = 0;
+pub const LIFE_LOAD: u32 = 1;
 pub const LIFE_RUN: u32 = 3;
+pub const LIFE_CLOSING: u32 = 4;
 pub const LIFE_FAULT: u32 = 5;
 
 /// Entries of the submission and completion rings.
@@ -52,6 +59,15 @@ impl Rig {
 
     /// From RESET to RUN; the OPEN record is consumed.
     pub fn open(&mut self) {
+        self.load();
+        self.sim.write32(COMMAND, 2).unwrap();
+        self.await_life(LIFE_RUN);
+        (self.submitted, self.completed, self.logged) = (0, 0, 0);
+        self.consume_records(1);
+    }
+
+    /// From RESET to LOAD, with everything in place for OPEN.
+    pub fn load(&mut self) {
         self.sim.write32(COMMAND, 1).unwrap();
         let header = ImageHeader {
             magic: U32::new(IMAGE_MAGIC),
@@ -84,10 +100,6 @@ impl Rig {
         }
         self.sim.write32(0x1008, RING.ilog2()).unwrap();
         self.sim.write32(0x1028, LOG_LOG2).unwrap();
-        self.sim.write32(COMMAND, 2).unwrap();
-        self.await_life(LIFE_RUN);
-        (self.submitted, self.completed, self.logged) = (0, 0, 0);
-        self.consume_records(1);
     }
 
     pub fn life(&mut self) -> u32 {
@@ -106,6 +118,10 @@ impl Rig {
             self.sim.run(50).unwrap();
         }
         panic!("life is {}, not {life}; fault {:#x}", self.life(), self.fault());
+    }
+
+    pub fn status(&mut self) -> u32 {
+        self.sim.read32(STATUS).unwrap()
     }
 
     pub fn reset(&mut self) {

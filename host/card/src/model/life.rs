@@ -13,11 +13,22 @@ pub(super) struct Life {
     pub(super) load_fault: Fault,
     /// The bus does not answer any more.
     bus_dead: bool,
+    /// The bus may still owe something: only the hardware reset helps.
+    needs_reset: bool,
+    /// RESET was commanded and cannot end.
+    resetting: bool,
 }
 
 impl Default for Life {
     fn default() -> Self {
-        Self { state: wire::Life::Reset, fault: Fault::None, load_fault: Fault::None, bus_dead: false }
+        Self {
+            state: wire::Life::Reset,
+            fault: Fault::None,
+            load_fault: Fault::None,
+            bus_dead: false,
+            needs_reset: false,
+            resetting: false,
+        }
     }
 }
 
@@ -40,15 +51,25 @@ impl ModelCard {
             wire::Life::Run => !self.lanes.iter().all(Lane::idle),
             wire::Life::Reset | wire::Life::Load => false,
         };
-        u32::from(u8::from(life.state)) | u32::from(!life.tables_writable()) << 4 | u32::from(busy) << 5
+        u32::from(u8::from(life.state))
+            | u32::from(!life.tables_writable()) << 4
+            | u32::from(busy) << 5
+            | u32::from(life.needs_reset) << 6
     }
 
     pub(super) fn command(&mut self, code: u8) {
         use wire::Life::{Closing, Fault as Faulted, Load, Reset, Run};
+        if self.life.resetting {
+            return;
+        }
         match (self.life.state, Command::try_from(code)) {
             (_, Ok(Command::Reset)) => {
                 self.lanes.iter_mut().for_each(Lane::end);
-                self.life = Life::default();
+                if self.life.needs_reset {
+                    (self.life.state, self.life.resetting) = (Closing, true);
+                } else {
+                    self.life = Life::default();
+                }
             }
             (Reset | Load, Ok(Command::Load)) => self.enter_load(),
             (Load, Ok(Command::Open)) => self.open(),
@@ -114,6 +135,7 @@ impl ModelCard {
 
     pub(super) fn doorbell(&mut self, lane: u8, queue: Queue, value: u32) {
         let live = match self.life.state {
+            _ if self.life.resetting => false,
             wire::Life::Run | wire::Life::Closing => true,
             wire::Life::Fault => queue != Queue::SqTail && self.lanes.iter().any(|lane| lane.log_open),
             wire::Life::Reset | wire::Life::Load | wire::Life::Opening => false,
@@ -127,6 +149,7 @@ impl ModelCard {
     /// A sticky fault: the first stays. With a dead bus nothing is written any more.
     pub(super) fn fail(&mut self, fault: Fault, bus_dead: bool) {
         self.life.bus_dead |= bus_dead;
+        self.life.needs_reset |= fault == Fault::Watchdog;
         let first = self.life.state != wire::Life::Fault;
         if first {
             self.life.fault = fault;
@@ -154,6 +177,7 @@ impl ModelCard {
         let nonce = self.pair(Register::HeartbeatNonceLo, Register::HeartbeatNonceHi);
         let (bus, opened) = (&mut self.bus, &self.opened);
         match self.life.state {
+            _ if self.life.resetting => Ok(()),
             wire::Life::Run => self.lanes.iter_mut().try_for_each(|lane| lane.run(bus, opened, nonce)),
             wire::Life::Closing => {
                 self.lanes.iter_mut().try_for_each(|lane| lane.answer_fetched(bus, opened))?;

@@ -94,6 +94,13 @@ impl ModelCard {
         self.fail(fault, true);
     }
 
+    /// The hardware reset: everything but memory is as after power-up.
+    pub fn hardware_reset(&mut self) {
+        let fresh = Self::of_lanes(self.lanes.len() as u8);
+        let bus = std::mem::replace(self, fresh).bus;
+        self.bus = Bus { tick: 0, ..bus };
+    }
+
     fn value(&self, register: Register) -> u32 {
         self.written.get(&register).copied().unwrap_or_default()
     }

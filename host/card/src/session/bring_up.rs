@@ -61,10 +61,17 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
 /// Brings the card to RESET with nothing in flight, from any state.
 ///
 /// # Errors
-/// [`SessionError::Wait`] and the transport's.
+/// [`SessionError::NeedsReset`] when the card cannot get quiet any more, [`SessionError::Wait`] and the transport's.
 pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
-    await_status(card, "the card to be quiet after RESET", |s| s.life == Life::Reset && !s.busy).map(|_| ())
+    let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);
+    await_status(card, "the card to be quiet after RESET", over)?;
+    tracks_its_bus(card)
+}
+
+/// Checks that the card knows what its bus owes it. Otherwise the bus may still write, and no memory that it reaches may be freed.
+pub(super) fn tracks_its_bus<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
+    if Status::read(card)?.needs_reset { Err(SessionError::NeedsReset(sticky_fault(card)?)) } else { Ok(()) }
 }
 
 /// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens nothing.
@@ -179,7 +186,6 @@ impl<C: Card> Session<C> {
             }
             r.heartbeat_records().try_write(|w| w.set_v(limits.records))?;
             r.heartbeat_ticks().try_write(|w| w.set_v(limits.ticks))?;
-            r.checkpoint_head().try_write(|w| w.set_v(0))?;
             r.checkpoint_size().try_write(|w| w.set_log2(0))
         })?;
         if let Some(checkpoints) = &self.checkpoints {
@@ -192,7 +198,9 @@ impl<C: Card> Session<C> {
             Life::Run => {}
             Life::Load => {
                 let code = registers::with(&mut self.card, |r| r.load_fault().try_read())?.code();
-                return Err(SessionError::OpenRefused { fault: Fault::try_from(code)? });
+                let fault = Fault::try_from(code)?;
+                tracks_its_bus(&mut self.card)?;
+                return Err(SessionError::OpenRefused { fault });
             }
             Life::Fault => return Err(SessionError::Faulted(sticky_fault(&mut self.card)?)),
             life => return Err(SessionError::State { life, awaited: "state RUN" }),
@@ -240,7 +248,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Gives the memory back. The card is quiet.
+    /// Gives the memory back. The card is quiet: it knows that its bus owes it nothing.
     pub(super) fn release(&mut self, lanes: Vec<Lane>) -> Result<(), SessionError> {
         lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)

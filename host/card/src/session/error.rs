@@ -93,6 +93,14 @@ pub enum SessionError {
     /// The card has a sticky fault; entries in flight were answered with it.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
+    /// The bus of an earlier session may still owe the card something, and write to that session's memory.
+    #[error(
+        "the card needs a hardware reset: {}its bus may still answer, or write to memory of, an earlier session, which is kept until the \
+         card is given up. Opening the card again resets its function; where the function has no reset, reset its slot \
+         (`echo 1 > /sys/bus/pci/devices/BDF/reset`) or load its image again",
+        cause(*.0)
+    )]
+    NeedsReset(Fault),
     /// The card refused an entry that this call cannot go on without.
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
@@ -130,12 +138,21 @@ pub enum SessionError {
     NotOpen,
 }
 
+/// The fault that led there, where there is one.
+fn cause(fault: Fault) -> String {
+    match fault {
+        Fault::None | Fault::NeedsReset => String::new(),
+        fault => format!("after {} ({:#06x}) ", fault.name(), u16::from(fault)),
+    }
+}
+
 impl SessionError {
     /// The fault that an entry is refused with whose answer this error took away: the card's own, else that it was not heard from.
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match self {
             Self::Faulted(fault) | Self::Refused(fault) | Self::OpenRefused { fault } => *fault,
+            Self::NeedsReset(_) => Fault::NeedsReset,
             _ => Fault::Watchdog,
         }
     }

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{Command, Fault, Life, Record, RecordType};
 
-use super::bring_up::{command, reset};
+use super::bring_up::{command, reset, tracks_its_bus};
 use super::{Health, Lost, Session, SessionError};
 use crate::info::Status;
 use crate::{Card, Completed};
@@ -20,6 +20,8 @@ pub struct Closed {
     pub cause: Fault,
     /// Answers that nobody had asked for yet.
     pub rest: Vec<Completed>,
+    /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still write.
+    pub needs_reset: bool,
 }
 
 impl<C: Card> Session<C> {
@@ -29,22 +31,24 @@ impl<C: Card> Session<C> {
     /// ALARM is collected.
     ///
     /// # Errors
-    /// The session's state, a CLOSE record that does not come or does not fit, and the transport's. The card is reset and
-    /// the memory taken back in any case.
+    /// The session's state, a CLOSE record that does not come or does not fit, and the transport's. The card is reset in any case, and the
+    /// memory taken back once it is quiet: a card that needs its hardware reset keeps it, as its bus may still write there.
     pub fn close(mut self) -> Result<Closed, SessionError> {
         let closed = self.finish();
         let lanes = std::mem::take(&mut self.lanes);
         let quiet = match closed {
-            Ok(_) if self.health == Health::Good => Ok(()),
+            Ok(_) if self.health == Health::Good => tracks_its_bus(&mut self.card),
             _ => reset(&mut self.card),
         };
-        // Without quiet the card keeps its memory until it is dropped itself.
-        if quiet.is_ok() {
-            self.release(lanes)?;
+        match quiet {
+            Ok(()) => {
+                self.release(lanes)?;
+                closed
+            }
+            // Without quiet the card keeps its memory until it is dropped itself.
+            Err(SessionError::NeedsReset(_)) => Ok(Closed { needs_reset: true, ..closed? }),
+            Err(error) => closed.and(Err(error)),
         }
-        let closed = closed?;
-        quiet?;
-        Ok(closed)
     }
 
     fn finish(&mut self) -> Result<Closed, SessionError> {
@@ -79,7 +83,7 @@ impl<C: Card> Session<C> {
         told.map_err(|why| Lost::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         rest.extend(self.ready.drain(..));
         let record = self.lanes.first().and_then(|lane| lane.closing);
-        Ok(Closed { record, alarm: self.alarm().copied(), records: self.logged(), cause, rest })
+        Ok(Closed { record, alarm: self.alarm().copied(), records: self.logged(), cause, rest, needs_reset: false })
     }
 
     /// Gives CLOSE and collects what the card writes. A card that faults meanwhile has its ALARM collected.

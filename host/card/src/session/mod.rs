@@ -7,8 +7,9 @@
 //! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo lanes. Each lane has
 //! rings and a log of its own; answers and records come in order in each lane, between lanes there is no order.
 //!
-//! Every wait is bounded in the card's own quanta and names what it awaited. Dropping a session resets the card and takes
-//! its memory back only once the card is quiet.
+//! Every wait is bounded in the card's own quanta and names what it awaited. Closing or dropping a session takes its memory back only once
+//! the card is quiet. A card that needs its hardware reset never gets quiet: it keeps the memory until it is dropped itself, which first
+//! takes its right to use the bus away.
 
 mod bring_up;
 mod check;

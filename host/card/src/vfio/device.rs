@@ -273,16 +273,16 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // Without bus mastering the device reaches no memory, mapped or not. An error means that it is gone already.
-        let _ = self.enable(false);
+        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still write.
+        let stopped = self.enable(false).is_ok();
         // A mapped register block would keep the device open.
         self.bars.clear();
         let addresses: Vec<u64> = self.mapped.keys().copied().collect();
         for address in addresses {
-            if self.release(address).is_err()
-                && let Some(memory) = self.mapped.remove(&address)
-            {
-                // The kernel takes it with the container; until then the device may have it.
+            // An IOMMU keeps the device out of what was unmapped; without one only the device itself does.
+            let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
+            if !out && let Some(memory) = self.mapped.remove(&address) {
+                // The device may have it until the process ends, when the kernel closes it and resets it.
                 std::mem::forget(memory);
             }
         }

@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    224, 116, 92, 138, 206, 94, 65, 166, 88, 242, 121, 239, 212, 250, 209, 33, 27, 237, 132, 125, 35, 227, 69, 206,
-    180, 168, 245, 29, 179, 119, 184, 54,
+    223, 179, 53, 68, 19, 13, 157, 3, 133, 115, 33, 117, 200, 213, 199, 43, 70, 252, 255, 137, 125, 78, 178, 104, 24,
+    31, 111, 31, 208, 72, 133, 98,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -641,7 +641,7 @@ pub enum Life {
     Run = 3,
     /// Finishing what was fetched.
     Closing = 4,
-    /// A sticky fault; left by reset only.
+    /// A sticky fault; left by RESET only, or by the hardware reset.
     Fault = 5,
 }
 
@@ -701,7 +701,7 @@ pub enum Command {
     Open = 2,
     /// RUN or FAULT to CLOSING.
     Close = 3,
-    /// Any state to RESET, once the bus is quiet.
+    /// Any state to RESET, once the bus is quiet; never while the card needs the hardware reset.
     Reset = 4,
 }
 
@@ -789,6 +789,8 @@ pub enum Fault {
     Watchdog = 773,
     /// Transport: a command that the life state does not allow.
     Command = 774,
+    /// Transport: the bus may still owe something of an earlier session; only the hardware reset clears this.
+    NeedsReset = 775,
     /// Integrity: magic, version, map digest or row counts of the header do not fit this card.
     ImageHeader = 1025,
     /// Integrity: a row that the header counts, or the header, was not written whole.
@@ -825,6 +827,7 @@ impl Fault {
         Self::WriteResponse,
         Self::Watchdog,
         Self::Command,
+        Self::NeedsReset,
         Self::ImageHeader,
         Self::ImageIncomplete,
         Self::ImageDigest,
@@ -856,6 +859,7 @@ impl Fault {
             Self::WriteResponse => "write_response",
             Self::Watchdog => "watchdog",
             Self::Command => "command",
+            Self::NeedsReset => "needs_reset",
             Self::ImageHeader => "image_header",
             Self::ImageIncomplete => "image_incomplete",
             Self::ImageDigest => "image_digest",
@@ -895,6 +899,7 @@ impl TryFrom<u16> for Fault {
             772 => Ok(Self::WriteResponse),
             773 => Ok(Self::Watchdog),
             774 => Ok(Self::Command),
+            775 => Ok(Self::NeedsReset),
             1025 => Ok(Self::ImageHeader),
             1026 => Ok(Self::ImageIncomplete),
             1027 => Ok(Self::ImageDigest),

@@ -82,6 +82,9 @@ impl TestCard for KernelCard {
     fn mend(&mut self) {
         self.bench(DISTURB, 4);
     }
+    fn hardware_reset(&mut self) {
+        self.0.device().reset().unwrap();
+    }
     fn pass(&mut self, clocks: u64) {
         self.bench(PASS, clocks.try_into().unwrap());
     }

@@ -85,6 +85,9 @@ impl<C: Laned, const N: u8> TestCard for Lanes<C, N> {
     fn mend(&mut self) {
         self.0.mend();
     }
+    fn hardware_reset(&mut self) {
+        self.0.hardware_reset();
+    }
     fn pass(&mut self, clocks: u64) {
         self.0.pass(clocks);
     }

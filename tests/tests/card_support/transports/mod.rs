@@ -26,6 +26,8 @@ pub trait TestCard: Card + Sized {
     fn hang_writes(&mut self);
     /// Ends hanging.
     fn mend(&mut self);
+    /// Gives the hardware reset. Memory stays.
+    fn hardware_reset(&mut self);
     /// Lets clocks pass, unwatched.
     fn pass(&mut self, clocks: u64);
     /// Nothing that the card did broke a rule of its bus.
@@ -49,6 +51,9 @@ impl TestCard for ModelCard {
         self.break_bus(Fault::Watchdog);
     }
     fn mend(&mut self) {}
+    fn hardware_reset(&mut self) {
+        Self::hardware_reset(self);
+    }
     /// Its tick counts steps.
     fn pass(&mut self, clocks: u64) {
         for _ in 0..clocks {
@@ -77,6 +82,9 @@ impl TestCard for SimCard {
     }
     fn mend(&mut self) {
         self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+    }
+    fn hardware_reset(&mut self) {
+        self.sim().hardware_reset().unwrap();
     }
     fn pass(&mut self, clocks: u64) {
         self.sim().run(clocks).unwrap();
@@ -212,6 +220,9 @@ impl TestCard for UserCard {
     }
     fn mend(&mut self) {
         self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+    }
+    fn hardware_reset(&mut self) {
+        self.sim().hardware_reset().unwrap();
     }
     fn pass(&mut self, clocks: u64) {
         self.sim().run(clocks).unwrap();

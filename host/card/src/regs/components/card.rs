@@ -218,7 +218,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// fault
     ///
-    /// Sticky fault; cleared by reset.
+    /// Sticky fault; cleared by RESET once that ends, and by the hardware reset.
     #[inline(always)]
     #[must_use]
     pub const fn fault(&self) -> peakrdl_rust::reg::Reg<'io, fault::Fault, IO> {
@@ -436,7 +436,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_head
     ///
-    /// Doorbell: checkpoints ever consumed, modulo 2^32. A due checkpoint waits while the ring is full.
+    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while the ring is full. OPEN sets the card's pointer to 0, whatever this register holds.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_head(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_head::CheckpointHead, IO> {

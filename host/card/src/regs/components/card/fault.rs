@@ -5,7 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// fault
 ///
-/// Sticky fault; cleared by reset.
+/// Sticky fault; cleared by RESET once that ends, and by the hardware reset.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct Fault(u32);

@@ -78,6 +78,21 @@ impl Status {
         let val = (self.0 >> Self::BUSY_OFFSET) & Self::BUSY_MASK;
         val != 0
     }
+
+    pub const NEEDS_RESET_OFFSET: usize = 6;
+    pub const NEEDS_RESET_WIDTH: usize = 1;
+    pub const NEEDS_RESET_MASK: u32 = 0x1;
+
+    /// needs_reset
+    ///
+    /// A request was given up, or an answer fitted no request: the bus may still write to memory of an earlier session. OPEN is refused and RESET does not end. Cleared by the hardware reset alone.
+    #[inline(always)]
+    #[allow(clippy::missing_panics_doc)]
+    #[must_use]
+    pub fn needs_reset(&self) -> bool {
+        let val = (self.0 >> Self::NEEDS_RESET_OFFSET) & Self::NEEDS_RESET_MASK;
+        val != 0
+    }
 }
 
 impl core::fmt::Debug for Status {
@@ -86,6 +101,7 @@ impl core::fmt::Debug for Status {
             .field("life", &self.life())
             .field("locked", &self.locked())
             .field("busy", &self.busy())
+            .field("needs_reset", &self.needs_reset())
             .finish()
     }
 }
@@ -100,5 +116,6 @@ mod tests {
         assert_eq!(reg.life(), 0);
         assert_eq!(reg.locked(), false);
         assert_eq!(reg.busy(), false);
+        assert_eq!(reg.needs_reset(), false);
     }
 }

@@ -1,0 +1,153 @@
+// What is proved of the card's AXI4-Lite port, without bound: an answer, once offered, stands unchanged until it is taken; each accepted
+// access leaves as one request, in the order of its kind, with its own address, data and strobes, one request at a time; each request
+// gives one answer of its own kind, a read with the block's data; READY is low in reset; and an access is answered within `Bound` clocks
+// whether or not the answers of the other kind are taken.
+//
+// Assumed: a register block that answers a request within `Late` clocks, once. The master may do anything.
+module axil_port_props (
+    input logic clk,
+    input logic reset,
+    input logic awvalid,
+    input logic [4:0] awaddr,
+    input logic wvalid,
+    input logic [31:0] wdata,
+    input logic [3:0] wstrb,
+    input logic bready,
+    input logic arvalid,
+    input logic [4:0] araddr,
+    input logic rready,
+    input logic ack,
+    input logic [31:0] ack_data
+);
+  localparam logic [2:0] Late = 3'd3;
+  // One request of the other kind, one of its own, the way in and the way out.
+  localparam logic [4:0] Bound = 5'd8;
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic awready, wready, bvalid, arready, rvalid, req, req_write;
+  logic [1:0] bresp, rresp;
+  logic [31:0] rdata, req_data, req_bits;
+  logic [4:0] req_addr;
+  logic reads_q, writes_q;  // The block has a request of this kind.
+  logic rd_ack, wr_ack;
+  axil_port #(
+      .AddressWidth(5)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .s_axil_awready(awready),
+      .s_axil_awvalid(awvalid),
+      .s_axil_awaddr(awaddr),
+      .s_axil_wready(wready),
+      .s_axil_wvalid(wvalid),
+      .s_axil_wdata(wdata),
+      .s_axil_wstrb(wstrb),
+      .s_axil_bready(bready),
+      .s_axil_bvalid(bvalid),
+      .s_axil_bresp(bresp),
+      .s_axil_arready(arready),
+      .s_axil_arvalid(arvalid),
+      .s_axil_araddr(araddr),
+      .s_axil_rready(rready),
+      .s_axil_rvalid(rvalid),
+      .s_axil_rdata(rdata),
+      .s_axil_rresp(rresp),
+      .req_o(req),
+      .req_write_o(req_write),
+      .req_addr_o(req_addr),
+      .req_data_o(req_data),
+      .req_bits_o(req_bits),
+      .rd_ack_i(rd_ack),
+      .rd_data_i(ack_data),
+      .wr_ack_i(wr_ack)
+  );
+
+  // ---- the register block
+  logic [2:0] late_q;
+  logic asked_read, asked_write;
+  assign asked_read = reads_q || (req && !req_write);
+  assign asked_write = writes_q || (req && req_write);
+  assign rd_ack = asked_read && ack;
+  assign wr_ack = asked_write && ack;
+  always_ff @(posedge clk) begin
+    reads_q <= !rst && asked_read && !ack;
+    writes_q <= !rst && asked_write && !ack;
+    late_q <= rst || req ? 3'd1 : late_q + 3'd1;
+  end
+  always_comb if (late_q >= Late && (reads_q || writes_q)) assume (ack);
+
+  // ---- what was accepted and has not left
+  logic aw_q, w_q, ar_q;
+  logic [4:0] awaddr_q, araddr_q;
+  logic [35:0] w_word_q;
+  logic [3:0] strb;
+  assign strb = {req_bits[24], req_bits[16], req_bits[8], req_bits[0]};
+  always_ff @(posedge clk) begin
+    if (awvalid && awready) awaddr_q <= {awaddr[4:2], 2'b00};
+    if (wvalid && wready) w_word_q <= {wdata, wstrb};
+    if (arvalid && arready) araddr_q <= {araddr[4:2], 2'b00};
+    aw_q <= !rst && ((awvalid && awready) || (aw_q && !(req && req_write)));
+    w_q <= !rst && ((wvalid && wready) || (w_q && !(req && req_write)));
+    ar_q <= !rst && ((arvalid && arready) || (ar_q && !(req && !req_write)));
+  end
+
+  // ---- answers
+  logic r_due_q, b_due_q, r_held_q, b_held_q;
+  logic [31:0] data_q;
+  logic [33:0] r_q;
+  logic [1:0] b_q;
+  logic [4:0] read_waits_q, write_waits_q;
+  always_ff @(posedge clk) begin
+    if (rd_ack) data_q <= ack_data;
+    r_due_q <= !rst && (rd_ack || (r_due_q && !(rvalid && rready)));
+    b_due_q <= !rst && (wr_ack || (b_due_q && !(bvalid && bready)));
+    r_held_q <= !rst && rvalid && !rready;
+    b_held_q <= !rst && bvalid && !bready;
+    r_q <= {rdata, rresp};
+    b_q <= bresp;
+    // Clocks that an access waits while no answer of its own kind is in the way.
+    read_waits_q <= rst || rvalid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
+    write_waits_q <= rst || bvalid || !((aw_q && w_q) || asked_write) ? 5'd0 : write_waits_q + 5'd1;
+  end
+
+  always_comb begin
+    if (rst) assert (!awready && !wready && !arready);
+    if (started && !rst) begin
+      // Requests.
+      if (req) begin
+        assert (!reads_q && !writes_q);
+        if (req_write) assert (aw_q && w_q && req_addr == awaddr_q && {req_data, strb} == w_word_q);
+        else assert (ar_q && req_addr == araddr_q);
+        for (int b = 0; b < 4; b++) assert (req_bits[8*b+:8] == {8{strb[b]}});
+      end
+      // Nothing is accepted over what waits.
+      assert (!(aw_q && awready) && !(w_q && wready) && !(ar_q && arready));
+      // Answers.
+      assert (rvalid == r_due_q && bvalid == b_due_q);
+      if (rvalid) assert (rdata == data_q && rresp == 2'b00);
+      if (bvalid) assert (bresp == 2'b00);
+      if (r_held_q) assert (rvalid && {rdata, rresp} == r_q);
+      if (b_held_q) assert (bvalid && bresp == b_q);
+      assert (read_waits_q <= Bound && write_waits_q <= Bound);
+
+      // ---- what the induction needs
+      assert (!(reads_q && writes_q) && !(reads_q && rvalid) && !(writes_q && bvalid));
+      if (reads_q || writes_q) assert (late_q != '0 && late_q <= Late);
+      assert (dut.aw_q == aw_q && dut.w_q == w_q && dut.ar_q == ar_q);
+      assert (dut.read_waits_q == reads_q && dut.write_waits_q == writes_q);
+      if (aw_q) assert ({dut.awaddr_q, 2'b00} == awaddr_q);
+      if (w_q) assert ({dut.wdata_q, dut.wstrb_q} == w_word_q);
+      if (ar_q) assert ({dut.araddr_q, 2'b00} == araddr_q);
+
+      // ---- not vacuous: the bound is met, and answers of one kind pass refused ones of the other
+      cover (read_waits_q == Bound);
+      cover (write_waits_q == Bound);
+      cover (b_held_q && rvalid && rready && rdata == 32'h4c55_4350);
+      cover (r_held_q && bvalid && bready);
+    end
+  end
+endmodule
