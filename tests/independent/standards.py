@@ -18,7 +18,7 @@ def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-# ---- Ed25519, RFC 8032, 5.1 -------------------------------------------------------------------------------------------
+# ---- Ed25519, RFC 8032, 5.1 ------------------------------------------------------------------------------------------
 
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
@@ -69,7 +69,7 @@ def ed25519(key, message, signature):
     return (x1 * z2 - x2 * z1) % P == 0 and (y1 * z2 - y2 * z1) % P == 0
 
 
-# ---- SLH-DSA-SHA2-128f, pure, empty context: FIPS 205, algorithms 8, 11, 13, 17, 20, 24 --------------------------------
+# ---- SLH-DSA-SHA2-128f, pure, empty context: FIPS 205, algorithms 8, 11, 13, 17, 20, 24 ------------------------------
 
 def digits(data, bits, count):
     """The first `count` digits of `bits` bits (algorithm 4)."""
@@ -120,7 +120,7 @@ def slh_dsa(key, message, signature):
     return node == root
 
 
-# ---- Merkle trees, RFC 9162, 2.1 --------------------------------------------------------------------------------------
+# ---- Merkle trees, RFC 9162, 2.1 -------------------------------------------------------------------------------------
 
 def leaf_hash(data):
     return sha(b"\0", data)
@@ -152,7 +152,7 @@ def root_from_path(leaf, index, size, path):
     return node if last == 0 else None
 
 
-# ---- encodings --------------------------------------------------------------------------------------------------------
+# ---- encodings -------------------------------------------------------------------------------------------------------
 
 def cbor(data):
     """The one item that `data` is, in deterministic CBOR (RFC 8949, 4.2.1); ValueError for other bytes. A tag is (number, item)."""
@@ -229,7 +229,7 @@ def cose_sign1(data):
     return header, payload, b"\x84\x6aSignature1\x43\xa1\x01\x27\x40" + head + payload, signature
 
 
-# ---- certificates: RFC 5280, with RFC 8410 and RFC 9909 ------------------------------------------------------------------
+# ---- certificates: RFC 5280, with RFC 8410 and RFC 9909 --------------------------------------------------------------
 
 def read_certificates(pem):
     text = pem.decode("ascii").strip()
@@ -262,7 +262,7 @@ def read_certificate(data):
     return c
 
 
-# ---- notes: C2SP tlog-proof, signed-note, tlog-checkpoint, tlog-cosignature -----------------------------------------------
+# ---- notes: C2SP tlog-proof, signed-note, tlog-checkpoint, tlog-cosignature ------------------------------------------
 
 def tlog_proof(data, witnesses):
     """Origin, extra data, index and time of a proof that one of `witnesses`, (name, key), cosigned and that includes its data."""

@@ -4,8 +4,8 @@
     verify.py BUNDLE --trust FOLDER [--allow-sim] [--at SECOND]
     verify.py PROOF.json --receipt FILE --text FILE --trust FOLDER [--allow-sim] [--at SECOND]
 
-Prints the warnings, or the first contradiction, by the reason codes of docs/verify.md. Exit codes: 0 affirmed, 3 contradicted,
-5 warned of, 10 simulated. Needs Python 3.9 or later and nothing else. It reads files whole: a bundle must fit into memory.
+Prints the warnings, or the first contradiction, by the reason codes of docs/verify.md. Exit codes: 0 affirmed,
+3 contradicted, 5 warned of, 10 simulated. Needs Python 3.9 or later and nothing else. A bundle must fit into memory.
 """
 import argparse
 import hmac
@@ -79,7 +79,7 @@ def commitment(salt, text):
     return sha(b"portcullis/span/1\0", salt, len(text).to_bytes(4, "little"), text)
 
 
-# ---- tickets, checkpoints, certificates, notes ---------------------------------------------------------------------------
+# ---- tickets, checkpoints, certificates, notes -----------------------------------------------------------------------
 
 def read_map(payload, types, first=1):
     """The values of a CBOR map with the keys `first`, `first` + 1, … and these types."""
@@ -205,7 +205,7 @@ def read_context(data):
     return c
 
 
-# ---- the log of a lane ---------------------------------------------------------------------------------------------------
+# ---- the log of a lane -----------------------------------------------------------------------------------------------
 
 class Rules:
     """The rules of a lane's log, record by record, under an image with so many rows."""
@@ -281,7 +281,7 @@ def latched(record):
     return record[32:96] + record[104:112]
 
 
-# ---- a bundle ------------------------------------------------------------------------------------------------------------
+# ---- a bundle --------------------------------------------------------------------------------------------------------
 
 def read_trust(folder, allow_sim):
     trust = {"roots": [], "revoked": set()}

@@ -14,7 +14,7 @@ const WARNED: u8 = 5;
 
 /// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record, or not.
 ///
-/// Exit codes: 0 every stream replays; 5 some could not be replayed, because something of them is withheld or a fault ended them;
+/// Exit codes: 0 every stream replays; 5 some could not be replayed: something is withheld, a fault ended them, or another release wrote them;
 /// 3 a record is not what the replay gives; 1 an error; 2 usage. Whether the records are the card's is what `verify` tells.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -38,6 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     progress.finish_and_clear();
     let outcome = match outcome {
         Err(Error::Policy(error)) => return Err(error.into()),
+        // That says nothing about the bundle; another release can replay it.
+        Err(error @ Error::Version(_)) => {
+            errln!("not replayable: {error}");
+            return Ok(WARNED);
+        }
         outcome => outcome.with_context(|| format!("`{}`", args.bundle.display()))?,
     };
     let Some(outcome) = outcome else {

@@ -1,6 +1,7 @@
 //! Replay of a bundle: every descriptor and determination is made again from the texts and compared with the records, byte by byte.
 
 use portcullis_core::manifest::MAPPING_VERSION;
+use portcullis_core::releases;
 use portcullis_core::wire::{Fault, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Directory};
 use portcullis_evidence::record;
@@ -28,7 +29,7 @@ pub enum Error {
     #[error("the bundle holds no policy package: nothing can be replayed")]
     NoPackage,
     /// Another version wrote the bundle.
-    #[error("{0}; replay with the release that wrote the bundle")]
+    #[error("{0}")]
     Version(String),
     /// The policy package does not compile.
     #[error("the policy package")]
@@ -157,15 +158,17 @@ pub fn replay(folder: &Path, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut
 fn same_version(bundle: &Bundle<'_>) -> Result<(), Error> {
     let image = bundle.read(bundle::IMAGE)?;
     let Ok((header, _)) = ImageHeader::read_from_prefix(&image) else { return Ok(()) };
-    if header.version != LAYOUT_VERSION || header.map_digest != MAP_DIGEST {
-        return Err(Error::Version("the tables are of another version's layout".into()));
-    }
-    match mapping_version(bundle, &header.package_digest)? {
-        Some(version) if version != MAPPING_VERSION => Err(Error::Version(format!(
-            "the policy was compiled by another version (mapping {version}, this program maps by version {MAPPING_VERSION})"
-        ))),
-        _ => Ok(()),
-    }
+    let mapping = mapping_version(bundle, &header.package_digest)?.unwrap_or(MAPPING_VERSION);
+    let what = if header.version != LAYOUT_VERSION || header.map_digest != MAP_DIGEST {
+        "the tables are of another version's layout".to_owned()
+    } else if mapping != MAPPING_VERSION {
+        format!(
+            "the policy was compiled by another version (mapping {mapping}, this program maps by version {MAPPING_VERSION})"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::Version(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.

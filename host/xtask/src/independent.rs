@@ -1,12 +1,15 @@
-//! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of it, and on the
-//! test vectors.
+//! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of it, on the golden
+//! bundles and on the test vectors.
 
 use crate::demo;
 use crate::tally::Tally;
-use anyhow::{Result, ensure};
-use std::path::Path;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Bundles that releases of the past left: a folder for each release, with `bundle` and `trust`.
+pub(crate) const GOLDEN: &str = "tests/golden";
 /// Exit code of a verifier for simulated evidence that it was asked to accept.
 const SIMULATED: i32 = 10;
 
@@ -18,7 +21,21 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     tally.check("an independent verifier refuses changed bundles", ok(changes.code(), 0));
     let vectors = python("vectors.py").arg("docs/reference/formats/vectors.json").status()?;
     tally.check("the test vectors hold", ok(vectors.code(), 0));
+    for release in releases()? {
+        let name = format!("an independent verifier confirms the golden bundle {}", release.display());
+        tally.check(&name, verify(&release.join("bundle"), &release.join("trust")));
+    }
     Ok(())
+}
+
+/// The folders of the golden bundles, in order.
+fn releases() -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(GOLDEN).context(GOLDEN)?;
+    let mut found = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    found.retain(|path| path.is_dir());
+    found.sort();
+    ensure!(!found.is_empty(), "{GOLDEN} holds no bundle");
+    Ok(found)
 }
 
 fn verify(bundle: &Path, trust: &Path) -> Result<()> {

@@ -10,6 +10,7 @@ mod demo;
 mod formal;
 mod fuzz;
 mod generate;
+mod golden;
 mod guards;
 mod independent;
 mod layout;
@@ -136,6 +137,9 @@ enum Task {
     },
     /// Judge a few real sentences on the simulated card.
     Demo,
+    /// Make the golden bundle of this release, its line in the list of releases and the test vectors anew: before a release, once
+    /// every format is as it shall be.
+    Golden,
     /// What CI runs.
     Ci,
 }
@@ -172,6 +176,7 @@ fn main() -> Result<()> {
         Task::Vm { without_iommu: true } => vm::without_iommu(&mut tally)?,
         Task::Vm { without_iommu: false } => vm::run(&mut tally)?,
         Task::Demo => return demo::run(),
+        Task::Golden => return golden::run(),
         Task::Ci => ci::run(&mut tally)?,
     }
     tally.finish()
