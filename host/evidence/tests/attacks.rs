@@ -755,3 +755,121 @@ fn checkpoints_in_impossible_order() {
         assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-malformed");
     }
 }
+
+// ---- what nothing compared
+
+/// The border of held text and span could be moved: the commitment covers both as one.
+#[test]
+fn a_span_is_cut_as_its_descriptor_says() {
+    let world = World::new();
+    let honest = world.honest();
+    let moved = |from: usize| {
+        let mut parts = honest.clone();
+        let line = parts.spans.iter_mut().find(|line| line["text"] == "Take it with milk,").unwrap();
+        let whole = " Take it with milk,";
+        (line["held"], line["text"]) = (whole[..from].into(), whole[from..].into());
+        world.check(&parts.files())
+    };
+    assert_affirmed(&moved(1));
+    for from in [0, 2, 10, 19] {
+        assert_contradicted(&moved(from), "genuine/span-shape");
+    }
+    // END covers inert text only, and it stands in `held`.
+    let mut parts = honest.clone();
+    let line = parts.spans.iter_mut().find(|line| line["held"] == "\n").unwrap();
+    (line["held"], line["text"]) = ("".into(), "\n".into());
+    assert_contradicted(&world.check(&parts.files()), "genuine/span-shape");
+}
+
+/// The numbers in `streams.jsonl` were bound by nothing.
+#[test]
+fn streams_are_numbered_as_they_begin() {
+    let world = World::new();
+    for lanes in [1, 4] {
+        let honest = world.honest_in(lanes);
+        assert_eq!(world.check(&honest.files()).exit_code, 0);
+        for at in 0..honest.streams.len() {
+            let mut parts = honest.clone();
+            let number = parts.streams[at]["stream"].as_u64().unwrap();
+            parts.streams[at]["stream"] = (number + 1).into();
+            assert_contradicted(&world.check(&parts.files()), "replayable/stream-number");
+        }
+    }
+}
+
+/// A package of a mapping that is not known yet is a warning by name; the verifier took it without a word.
+#[test]
+fn a_mapping_of_the_future_is_named() {
+    let world = World::new();
+    let mut parts = world.honest();
+    let known = portcullis_core::manifest::MAPPING_VERSION;
+    let mut listing = String::new();
+    for (path, bytes) in &parts.package {
+        listing += &format!("{}  {}  {path}\n", hex::encode(&sha(bytes)), bytes.len());
+    }
+    let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
+    let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
+    for (mapping, code) in [
+        (known + 1, "replayable/mapping-version"),
+        (999, "replayable/mapping-version"),
+        (1001, "policy/package-digest"),
+    ] {
+        parts.image[at..at + 32].copy_from_slice(&digest(mapping));
+        assert!(codes(&world.check(&parts.files())).contains(code), "mapping {mapping}");
+    }
+}
+
+/// Gives another content of one file each time after the first.
+struct Swapped<'a> {
+    files: &'a bundle::Memory,
+    name: &'a str,
+    later: Vec<u8>,
+    opened: std::cell::Cell<u32>,
+}
+
+impl bundle::Files for Swapped<'_> {
+    fn names(&self) -> Result<std::collections::BTreeMap<String, u64>, bundle::BundleError> {
+        self.files.names()
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn std::io::Read + '_>, bundle::BundleError> {
+        if name == self.name && self.opened.replace(self.opened.get() + 1) > 0 {
+            return Ok(Box::new(&*self.later));
+        }
+        self.files.open(name)
+    }
+}
+
+/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card signed.
+#[test]
+fn a_file_is_read_once() {
+    let world = World::new();
+    let files = world.honest().files();
+    let trust = world.trust(false);
+    for name in files.0.keys() {
+        let mut later = files.0[name].clone();
+        later.iter_mut().for_each(|byte| *byte ^= 1);
+        let swapped = Swapped { files: &files, name, later, opened: Default::default() };
+        let report = verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap();
+        assert_affirmed(&report);
+        assert_eq!(swapped.opened.get(), 1, "{name}");
+    }
+}
+
+/// A file that is too large to be kept is read again, and not with another content.
+#[test]
+fn a_large_file_that_changes_while_it_is_read_is_found() {
+    let world = World::new();
+    let mut files = world.honest().files();
+    let text = "a".repeat(2 << 20).into_bytes();
+    let name = bundle::anchor(&sha(&text));
+    files.0.insert(name.clone(), text.clone());
+    remanifest(&mut files);
+    let trust = world.trust(false);
+    let check = |later: Vec<u8>| {
+        let swapped = Swapped { files: &files, name: &name, later, opened: Default::default() };
+        verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap()
+    };
+    assert_affirmed(&check(text.clone()));
+    assert_contradicted(&check("b".repeat(2 << 20).into_bytes()), "complete/file-changed");
+}

@@ -260,10 +260,12 @@ fn meaning(files: &Memory, honest: &[String]) -> Option<BTreeMap<String, Vec<u8>
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
             let said = match kind {
-                bundle::STREAMS => serde_json::from_str::<Stream>(line).ok().map(|s| format!("{} {}", s.index, s.id)),
+                bundle::STREAMS => {
+                    serde_json::from_str::<Stream>(line).ok().map(|s| format!("{} {} {}", s.index, s.stream, s.id))
+                }
                 bundle::SPANS => serde_json::from_str::<Span>(line)
                     .ok()
-                    .map(|s| format!("{} {:?} {}{}", s.index, s.salt, s.held, s.text)),
+                    .map(|s| format!("{} {:?} {:?} {:?}", s.index, s.salt, s.held, s.text)),
                 // Whether it is what the stream was given, the replay tells.
                 bundle::INPUTS => serde_json::from_str::<bundle::Input>(line).ok().map(|i| i.index.to_string()),
                 _ => match serde_json::from_str::<bundle::Receipt>(line).ok().map(|r| format!("{r:?}")) {

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 /// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
+    /// Streams that began.
+    begun: u64,
     pub(crate) streams: LineFile,
     spans: LineFile,
     inputs: LineFile,
@@ -22,6 +24,7 @@ impl LaneWriter {
     pub(crate) fn create(writer: &Writer, lane: u8) -> Result<Self, BundleError> {
         Ok(Self {
             lane,
+            begun: 0,
             streams: writer.lines(bundle::STREAMS, lane)?,
             spans: writer.lines(bundle::SPANS, lane)?,
             inputs: writer.lines(bundle::INPUTS, lane)?,
@@ -31,8 +34,9 @@ impl LaneWriter {
     }
 
     /// A stream began with record `index`.
-    pub(crate) fn begin(&mut self, index: u64, stream: u64, id: &str) -> Result<(), BundleError> {
-        self.streams.push(&bundle::Stream { index, stream, id: id.to_owned() })?;
+    pub(crate) fn begin(&mut self, index: u64, id: &str) -> Result<(), BundleError> {
+        self.streams.push(&bundle::Stream { index, stream: self.begun, id: id.to_owned() })?;
+        self.begun += 1;
         self.given.insert(index, None);
         Ok(())
     }

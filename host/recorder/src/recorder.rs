@@ -65,7 +65,7 @@ impl Recorder {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
-                of_lane(&mut self.lanes, lane)?.begin(index, event.stream, id)?;
+                of_lane(&mut self.lanes, lane)?.begin(index, id)?;
                 self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
                 self.open.insert(event.stream, Open { lane, begin: index, text: text.clone(), ..Open::default() });
             }

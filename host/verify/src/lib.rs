@@ -66,7 +66,11 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    fn load(&self) -> anyhow::Result<(Trust, Options)> {
+    /// The trust folder and the options.
+    ///
+    /// # Errors
+    /// A folder that cannot be used.
+    pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
         let trust = Trust::load(&self.trust, self.allow_sim)?;
         Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))
     }

@@ -159,7 +159,41 @@ fn series() {
     fs::remove_dir_all(series.join("b")).unwrap();
     assert!(assert_code(&scene.run("verify-series", &[text(&series)]), 3).contains("serial-missing"));
     fs::create_dir(series.join("c")).unwrap();
-    assert_code(&scene.run("verify-series", &[text(&series)]), 3);
+    assert_code(&scene.run("verify-series", &[text(&series)]), 1);
+}
+
+/// A missing bundle was 1 and an empty folder 3; a file of the Finder was 3, the code of contradicted evidence, without a remedy.
+#[test]
+fn what_holds_no_bundle_is_named() {
+    let scene = Scene::new();
+    let files = scene.world.honest().files();
+    fs::create_dir(scene.path("empty")).unwrap();
+    fs::write(scene.path("file"), "no bundle").unwrap();
+    for (name, message) in
+        [("nowhere", "No such file or directory"), ("empty", "the folder is empty"), ("file", "it is not a folder")]
+    {
+        let output = scene.run("verify", &[text(&scene.path(name))]);
+        assert_code(&output, 1);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(&format!("/{name}` holds no bundle: ")), "{said}");
+        assert_eq!(said.matches(message).count(), 1, "{said}");
+    }
+    for (number, litter) in
+        [".DS_Store", "contexts/._a.json", "Thumbs.db", "records/desktop.ini"].into_iter().enumerate()
+    {
+        let folder = scene.bundle(&format!("littered-{number}"), &files);
+        fs::write(folder.join(litter), "x").unwrap();
+        let output = scene.run("verify", &[text(&folder)]);
+        assert_code(&output, 1);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(litter) && said.contains("remove it"), "{said}");
+    }
+    // Folders of any name passed when they were empty.
+    let folder = scene.bundle("folders", &files);
+    fs::create_dir_all(folder.join("texts/of another")).unwrap();
+    let output = scene.run("verify", &[text(&folder)]);
+    assert_code(&output, 3);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("texts/"), "the folder is named");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub trait Indexed {
 pub struct Stream {
     /// Log index of the BEGIN record.
     pub index: u64,
-    /// Number of the stream.
+    /// Number of the stream: how many streams began in its lane before it.
     pub stream: u64,
     /// Identity of the text in its input.
     pub id: String,

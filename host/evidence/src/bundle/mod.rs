@@ -9,6 +9,7 @@ mod heads;
 mod line;
 mod name;
 mod read;
+mod snapshot;
 mod write;
 
 pub use heads::Heads;
@@ -18,6 +19,7 @@ pub use name::{
     TICKET, anchor, checkpoint, context, in_lane, package, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};
+pub use snapshot::Snapshot;
 pub use write::{LineFile, Writer};
 
 use crate::hex::Hex;
@@ -37,6 +39,17 @@ pub enum BundleError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// There is nothing to check.
+    #[error("`{}` holds no bundle: {what}", path.display())]
+    Nothing {
+        /// File or folder.
+        path: std::path::PathBuf,
+        /// What is there in its place.
+        what: String,
+    },
+    /// A file that the system of somebody who looked at the bundle left there.
+    #[error("`{0}` was left there by a file manager and is no part of the bundle: remove it, and check again")]
+    Litter(String),
     /// A name that no bundle has.
     #[error("`{0}` is no file of a bundle")]
     Name(String),
@@ -87,10 +100,10 @@ impl BundleError {
         move |source| Self::Io { name: name.to_owned(), source }
     }
 
-    /// Whether reading failed, which says nothing about the evidence.
+    /// Whether nothing was checked, which says nothing about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
-        matches!(self, Self::Io { .. })
+        matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_))
     }
 }
 

@@ -37,6 +37,8 @@ pub const README: &str = "README.md";
 
 /// Most checkpoints.
 pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
+/// Most files of a policy package: its listing is hashed once for each version of the mapping that it can be of.
+pub(super) const PACKAGE_FILES_MAX: usize = 4096;
 /// Most files in all.
 pub(super) const FILES_MAX: usize = 4_000_000;
 
@@ -152,6 +154,21 @@ pub(super) fn serial(name: &str, suffix: &str) -> Option<u64> {
 fn is_package_path(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(is_plain);
     path.len() <= 512 && path.split('/').all(plain)
+}
+
+/// What file managers leave behind in every folder that they show.
+pub(super) fn is_litter(file: &str) -> bool {
+    let names = [
+        ".DS_Store",
+        ".Spotlight-V100",
+        ".Trashes",
+        ".fseventsd",
+        "__MACOSX",
+        "Thumbs.db",
+        "desktop.ini",
+        ".directory",
+    ];
+    names.contains(&file) || file.starts_with("._")
 }
 
 fn is_plain(c: char) -> bool {

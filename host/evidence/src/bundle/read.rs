@@ -50,14 +50,17 @@ impl Directory {
         depth: usize,
         into: &mut BTreeMap<String, u64>,
     ) -> Result<(), BundleError> {
-        let whole = self.0.display().to_string();
-        let at = if prefix.is_empty() { &whole } else { prefix };
-        for entry in fs::read_dir(folder).map_err(BundleError::io(at))? {
-            let entry = entry.map_err(BundleError::io(at))?;
+        let at = folder.to_string_lossy();
+        let before = into.len();
+        for entry in fs::read_dir(folder).map_err(BundleError::io(&at))? {
+            let entry = entry.map_err(BundleError::io(&at))?;
             let file_name = entry.file_name();
             let name = format!("{prefix}{}", file_name.to_string_lossy());
             if file_name.to_str().is_none() || depth > DEPTH_MAX || into.len() >= name::FILES_MAX {
                 return Err(BundleError::Name(name));
+            }
+            if name::is_litter(&file_name.to_string_lossy()) {
+                return Err(BundleError::Litter(name));
             }
             // Of the entry itself: a link is not followed.
             let about = entry.metadata().map_err(BundleError::io(&name))?;
@@ -69,14 +72,27 @@ impl Directory {
                 return Err(BundleError::Kind(name));
             }
         }
+        // A folder is the name of the files in it.
+        if into.len() == before && !prefix.is_empty() {
+            return Err(BundleError::Name(prefix.to_owned()));
+        }
         Ok(())
     }
 }
 
 impl Files for Directory {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        let nothing = |what: &str| BundleError::Nothing { path: self.0.clone(), what: what.to_owned() };
+        match fs::metadata(&self.0) {
+            Err(error) => return Err(nothing(&error.to_string())),
+            Ok(about) if !about.is_dir() => return Err(nothing("it is not a folder")),
+            Ok(_) => {}
+        }
         let mut names = BTreeMap::new();
         self.list(&self.0, "", 0, &mut names)?;
+        if names.is_empty() {
+            return Err(nothing("the folder is empty"));
+        }
         Ok(names)
     }
 
@@ -122,6 +138,11 @@ impl<'a> Bundle<'a> {
             if *size > cap {
                 return Err(BundleError::Size { name: name.clone(), cap });
             }
+        }
+        let package = names.keys().filter(|name| name.starts_with(name::PACKAGE)).count();
+        if package > name::PACKAGE_FILES_MAX {
+            let what = format!("more than {} files", name::PACKAGE_FILES_MAX);
+            return Err(BundleError::content(name::PACKAGE, what));
         }
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
         let lanes = lanes(&names)?;

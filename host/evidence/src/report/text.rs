@@ -18,13 +18,32 @@ pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// A report up to its verdict, for those who find more than it says.
+#[derive(Debug)]
+pub struct WithoutVerdict<'a>(&'a Report);
+
+impl Report {
+    /// The report up to its verdict.
+    #[must_use]
+    pub const fn without_verdict(&self) -> WithoutVerdict<'_> {
+        WithoutVerdict(self)
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.simulated {
+        write!(f, "{}\nverdict      {}", self.without_verdict(), self.status.name())
+    }
+}
+
+impl fmt::Display for WithoutVerdict<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(report) = self;
+        if report.simulated {
             writeln!(f, "SIMULATED: the key of this card is public; none of this is evidence\n")?;
         }
         for property in Property::ALL {
-            let conclusion = self.properties.of(property);
+            let conclusion = report.properties.of(property);
             writeln!(f, "{:<12} {:<12} {}", conclusion.status.name(), property.name(), property.claim())?;
             for reason in &conclusion.reasons {
                 let times = if reason.count > 1 { format!(" ({} times)", reason.count) } else { String::new() };
@@ -32,10 +51,9 @@ impl fmt::Display for Report {
             }
         }
         writeln!(f)?;
-        session(f, &self.session)?;
-        let assurance = self.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
-        writeln!(f, "assurance    {assurance}")?;
-        write!(f, "verdict      {}", self.status.name())
+        session(f, &report.session)?;
+        let assurance = report.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
+        write!(f, "assurance    {assurance}")
     }
 }
 
@@ -57,6 +75,9 @@ fn profiles(f: &mut fmt::Formatter<'_>, all: &BTreeMap<Hex<32>, ProfileUse>, unk
 
 fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     let counts = &session.counts;
+    if let Some(digest) = session.bundle_digest {
+        writeln!(f, "bundle       {digest}")?;
+    }
     if let Some(device) = &session.device {
         writeln!(f, "card         {}", plain(device))?;
     }

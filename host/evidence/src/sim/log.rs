@@ -4,7 +4,7 @@ use crate::checkpoint::{head, root_of_heads};
 use crate::tree;
 use portcullis_core::wire::{
     Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
-    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome,
+    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -90,6 +90,14 @@ impl Log {
         let admit = determination == Determination::Admit;
         record.answer.stage = if admit { Stage::None.into() } else { Stage::Policy.into() };
         record.answer.entropy_row.set(0);
+    }
+
+    /// What the descriptor of the slot's last record says of its text: the span's length, and whether inert text is held before it.
+    pub fn describe(&mut self, slot: u16, length: u16, held: bool) {
+        let Some(record) = self.last_mut(slot) else { return };
+        record.descriptor.length.set(length);
+        record.descriptor.flags = if held { flags::INERT_PREFIX as u8 } else { 0 };
+        record.descriptor = record.descriptor.sealed();
     }
 
     /// NOTE.

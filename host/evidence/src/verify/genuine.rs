@@ -9,7 +9,7 @@ use crate::checkpoint::Signed;
 use crate::hex::{self, Hex};
 use crate::record::Seen;
 use crate::sim;
-use portcullis_core::wire::{Determination, Opcode, Record, key_flags};
+use portcullis_core::wire::{Determination, Opcode, Record, StageOutcome, flags, key_flags};
 
 /// Follows the certificate to a root.
 pub(super) fn certificate(
@@ -101,6 +101,24 @@ pub(super) fn span(span: &Span, at: At, record: &Record, findings: &mut Findings
         let what = format!("the text of {at} is not the one that the card answered for");
         findings.contradict(Genuine, "span-commitment", what);
     }
+}
+
+/// A disclosed text against what the descriptor of its accepted entry says of it: where the held text ends and the span begins, the
+/// commitment does not say. The length of a span over the policy's limit saturates, and stage 2 rejects it.
+pub(super) fn shape(span: &Span, at: At, opcode: Opcode, record: &Record, findings: &mut Findings) {
+    let entry = &record.descriptor;
+    let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
+    let same = match opcode {
+        Opcode::Gate => {
+            let length = entry.length.get();
+            let saturated = length == u16::MAX && entry.validation_outcome != u8::from(StageOutcome::Pass);
+            held != span.held.is_empty() && (saturated || usize::from(length) == span.text.len())
+        }
+        // All of it is inert.
+        _ => span.text.is_empty(),
+    };
+    let what = format!("the text of {at} is not cut into held text and span as its descriptor says");
+    findings.require(same, Genuine, "span-shape", what);
 }
 
 /// A receipt against the record and the lane that it names and the text disclosed for it.

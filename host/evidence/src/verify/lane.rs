@@ -248,6 +248,12 @@ impl<'a> Lane<'a> {
                 if self.inputs.about(index)?.is_none() {
                     replayable::input_withheld(at, findings);
                 }
+                // The number is the record's own: how many streams began in its lane before.
+                let number = self.rules.counts().streams.saturating_sub(1);
+                if let Some(line) = line.as_ref().filter(|line| line.stream != number) {
+                    let what = format!("the stream at {at} is called number {}, but is number {number}", line.stream);
+                    findings.contradict(Property::Replayable, "stream-number", what);
+                }
                 let (id, open) = (line.as_ref().map(|line| &*line.id), self.rules.open());
                 let profile = contexts.begin(bundle, at, commitment, id, open, findings, summary)?;
                 policy::profile(at, profile, ticket, findings);
@@ -255,7 +261,12 @@ impl<'a> Lane<'a> {
             Seen::Entry(Opcode::Gate | Opcode::End, _) | Seen::Refused(_) => {
                 let span = self.spans.about(index)?;
                 match &span {
-                    Some(span) => genuine::span(span, at, record, findings, summary),
+                    Some(span) => {
+                        genuine::span(span, at, record, findings, summary);
+                        if let Seen::Entry(opcode, _) = seen {
+                            genuine::shape(span, at, opcode, record, findings);
+                        }
+                    }
                     // A refused entry changed nothing, so that a replay can do without its text.
                     None if matches!(seen, Seen::Refused(_)) => {}
                     None => replayable::withheld(at, findings),

@@ -22,7 +22,7 @@ pub use policy::mapping_version;
 pub use findings::{Findings, Properties, Property, Reason, Status};
 pub use trust::TrustError;
 
-use crate::bundle::{Bundle, BundleError, Files};
+use crate::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use crate::certificate::{Class, DeviceCertificate, TrustStore};
 use crate::hex::Hex;
 use crate::note::WitnessKey;
@@ -107,6 +107,8 @@ pub struct Report {
 /// What a session was, as far as the bundle shows it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
+    /// SHA-256 of the manifest, which names every other file with its digest.
+    pub bundle_digest: Option<Hex<32>>,
     /// Serial of the ticket.
     pub ticket_serial: Option<u64>,
     /// Seat that it is for: which of several cards with one key.
@@ -233,9 +235,23 @@ pub fn verify(
     options: Options,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Report, BundleError> {
+    verify_snapshot(&Snapshot::new(files), trust, options, progress)
+}
+
+/// Checks a bundle, as [`verify`] does, over a snapshot that others read too.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_snapshot(
+    files: &Snapshot<'_>,
+    trust: &Trust,
+    options: Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report, BundleError> {
     let bundle = Bundle::open(files)?;
     let mut findings = Findings::default();
     let mut summary = Summary { checkpoints: bundle.checkpoints(), ..Summary::default() };
+    summary.bundle_digest = Some(Hex(bundle.digest(bundle::MANIFEST)?));
 
     complete::manifest(&bundle, &mut findings)?;
     let image = policy::image(&bundle, &mut findings, &mut summary)?;
@@ -257,6 +273,9 @@ pub fn verify(
             refusal.id = name.map(|name| name.id.clone());
             refusal.reason = name.and_then(|name| name.reason.clone());
         }
+    }
+    if let Some(name) = files.changed() {
+        findings.contradict(Property::Complete, "file-changed", format!("`{name}` changed while it was read"));
     }
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
 }

@@ -1,13 +1,14 @@
 //! Policy in force: one table image from OPEN to CLOSE, the one that the ticket names and the bundle holds.
 
 use super::lane::At;
-use super::{Findings, Property::Policy, RuleCount, Summary, Trust};
+use super::{Findings, Property::Policy, Property::Replayable, RuleCount, Summary, Trust};
 use crate::approval::Approval;
 use crate::bundle::{self, Bundle, BundleError};
 use crate::checkpoint::Checkpoint;
 use crate::hex::{self, Hex};
 use crate::record::{Counts, Refusal};
 use crate::ticket::Ticket;
+use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, RecordType, Row, Session, Stage};
 use sha2::{Digest, Sha256};
@@ -69,7 +70,8 @@ pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result
         let head = format!("portcullis package 1, mapping {version}\n");
         Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
     };
-    Ok(MAPPING_VERSIONS.into_iter().find(|version| digest(*version) == *package_digest))
+    // This program's own version is the likeliest.
+    Ok(std::iter::once(MAPPING_VERSION).chain(MAPPING_VERSIONS).find(|version| digest(*version) == *package_digest))
 }
 
 fn package(
@@ -85,6 +87,11 @@ fn package(
     summary.mapping_version = mapping_version(bundle, &header.package_digest)?;
     let what = "the files of the policy package are not those that the table image was built from";
     findings.require(summary.mapping_version.is_some(), Policy, "package-digest", what);
+    if let Some(version) = summary.mapping_version.filter(|version| *version > MAPPING_VERSION) {
+        let what =
+            format!("the package is of mapping version {version}, this program knows versions up to {MAPPING_VERSION}");
+        findings.warn(Replayable, "mapping-version", what);
+    }
     Ok(())
 }
 

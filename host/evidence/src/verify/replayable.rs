@@ -73,7 +73,7 @@ impl Contexts {
         let known = match self.0.get(digest) {
             Some(known) => *known,
             None => {
-                let known = read(bundle, &name, open, findings, summary)?;
+                let known = read(bundle, &name, digest, open, findings, summary)?;
                 self.0.insert(*digest, known);
                 known
             }
@@ -120,11 +120,17 @@ impl Contexts {
 fn read(
     bundle: &Bundle<'_>,
     name: &str,
+    digest: &[u8; 32],
     open: Option<&Session>,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<Context, BundleError> {
-    let context = match ContextDocument::parse(&bundle.read(name)?) {
+    let bytes = bundle.read(name)?;
+    // The bytes that are parsed are the ones that BEGIN bound: the file may have changed since its name was checked.
+    if <[u8; 32]>::from(Sha256::digest(&bytes)) != *digest {
+        return Ok(Context::Malformed);
+    }
+    let context = match ContextDocument::parse(&bytes) {
         Ok(context) => context,
         Err(ContextError::Version { found }) => return Ok(Context::Version(found)),
         Err(ContextError::Malformed(_)) => return Ok(Context::Malformed),

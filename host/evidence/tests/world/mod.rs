@@ -388,7 +388,8 @@ impl Parts {
         let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));
         self.contexts.insert(sha(&context), context);
-        self.streams.push(json!({"lane": lane, "index": index, "stream": slot, "id": id}));
+        let number = self.streams.iter().filter(|line| line["lane"] == lane).count();
+        self.streams.push(json!({"lane": lane, "index": index, "stream": number, "id": id}));
     }
 
     /// Lane and index of the next record of a slot.
@@ -412,6 +413,7 @@ impl Parts {
     pub fn gate(&mut self, slot: u16, sequence: u32, held: &str, text: &str, determination: Determination) {
         let digest = self.disclose(slot, sequence, held, text, determination == Determination::Admit);
         self.log.gate(slot, sequence, digest, determination);
+        self.log.describe(slot, text.len() as u16, !held.is_empty());
     }
 
     pub fn end(&mut self, slot: u16, sequence: u32, held: &str) {
