@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone)]
 pub(crate) struct BundleArgs {
     /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
-    #[arg(long, value_name = "DIR", conflicts_with = "gate")]
+    #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
     /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]

@@ -1,23 +1,29 @@
 //! `portcullis gated`: the gate in a process of its own.
 
+use crate::bundle::BundleArgs;
 use crate::failure::{Failure, SUCCESS};
+use crate::intake::Stop;
+use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
-use crate::output::digest;
 use crate::prefilter::FilterArgs;
-use crate::run::salt_key;
-use anyhow::Context;
-use portcullis_card::{Session, SessionConfig};
-use portcullis_gate::remote::{Gate, Served, ToClient, VERSION};
-use portcullis_gate::{Governor, SaltKey, Settings};
-use std::os::unix::net::UnixListener;
+use crate::run::{close, salt_key};
+use portcullis_card::Session;
+use portcullis_gate::ledger::Header;
+use portcullis_gate::remote::{Gate, GateError, Socket, Terms, ToClient, VERSION};
+use portcullis_gate::{Event, Governor, SaltKey, Settings};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, one item at a time is
-/// governed, and the engine stays with the client. Ends with the process.
+/// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, their items are governed
+/// side by side, and the engine stays with the client.
+///
+/// SIGINT and SIGTERM end the service: no more items are taken, open streams are ended, the session is closed, the bundle is finished, the
+/// socket is removed, and the exit code is 0. The second signal ends the process at once.
+///
+/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The socket; it must not be there yet.
+    /// The socket. One that no process listens on is replaced.
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
     /// Folder of the policy package.
@@ -27,6 +33,10 @@ pub(crate) struct Args {
     card: CardArgs,
     #[command(flatten)]
     filter: FilterArgs,
+    #[command(flatten)]
+    bundle: BundleArgs,
+    #[command(flatten)]
+    ledger: LedgerArgs,
     /// The agent's governed profile (`agent.toml`).
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -36,6 +46,9 @@ pub(crate) struct Args {
     /// Users besides this one that may connect, by number.
     #[arg(long, value_name = "UID")]
     allow_uid: Vec<u32>,
+    /// Connections at the same time, at most. One that has not said hello makes room for the next.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    clients: u16,
     /// Bound on every wait for a client, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     deadline: u64,
@@ -45,6 +58,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let stop = Stop::on_signals()?;
     let policy = open::policy(&args.policy)?;
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
     let salt = match &args.salt_key {
@@ -52,46 +66,58 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
     let settings = Settings { profile: open::profile(args.profile.as_deref())?, ..Settings::new(salt) };
-    // What cannot be governed at all is said here, not to the first client.
+    // What cannot be governed at all is reported here, not to the first client.
     Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings.clone()).map_err(anyhow::Error::from)?;
-    let identity = &policy.package.manifest().package;
-    let slope = &policy.package.manifest().trust_slope;
-    let welcome = ToClient::Welcome {
-        version: VERSION,
-        policy: format!("{} {}", identity.name, identity.version),
-        package_digest: digest(&policy.package.digest()),
-        image_digest: digest(&policy.compiled.image.digest()),
-        thresholds: [slope.warning, slope.correction, slope.halt],
-        card: args.card.name().to_owned(),
-    };
-    let session = Session::open(args.card.open()?, &policy.compiled.image, SessionConfig::default())?;
-    let gate = Gate::new(session, args.filter.open(&policy.package)?);
+    let header = policy.header(&args.card);
+    let mut journal = Journal { recorder: None, ledger: args.ledger.open(&header)? };
+    let filter = args.filter.open(&policy.package)?;
+    let mut card = args.card.open()?;
+    let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
+    journal.recorder = recorder;
+    let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|session| {
+        let keep = Box::new(|event: &Event| Ok(journal.event(event)?));
+        let gate = Gate::new(session, keep, filter, args.clients);
+        outln!("listening on {}", args.socket.display());
+        let make = || {
+            let made = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings.clone());
+            made.map(|g| g.with_anchors(anchors.clone()))
+        };
+        let terms = terms(args, &header);
+        let listened = gate.listen(&socket, &terms, || stop.is_asked(), make, |why| errln!("client: {why}"));
+        let (session, failed) = gate.into_session();
+        let closed = close(session);
+        failed.map_or(Ok(()), |error| Err(error.into())).and(listened.map_err(Failure::from)).and(closed)
+    });
+    // The name goes first: whoever connects from now on finds no gate.
+    drop(socket);
+    let written = journal.finish(&anchors).map_err(Failure::from);
+    served.and(written).map(|()| SUCCESS)
+}
+
+fn terms(args: &Args, header: &Header) -> Terms {
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
-    let listener = UnixListener::bind(&args.socket)
-        .with_context(|| format!("cannot listen on `{}`; is a gate there already?", args.socket.display()))?;
-    outln!("listening on {}", args.socket.display());
-    let make = || {
-        let made = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings.clone());
-        made.map(|g| g.with_anchors(anchors.clone()))
-    };
-    let deadline = Duration::from_millis(args.deadline);
-    std::thread::scope(|scope| {
-        for stream in listener.incoming() {
-            let stream = match stream {
-                Ok(stream) => stream,
-                Err(error) => {
-                    errln!("error: {error}");
-                    continue;
-                }
-            };
-            scope.spawn(|| {
-                let served = gate.serve(stream, &allowed, deadline, &welcome, make);
-                if let Served::Refused(why) = served {
-                    errln!("client: {why}");
-                }
-            });
+    Terms {
+        allowed,
+        clients: args.clients,
+        deadline: Duration::from_millis(args.deadline),
+        welcome: ToClient::Welcome {
+            version: VERSION,
+            policy: header.policy.clone(),
+            package_digest: header.package_digest.clone(),
+            image_digest: header.image_digest.clone(),
+            thresholds: header.thresholds,
+            card: header.card.clone(),
+        },
+    }
+}
+
+impl From<GateError> for Failure {
+    fn from(error: GateError) -> Self {
+        match error {
+            GateError::Card(error) => error.into(),
+            error => Self::Other(error.into()),
         }
-    });
-    Ok(SUCCESS)
+    }
 }

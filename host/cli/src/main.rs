@@ -21,6 +21,7 @@ mod failure;
 mod gated;
 mod input;
 mod intake;
+mod journal;
 mod lineage;
 mod machine;
 mod open;

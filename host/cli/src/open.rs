@@ -1,11 +1,13 @@
 //! Opening what commands work on: policies and cards.
 
 use crate::failure::Failure;
+use crate::output::digest;
 use anyhow::Context;
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Card, CardChoice, CardKind};
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::{Anchors, Store};
+use portcullis_gate::ledger::Header;
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use std::path::Path;
@@ -113,6 +115,21 @@ pub(crate) struct Policy {
     pub(crate) package: Package,
     pub(crate) compiled: Compiled,
     pub(crate) mapper: Mapper,
+}
+
+impl Policy {
+    /// The header of a ledger under this policy, on such a card.
+    pub(crate) fn header(&self, card: &CardArgs) -> Header {
+        let manifest = self.package.manifest();
+        let (identity, slope) = (&manifest.package, &manifest.trust_slope);
+        Header::now(
+            format!("{} {}", identity.name, identity.version),
+            digest(&self.package.digest()),
+            digest(&self.compiled.image.digest()),
+            [slope.warning, slope.correction, slope.halt],
+            card.name().to_owned(),
+        )
+    }
 }
 
 /// Loads and compiles the package in a folder.

@@ -1,24 +1,23 @@
 //! `portcullis run`.
 
 use crate::bundle::BundleArgs;
-use crate::choices::{Format, FsyncArg, GranularityArg, OnRefuseArg, ReleaseArg};
+use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::input::{self, InputError};
 use crate::intake::Stop;
+use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
-use crate::output::{Output, Shape, digest};
+use crate::output::{Output, Shape};
 use crate::prefilter::FilterArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_evidence::report::plain;
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::ledger::{Header, Ledger};
+use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
-use portcullis_recorder::Recorder;
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -44,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
     policy: Option<PathBuf>,
     /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals", "bundle"])]
     gate: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
@@ -91,12 +90,8 @@ pub(crate) struct Args {
     /// Candidates that an engine is asked for in one stream, at most.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_proposals: u32,
-    /// Keep a ledger of everything that happens; a ledger that is there already is gone on with.
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// When the ledger is forced to the disk.
-    #[arg(long, default_value = "released", requires = "ledger")]
-    fsync: FsyncArg,
+    #[command(flatten)]
+    ledger: LedgerArgs,
     /// Key of the commitments' salts, 64 hexadecimal digits; for tests that compare whole runs.
     #[arg(long, value_name = "HEX")]
     salt_key: Option<String>,
@@ -168,8 +163,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 /// Where events go: the ledger first, then the output.
 struct Taken {
     output: Output,
-    recorder: Option<Recorder>,
-    ledger: Option<Ledger>,
+    journal: Journal,
     progress: ProgressBar,
     totals: Totals,
     failure: Option<Failure>,
@@ -225,20 +219,13 @@ impl fmt::Display for Totals {
 
 impl Taken {
     fn new(args: &Args, shape: Shape, header: &Header) -> Result<Self, Failure> {
-        let open = |path: &PathBuf| Ledger::append_to(path, header, args.fsync.into());
-        let ledger = args.ledger.as_ref().map(open).transpose().map_err(anyhow::Error::from)?;
+        let journal = Journal { recorder: None, ledger: args.ledger.open(header)? };
         let output = Output::new(args.json, args.output.as_deref(), shape)?;
-        Ok(Self { output, recorder: None, ledger, progress: progress(), totals: Totals::default(), failure: None })
+        Ok(Self { output, journal, progress: progress(), totals: Totals::default(), failure: None })
     }
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
-        // What is not in the bundle and the ledger is not released: the entry comes first.
-        if let Some(recorder) = &mut self.recorder {
-            recorder.event(&event)?;
-        }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.append(&event).map_err(anyhow::Error::from)?;
-        }
+        self.journal.event(&event)?;
         if let What::Ended { summary, .. } = &event.what {
             self.totals.add(summary);
             self.progress.set_position(self.totals.texts);
@@ -281,10 +268,10 @@ fn local(
     if let Some(maker) = maker {
         governor = governor.with_engines(args.filter.open(&policy.package)?, Box::new(|_, _| maker.make()));
     }
-    let mut taken = Taken::new(args, shape, &header(&policy, args))?;
+    let mut taken = Taken::new(args, shape, &policy.header(&args.card))?;
     let mut card = args.card.open()?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
-    taken.recorder = recorder;
+    taken.journal.recorder = recorder;
     // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
@@ -294,22 +281,18 @@ fn local(
         }
         Err(error) => Err(error.into()),
     };
-    let written = taken.recorder.take().map_or(Ok(()), |recorder| finish(recorder, &anchors));
+    let written = taken.journal.finish(&anchors).map_err(Failure::from);
     Ok(taken.end(governed.and(written)))
 }
 
-fn close(session: Session) -> Result<(), Failure> {
+/// Closes a session; a fault that ended it is a failure.
+pub(crate) fn close(session: Session) -> Result<(), Failure> {
     let closed = session.close()?;
     match closed.cause {
         fault if closed.needs_reset => Err(SessionError::NeedsReset(fault).into()),
         Fault::None => Ok(()),
         fault => Err(SessionError::Faulted(fault).into()),
     }
-}
-
-fn finish(recorder: Recorder, anchors: &Anchors) -> Result<(), Failure> {
-    errln!("bundle written to {}", recorder.finish(anchors)?.display());
-    Ok(())
 }
 
 fn remote(
@@ -339,18 +322,6 @@ fn remote(
         }
     }
     Ok(taken.end(Ok(())))
-}
-
-fn header(policy: &open::Policy, args: &Args) -> Header {
-    let manifest = policy.package.manifest();
-    let (identity, slope) = (&manifest.package, &manifest.trust_slope);
-    Header::now(
-        format!("{} {}", identity.name, identity.version),
-        digest(&policy.package.digest()),
-        digest(&policy.compiled.image.digest()),
-        [slope.warning, slope.correction, slope.halt],
-        args.card.name().to_owned(),
-    )
 }
 
 /// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.

@@ -8,9 +8,13 @@
 )]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 const KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 
@@ -27,6 +31,18 @@ fn program() -> Command {
 struct Gate {
     child: Child,
     folder: tempfile::TempDir,
+    socket: PathBuf,
+    /// Reads what the gate reports, so that it never waits for a reader.
+    said: Option<JoinHandle<String>>,
+}
+
+/// `gated` on this socket, under a limit of the shell.
+fn program_of(limit: &str, extra: &[&str], socket: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.current_dir(root()).stdin(Stdio::null()).arg("-c").arg(format!("{limit}\nexec \"$@\"")).arg("sh");
+    command.arg(env!("CARGO_BIN_EXE_portcullis")).args(["gated", "--policy", "policies/pii", "--salt-key", KEY]);
+    command.arg("--socket").arg(socket).args(extra).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 impl Drop for Gate {
@@ -38,29 +54,61 @@ impl Drop for Gate {
 
 impl Gate {
     fn start(extra: &[&str]) -> Self {
+        Self::limited("", extra)
+    }
+
+    fn limited(limit: &str, extra: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = program()
-            .args(["gated", "--policy", "policies/pii", "--salt-key", KEY, "--socket"])
-            .arg(folder.path().join("gate"))
-            .args(extra)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let socket = folder.path().join("gate");
+        Self::of(program_of(limit, extra, &socket), Some((folder, socket)))
+    }
+
+    /// A gate of this command, once it listens.
+    fn of(mut command: Command, place: Option<(tempfile::TempDir, PathBuf)>) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let socket = line.trim_end().strip_prefix("listening on ").map(PathBuf::from);
+        let (folder, socket) = place.or_else(|| Some((tempfile::tempdir().unwrap(), socket?))).unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            let _ = stderr.read_to_end(&mut said);
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        let gate = Self { child, folder, socket, said: Some(said) };
         assert!(line.starts_with("listening"), "{line}");
-        Self { child, folder }
+        gate
     }
 
     fn address(&self) -> String {
-        format!("unix:{}", self.folder.path().join("gate").display())
+        format!("unix:{}", self.socket.display())
     }
 
     fn connect(&self) -> UnixStream {
-        let stream = UnixStream::connect(self.folder.path().join("gate")).unwrap();
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        let stream = UnixStream::connect(&self.socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
+    }
+
+    /// A connection that has been welcomed.
+    fn greeted(&self) -> UnixStream {
+        let mut stream = self.connect();
+        stream.write_all(&frame(br#"{"Hello":{"version":1}}"#)).unwrap();
+        assert!(said_until(&mut stream, "thresholds"));
+        stream
+    }
+
+    /// Asks the gate to end, which it does with exit code 0; what it said on stderr.
+    #[track_caller]
+    fn end(&mut self) -> String {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::TERM)
+            .unwrap();
+        let code = self.child.wait().unwrap().code();
+        let said = self.said.take().unwrap().join().unwrap();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!self.socket.exists());
+        said
     }
 }
 
@@ -164,27 +212,201 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
     assert!(!json(&["--gate", &gate.address()], &corpus(folder.path())).is_empty());
 }
 
+/// Another user is told so, and costs neither a thread nor a place among the connections.
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
-    use portcullis_gate::remote::{Gate, Served, ToClient, VERSION};
-    let (client, server) = UnixStream::pair().unwrap();
-    let policy = portcullis_policy::Package::load(&root().join("policies/pii")).unwrap();
-    let compiled = policy.compile().unwrap();
-    let card = portcullis_card::CardChoice::Model.open().unwrap();
-    let session = portcullis_card::Session::open(card, &compiled.image, Default::default()).unwrap();
-    let welcome = ToClient::Welcome {
-        version: VERSION,
-        policy: String::new(),
-        package_digest: String::new(),
-        image_digest: String::new(),
-        thresholds: [0; 3],
-        card: String::new(),
+    if !rustix::process::getuid().is_root() {
+        return skipped("only root can start a process of another user");
+    }
+    let gate = Gate::start(&["--card", "model", "--clients", "1", "--allow-uid", "4242"]);
+    std::fs::set_permissions(gate.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // The only place is taken, and keeps being taken.
+    let mut held = gate.greeted();
+    let as_user = |uid: u32| {
+        let mut command = program();
+        command.args(["run", "--gate", &gate.address(), "--input", "README.md"]).uid(uid).gid(uid);
+        command.output()
     };
-    let nobody = [u32::MAX - 1];
-    let deadline = std::time::Duration::from_secs(1);
-    let served = Gate::new(session, filter()).serve(server, &nobody, deadline, &welcome, || unreachable!());
-    assert!(matches!(served, Served::Refused(why) if why.contains("may not use this gate")));
-    drop(client);
+    let Ok(out) = as_user(4343) else { return skipped("another user cannot start the program from this folder") };
+    assert!(String::from_utf8_lossy(&out.stderr).contains("user 4343 may not use this gate"), "{out:?}");
+    let out = as_user(4242).unwrap();
+    assert!(String::from_utf8_lossy(&out.stderr).contains("every connection of the gate is in use"), "{out:?}");
+    held.write_all(&frame(&item_with_text("a"))).unwrap();
+    assert!(said_until(&mut held, "\"Done\""));
+}
+
+/// Idle connections that use up every file of the process: the gate neither spins nor stops, and others are served meanwhile.
+#[test]
+fn idle_connections_that_use_up_every_file_hold_nobody() {
+    let mut gate = Gate::limited("ulimit -n 30", &["--card", "model"]);
+    let idle: Vec<UnixStream> = (0..100).map(|_| gate.connect()).collect();
+    served_meanwhile(&gate);
+    std::thread::sleep(Duration::from_millis(500));
+    drop(idle);
+    let said = gate.end();
+    assert!(said.lines().count() < 300, "{} lines: {said}", said.lines().count());
+}
+
+/// Idle connections for which no thread can be had: each is turned away, and the gate goes on.
+#[test]
+fn connections_without_a_thread_are_turned_away() {
+    // Threads of 2 MiB in an address space that has room for some of them only.
+    let mut gate = Gate::limited("ulimit -v 700000", &["--card", "model", "--clients", "900"]);
+    let idle: Vec<UnixStream> = (0..700).map(|_| gate.connect()).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    drop(idle);
+    served_meanwhile(&gate);
+    let said = gate.end();
+    assert!(said.contains("no thread for a connection"), "{said}");
+}
+
+/// Connections that never say hello make room for those that do.
+#[test]
+fn connections_are_capped_and_the_silent_ones_go_first() {
+    let mut gate = Gate::start(&["--card", "model", "--clients", "4"]);
+    let idle: Vec<UnixStream> = (0..50).map(|_| gate.connect()).collect();
+    served_meanwhile(&gate);
+    let threads = std::fs::read_dir(format!("/proc/{}/task", gate.child.id())).unwrap().count();
+    assert!(threads <= 8, "{threads} threads for at most 4 connections");
+    drop(idle);
+    gate.end();
+}
+
+/// A client whose engine never answers, and one that never reads, hold up nobody else.
+#[test]
+fn a_stalled_client_holds_nobody() {
+    let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);
+    let mut silent = gate.greeted();
+    silent.write_all(&frame(&item_with_prompt("a"))).unwrap();
+    assert!(said_until(&mut silent, "\"Propose\""));
+    let mut deaf = gate.greeted();
+    let long = "This sentence is as fine as any. ".repeat(20_000);
+    deaf.write_all(&frame(&item_with_text(&long))).unwrap();
+    let start = Instant::now();
+    served_meanwhile(&gate);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    // Nor do they hold up the end of the service.
+    let start = Instant::now();
+    gate.end();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// A socket that a killed gate left is replaced, a live one is not, and the message says which it is.
+#[test]
+fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("gate");
+    let start = || program_of("", &["--card", "model"], &socket);
+    let mut killed = Gate::of(start(), None);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(socket.exists());
+    let mut gate = Gate::of(start(), None);
+    let second = start().output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another process listens"), "{second:?}");
+    gate.end();
+    assert!(!socket.exists());
+
+    std::fs::write(&socket, "somebody's file").unwrap();
+    let other = start().output().unwrap();
+    assert!(String::from_utf8_lossy(&other.stderr).contains("is not a socket"), "{other:?}");
+    assert_eq!(std::fs::read(&socket).unwrap(), b"somebody's file");
+    std::fs::remove_file(&socket).unwrap();
+    if !rustix::process::getuid().is_root() {
+        return skipped("only root can start a process of another user");
+    }
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let Ok(denied) = start().uid(4343).gid(4343).output() else {
+        return skipped("another user cannot start the program from this folder");
+    };
+    let why = String::from_utf8_lossy(&denied.stderr);
+    assert!(why.contains("Permission denied") && !why.contains("already"), "{why}");
+}
+
+/// What `run` leaves, the service leaves: a ledger and a bundle, which two clients at a time share.
+#[cfg(feature = "sim")]
+#[test]
+fn a_service_leaves_bundle_and_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bundle, ledger) = (folder.path().join("b"), folder.path().join("l"));
+    let more = ["--bundle", bundle.to_str().unwrap(), "--ledger", ledger.to_str().unwrap()];
+    let mut gate = Gate::start(&more);
+    let (corpus, address) = (corpus(folder.path()), gate.address());
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..2).map(|_| scope.spawn(|| json(&["--gate", &address], &corpus))).collect();
+        runs.into_iter().for_each(|run| drop(run.join().unwrap()));
+    });
+    // A stream that the end of the service cuts short.
+    let mut cut = gate.greeted();
+    cut.write_all(&frame(&item_with_prompt("a"))).unwrap();
+    assert!(said_until(&mut cut, "\"Propose\""));
+    let said = gate.end();
+    assert!(said.contains("bundle written to"), "{said}");
+    let sim_roots = folder.path().join("trust/sim-roots");
+    std::fs::create_dir_all(&sim_roots).unwrap();
+    let root = program().args(["ca", "simulation"]).output().unwrap().stdout;
+    std::fs::write(sim_roots.join("simulation.pem"), root).unwrap();
+    let verified = program()
+        .args(["verify", "--allow-sim", "--json", "--trust"])
+        .arg(folder.path().join("trust"))
+        .arg(&bundle)
+        .output()
+        .unwrap();
+    assert_eq!(verified.status.code(), Some(10), "{verified:?}");
+    let report: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
+    for property in ["policy", "complete", "replayable"] {
+        assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
+    }
+    let replayed = program().arg("replay").arg(&bundle).output().unwrap();
+    assert!(String::from_utf8_lossy(&replayed.stdout).starts_with("83 of 83 streams replay"), "{replayed:?}");
+    let shown = program().args(["lineage", "show"]).arg(&ledger).output().unwrap();
+    assert!(shown.status.success() && shown.stdout.len() > 10_000, "{shown:?}");
+}
+
+fn item_with_text(text: &str) -> Vec<u8> {
+    let item = serde_json::json!({ "Text": { "id": "a", "text": text, "task": { "intent": "", "facts": [] } } });
+    serde_json::to_vec(&serde_json::json!({ "Govern": { "number": 0, "item": item } })).unwrap()
+}
+
+fn item_with_prompt(id: &str) -> Vec<u8> {
+    let item = serde_json::json!({ "Prompt": { "id": id, "task": { "intent": "Tell of ships.", "facts": [] } } });
+    serde_json::to_vec(&serde_json::json!({ "Govern": { "number": 0, "item": item } })).unwrap()
+}
+
+/// Reads until the gate has said this; whether it did before it closed.
+fn said_until(stream: &mut UnixStream, expected: &str) -> bool {
+    let mut said = Vec::new();
+    let mut some = [0; 4096];
+    while !String::from_utf8_lossy(&said).contains(expected) {
+        match stream.read(&mut some) {
+            Ok(0) | Err(_) => return false,
+            Ok(bytes) => said.extend_from_slice(&some[..bytes]),
+        }
+    }
+    true
+}
+
+#[track_caller]
+fn served_meanwhile(gate: &Gate) {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.jsonl");
+    std::fs::write(&input, r#"{"id":"a","text":"This sentence is fine."}"#).unwrap();
+    // Where connections queue, a client may be turned away for a while.
+    for _ in 0..40 {
+        let out = program().args(["run", "--gate", &gate.address(), "--input"]).arg(&input).output().unwrap();
+        if out.status.code() == Some(0) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("nobody else is served");
+}
+
+/// A skip that the tally of the run counts.
+fn skipped(why: &str) {
+    // Past the capture of the test's output.
+    writeln!(std::io::stderr(), "SKIPPED {why}").unwrap();
 }
 
 #[test]
@@ -192,9 +414,4 @@ fn without_a_gate_the_client_says_what_to_do() {
     let out = program().args(["run", "--gate", "unix:/nowhere/gate", "--input", "README.md"]).output().unwrap();
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains("portcullis gated"));
-}
-
-fn filter() -> std::sync::Arc<portcullis_prefilter::Prefilter> {
-    let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
-    std::sync::Arc::new(portcullis_prefilter::Prefilter::new(policy).unwrap())
 }

@@ -6,10 +6,15 @@
 //! [`ToClient::Done`].
 
 mod client;
+mod clients;
+mod listen;
 mod server;
+mod socket;
 
 pub use client::{Client, RemoteError};
-pub use server::{Gate, Served};
+pub use listen::Terms;
+pub use server::{Gate, GateError, Journal, JournalError};
+pub use socket::{Socket, SocketError};
 
 use crate::engine::{EngineError, Proposal};
 use crate::event::Event;
@@ -17,6 +22,7 @@ use crate::source::Item;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -24,6 +30,8 @@ use std::time::{Duration, Instant};
 pub const VERSION: u32 = 1;
 /// Longest frame, in bytes.
 pub const FRAME_MAX: u32 = 64 << 20;
+/// Longest frame of a client that has not said hello.
+const HELLO_MAX: u32 = 4096;
 
 /// What a client says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,17 +110,19 @@ pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()>
 /// # Errors
 /// The stream's, a frame that is too long or cut short, or no message.
 pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<T>> {
+    receive_most(stream, FRAME_MAX)
+}
+
+/// Reads one frame of at most `most` bytes.
+fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     match stream.read(&mut length)? {
         0 => return Ok(None),
         n => stream.read_exact(length.get_mut(n..).unwrap_or_default())?,
     }
     let length = u32::from_le_bytes(length);
-    if length > FRAME_MAX {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("a frame of {length} bytes; at most {FRAME_MAX}"),
-        ));
+    if length > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes; at most {most}")));
     }
     // Read as it comes, so that a length alone claims no memory.
     let mut payload = Vec::new();
@@ -140,6 +150,20 @@ impl Wire {
 
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         receive(&mut self.until(Instant::now() + self.frame))
+    }
+
+    /// A frame of a client that may be anybody.
+    pub(crate) fn receive_hello<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
+        receive_most(&mut self.until(Instant::now() + self.frame), HELLO_MAX)
+    }
+
+    /// Ends the connection, or one direction of it; whoever waits for it is woken.
+    pub(crate) fn hang_up(&self, how: Shutdown) {
+        let _ = self.stream.shutdown(how);
+    }
+
+    pub(crate) const fn stream(&self) -> &UnixStream {
+        &self.stream
     }
 
     const fn until(&self, ends: Instant) -> Until<'_> {

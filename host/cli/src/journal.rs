@@ -1,0 +1,53 @@
+//! What is kept of a session while it runs: the bundle first, then the ledger.
+
+use crate::choices::FsyncArg;
+use anyhow::Result;
+use portcullis_gate::Event;
+use portcullis_gate::anchor::Anchors;
+use portcullis_gate::ledger::{Header, Ledger};
+use portcullis_recorder::Recorder;
+use std::path::PathBuf;
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct LedgerArgs {
+    /// Keep a ledger of everything that happens. An existing ledger is appended to.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// When the ledger is forced to the disk.
+    #[arg(long, default_value = "released", requires = "ledger")]
+    fsync: FsyncArg,
+}
+
+impl LedgerArgs {
+    pub(crate) fn open(&self, header: &Header) -> Result<Option<Ledger>> {
+        let open = |path: &PathBuf| Ledger::append_to(path, header, self.fsync.into());
+        Ok(self.ledger.as_ref().map(open).transpose()?)
+    }
+}
+
+/// Keeps every event. What is not kept is not released.
+#[derive(Default)]
+pub(crate) struct Journal {
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) ledger: Option<Ledger>,
+}
+
+impl Journal {
+    pub(crate) fn event(&mut self, event: &Event) -> Result<()> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(event)?;
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.append(event)?;
+        }
+        Ok(())
+    }
+
+    /// Finishes the bundle, however the session ended.
+    pub(crate) fn finish(&mut self, anchors: &Anchors) -> Result<()> {
+        if let Some(recorder) = self.recorder.take() {
+            errln!("bundle written to {}", recorder.finish(anchors)?.display());
+        }
+        Ok(())
+    }
+}

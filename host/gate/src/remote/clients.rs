@@ -1,0 +1,102 @@
+//! The connections of a gate: at most so many, and one that has not said hello makes room for the next.
+
+use super::Wire;
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Longest wait for a connection that was hung up to go.
+const LEAVE: Duration = Duration::from_secs(1);
+
+/// A connection.
+struct Entry {
+    wire: Arc<Wire>,
+    /// It said hello.
+    greeted: bool,
+    /// It was hung up, and its thread is about to end.
+    leaving: bool,
+}
+
+/// The connections of a gate, by the order in which they came.
+pub(super) struct Clients {
+    most: usize,
+    open: Mutex<(u64, BTreeMap<u64, Entry>)>,
+    left: Condvar,
+}
+
+/// A place among the connections; dropping it frees the place.
+pub(super) struct Place<'c> {
+    clients: &'c Clients,
+    number: u64,
+}
+
+impl Clients {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { most, open: Mutex::new((0, BTreeMap::new())), left: Condvar::new() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Entry>)> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place for a connection. Where there is none, the oldest connection that has not said hello is hung up; `None` when there is
+    /// no such connection.
+    pub(super) fn admit(&self, wire: &Arc<Wire>) -> Option<Place<'_>> {
+        if self.open().1.len() >= self.most {
+            self.make_room();
+        }
+        let mut open = self.open();
+        if open.1.len() >= self.most {
+            return None;
+        }
+        let number = open.0;
+        open.0 += 1;
+        open.1.insert(number, Entry { wire: Arc::clone(wire), greeted: false, leaving: false });
+        Some(Place { clients: self, number })
+    }
+
+    /// Hangs up the oldest connection that has not said hello, and waits a little until it is gone.
+    pub(super) fn make_room(&self) {
+        let mut open = self.open();
+        let before = open.1.len();
+        if let Some(entry) = open.1.values_mut().find(|entry| !entry.greeted && !entry.leaving) {
+            entry.leaving = true;
+            entry.wire.hang_up(Shutdown::Both);
+        }
+        if open.1.values().any(|entry| entry.leaving) {
+            let _ = self.left.wait_timeout_while(open, LEAVE, |open| open.1.len() >= before);
+        }
+    }
+
+    /// Takes nothing more from any connection; what was judged is still sent.
+    pub(super) fn stop_reading(&self) {
+        self.open().1.values().for_each(|entry| entry.wire.hang_up(Shutdown::Read));
+    }
+
+    /// Waits until every connection has gone, at most so long, and hangs up those that are left.
+    pub(super) fn leave(&self, within: Duration) {
+        let open = self.open();
+        let (open, _) = self
+            .left
+            .wait_timeout_while(open, within, |open| !open.1.is_empty())
+            .unwrap_or_else(PoisonError::into_inner);
+        open.1.values().for_each(|entry| entry.wire.hang_up(Shutdown::Both));
+    }
+}
+
+impl Place<'_> {
+    /// The connection said hello: it keeps its place until it leaves.
+    pub(super) fn greeted(&self) {
+        if let Some(entry) = self.clients.open().1.get_mut(&self.number) {
+            entry.greeted = true;
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.clients.open().1.remove(&self.number);
+        self.clients.left.notify_all();
+    }
+}
