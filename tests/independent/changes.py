@@ -239,6 +239,17 @@ def a_stream_renamed(files):
     edit(files, "streams.jsonl", 0, id="another")
 
 
+@change("stream-number")
+def a_stream_renumbered(files):
+    edit(files, "streams.jsonl", 0, stream=7)
+
+
+@change("span-shape")
+def another_border(files):
+    span = json.loads(files["spans.jsonl"].splitlines()[0])
+    edit(files, "spans.jsonl", 0, held=span["held"] + span["text"][:3], text=span["text"][3:])
+
+
 @change("line-without-record")
 def a_line_about_nothing(files):
     edit(files, "streams.jsonl", 0, index=0)

@@ -380,6 +380,7 @@ class Walk:
         self.lanes = [Rules(image["rows"], lane, lanes) for lane in range(lanes)]
         self.lines = [{name: read_lines(files, name, lane) for name in LINES} for lane in range(lanes)]
         self.beats, self.used, self.done, self.last = [[] for _ in self.lanes], [-1] * lanes, 0, None
+        self.begun = [0] * lanes
 
     def read(self, lane, size):
         rules, log = self.lanes[lane], self.files[f"records/lane-{lane}.bin"]
@@ -402,6 +403,8 @@ class Walk:
         if kind == HEARTBEAT:
             self.heartbeat(lane, u(record, 96, 8))
         if kind == BEGIN:
+            need("streams" not in line or line["streams"]["stream"] == self.begun[lane], "stream-number", at)
+            self.begun[lane] += 1
             self.begin(record[92:124], line.pop("streams", None), at)
             self.warnings |= set() if line.pop("inputs", None) else {"input-withheld"}
         if kind in (VERDICT, END, REFUSED):
@@ -409,6 +412,9 @@ class Walk:
             if span:
                 text = (span["held"] + span["text"]).encode()
                 need(commitment(unhex(span["salt"], 16), text) == record[92:124], "span-commitment", at)
+                length, saturated = u(record, 34, 2), u(record, 34, 2) == 0xffff and record[88] != 1
+                fits = (record[8] & 1) == (span["held"] != "") and (saturated or length == len(span["text"].encode()))
+                need(kind == REFUSED or (fits if kind == VERDICT else span["text"] == ""), "span-shape", at)
             self.warnings |= set() if span or kind == REFUSED else {"span-withheld"}
             if receipt:
                 need((kind, record[130]) == (VERDICT, 3) or kind == END, "receipt-not-admitted", at)
