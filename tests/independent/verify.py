@@ -18,6 +18,10 @@ import zlib
 from standards import (ED25519, SLH_DSA, cbor, cose_sign1, ed25519, leaf_hash, read_certificates, root_from_path, root_of,
                        sha, slh_dsa, tlog_proof, unbase64)
 
+FORMATTING = {chr(code) for first, last in [
+    (0x9, 0xd), (0x20, 0x2f), (0x3a, 0x40), (0x5b, 0x60), (0x7b, 0x7e), (0x85, 0x85), (0xa0, 0xa1), (0xab, 0xab), (0xb7, 0xb7), (0xbb, 0xbb),
+    (0xbf, 0xbf), (0x1680, 0x1680), (0x2000, 0x200a), (0x2010, 0x2015), (0x2018, 0x2022), (0x2026, 0x2026), (0x2028, 0x2029), (0x202f, 0x202f),
+    (0x2039, 0x203a), (0x205f, 0x205f), (0x3000, 0x3002), (0x3008, 0x3011)] for code in range(first, last + 1)}
 OPEN, BEGIN, VERDICT, NOTE, END, REFUSED, HEARTBEAT, CLOSE, ALARM = range(1, 10)
 OPENING, RUN, CLOSING, FAULT = 2, 3, 4, 5
 FAULTS = {0, *range(0x101, 0x10c), 0x201, *range(0x301, 0x307), *range(0x401, 0x407)}
@@ -415,6 +419,7 @@ class Walk:
                 length, saturated = u(record, 34, 2), u(record, 34, 2) == 0xffff and record[88] != 1
                 fits = (record[8] & 1) == (span["held"] != "") and (saturated or length == len(span["text"].encode()))
                 need(kind == REFUSED or (fits if kind == VERDICT else span["text"] == ""), "span-shape", at)
+                need(kind != END or FORMATTING.issuperset(span["held"]), "end-not-formatting", at)
             self.warnings |= set() if span or kind == REFUSED else {"span-withheld"}
             if receipt:
                 need((kind, record[130]) == (VERDICT, 3) or kind == END, "receipt-not-admitted", at)

@@ -2,11 +2,12 @@
 //!
 //! Lines are independent (UAX #29 breaks after every line separator). A line of ASCII takes a short form of the sentence rules,
 //! any other the full tables; a property test shows that both agree on ASCII. Sentences are cut into clauses at `;`, `:` and at a
-//! comma before a clause word. No cut falls inside a class hit. White space and marks at the ends of a piece are pieces of
-//! their own, and inert.
+//! comma before a clause word. No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
+//! Connectives at the very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
+use portcullis_core::inert::is_formatting;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -19,9 +20,17 @@ pub struct Piece {
     pub inert: bool,
 }
 
-/// Whether a piece is formatting or bare connectives.
+/// Whether a piece is formatting or bare connectives: words of the closed list `connectives` and characters of the closed list of
+/// formatting.
 pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
-    words(text).all(|w| text.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::CONNECTIVE != 0))
+    let is_connective = |word: &str| language.kinds(&lower(word)) & kind::CONNECTIVE != 0;
+    let mut end = 0;
+    let words = words(text).all(|word| {
+        let gap = text.get(end..word.start).unwrap_or_default();
+        end = word.end;
+        is_formatting(gap) && text.get(word).is_some_and(is_connective)
+    });
+    words && text.get(end..).is_some_and(is_formatting)
 }
 
 /// Ends of the sentences of `text`, the last one included.
@@ -154,6 +163,16 @@ pub(crate) fn cut(
     pieces
 }
 
+/// Makes connectives behind the last span of the text a span: they lead into nothing that would take them along.
+pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
+    let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
+    let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
+    if !text.get(start..).is_some_and(is_formatting) {
+        pieces.truncate(tail);
+        trimmed(text, start..text.len(), true, language, pieces);
+    }
+}
+
 /// What a cut may not part.
 pub(crate) trait Whole {
     /// Whether a cut at `at` would part something.
@@ -162,10 +181,10 @@ pub(crate) trait Whole {
     fn holds_hit(&self, range: &Range<usize>) -> bool;
 }
 
-/// One part as up to three pieces: white space before it, the part, white space after it.
-fn trimmed(text: &str, range: Range<usize>, holds_hit: bool, language: &Language, pieces: &mut Vec<Piece>) {
+/// One part as up to three pieces: white space before it, the part, white space after it. A part that `must` be judged is never inert.
+fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
-    if !holds_hit && is_inert(part, language) {
+    if !must && is_inert(part, language) {
         pieces.push(Piece { range, inert: true });
         return;
     }

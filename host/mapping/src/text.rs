@@ -3,7 +3,7 @@
 use crate::hits::Hits;
 use crate::language::{Language, kind};
 use crate::quantity::{Found, Measured, Quantities};
-use crate::segment::{Piece, Whole, clause_cuts, cut, sentence_ends};
+use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, sentence_ends};
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
@@ -58,6 +58,7 @@ impl Text {
                 read.cut(&whole, starts)
             }
         };
+        judge_last_connectives(&read.text, language, &mut read.pieces);
         read
     }
 

@@ -9,6 +9,7 @@ use crate::checkpoint::Signed;
 use crate::hex::{self, Hex};
 use crate::record::Seen;
 use crate::sim;
+use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::{Determination, Opcode, Record, StageOutcome, flags, key_flags};
 
 /// Follows the certificate to a root.
@@ -119,6 +120,12 @@ pub(super) fn shape(span: &Span, at: At, opcode: Opcode, record: &Record, findin
     };
     let what = format!("the text of {at} is not cut into held text and span as its descriptor says");
     findings.require(same, Genuine, "span-shape", what);
+}
+
+/// END commits to what nobody judged: formatting, and nothing else.
+pub(super) fn end(span: &Span, at: At, findings: &mut Findings) {
+    let what = format!("{at} ends its stream with more than formatting: nothing judged those bytes");
+    findings.require(is_formatting(&span.held), Genuine, "end-not-formatting", what);
 }
 
 /// A receipt against the record and the lane that it names and the text disclosed for it.

@@ -271,6 +271,9 @@ impl<'a> Lane<'a> {
                     None if matches!(seen, Seen::Refused(_)) => {}
                     None => replayable::withheld(at, findings),
                 }
+                if let (Seen::Entry(Opcode::End, _), Some(span)) = (&seen, &span) {
+                    genuine::end(span, at, findings);
+                }
                 if let Some(receipt) = self.receipts.about(index)? {
                     genuine::receipt(&receipt, (at, self.number), seen, span.as_ref(), facts, findings);
                 }

@@ -22,6 +22,7 @@ use portcullis_card::{Outcome, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
+use portcullis_core::inert::{is_formatting, leading_formatting};
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
@@ -94,6 +95,8 @@ pub(crate) struct Stream<'g> {
     work: Vec<Work>,
     /// Inert bytes held as the prefix of the next commitment.
     held: String,
+    /// The pieces that they are, in a whole text.
+    held_work: Vec<Work>,
     queue: Queue,
     unreleased: release::Held,
     /// Admitted candidates, or spans of a whole text, since the last checkpoint.
@@ -141,6 +144,7 @@ impl<'g> Stream<'g> {
             whole: whole.clone(),
             work: Vec::new(),
             held: String::new(),
+            held_work: Vec::new(),
             queue: Queue::default(),
             unreleased: release::Held::default(),
             since_checkpoint: 0,
@@ -249,9 +253,14 @@ impl<'g> Stream<'g> {
                         break;
                     }
                 }
+                if let Some(work) = self.last_connectives() {
+                    return Some(self.gate(work));
+                }
                 for seq in self.queue.drain() {
                     self.tell(What::Expired { seq });
                 }
+                // END is judged by nobody: words that no span took with it do not leave.
+                self.held.truncate(leading_formatting(&self.held).len());
                 self.phase = Phase::End;
                 self.next_entry()
             }
@@ -296,8 +305,24 @@ impl<'g> Stream<'g> {
                 return Some(work);
             }
             self.held.push_str(work.text.slice(&work.range));
+            if self.feed.is_none() {
+                self.held_work.push(work);
+            }
         }
         None
+    }
+
+    /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged by themselves. What
+    /// an engine proposes can be taken back with what is held before it, so that there they do not leave.
+    fn last_connectives(&mut self) -> Option<Work> {
+        if self.feed.is_some() || self.summary.stopped.is_some() {
+            return None;
+        }
+        self.held.clear();
+        let held = std::mem::take(&mut self.held_work);
+        let is_words = |work: &Work| !is_formatting(work.text.slice(&work.range));
+        self.work = held.into_iter().rev().map(|work| Work { inert: work.inert && !is_words(&work), ..work }).collect();
+        self.next_work()
     }
 
     fn gate(&mut self, work: Work) -> Descriptor {
@@ -425,6 +450,7 @@ impl<'g> Stream<'g> {
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.record(&flight, Some(verdict), None, None, record);
         let mut bytes = std::mem::take(&mut self.held);
+        self.held_work.clear();
         bytes.push_str(flight.work.text.slice(&flight.work.range));
         self.summary.bytes_admitted += bytes.len();
         if let Some(feed) = &mut self.feed {

@@ -1,0 +1,56 @@
+//! What leaves at the end of a stream: END is judged by nobody, so that it commits to formatting alone.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use portcullis_core::inert::is_formatting;
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::{Event, What};
+use support::{candidates, govern, judged, package, released, settings, text};
+
+/// Bytes that END commits to.
+fn ending(events: &[Event]) -> &str {
+    let closing = |event: &'_ Event| matches!(event.what, What::Ended { .. });
+    let What::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {
+        return "";
+    };
+    &closing.inert
+}
+
+#[test]
+fn words_at_the_end_of_a_text_are_judged() {
+    let policy = package("[limits]\nmax_depth = 2\n");
+    for (given, left, end) in [
+        ("Ships float. And", "Ships float. And", ""),
+        ("Ships float. And\n\n", "Ships float. And\n\n", "\n\n"),
+        ("However,", "However,", ""),
+        ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
+        // A connective whose span is refused stays behind, and is judged by itself.
+        ("Ships float. And mixed", "Ships float. And ", ""),
+        // What can be read as letters is not formatting.
+        ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),
+        ("Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "\n"),
+        ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),
+    ] {
+        let events = govern(&policy, settings(), vec![text("a", given)]);
+        let admitted = |j: &&portcullis_gate::Judged| j.determination.determination == Some(Answer::Admit);
+        let of_records: String = judged(&events).filter(admitted).map(|j| format!("{}{}", j.inert, j.text)).collect();
+        assert!(is_formatting(ending(&events)), "{given:?}: {:?}", ending(&events));
+        assert_eq!(released(&events), of_records + ending(&events), "{given:?}");
+        assert_eq!((released(&events).as_str(), ending(&events)), (left, end), "{given:?}");
+        for judged in judged(&events) {
+            let (start, end) = (judged.determination.start, judged.determination.end);
+            assert_eq!(given.get(start..end), Some(judged.text.as_str()), "{given:?}");
+        }
+    }
+}
+
+/// What an engine proposed last can still be taken back: connectives that no admitted span took do not leave.
+#[test]
+fn words_that_no_span_of_an_engine_took_do_not_leave() {
+    let policy = package("[limits]\nmax_depth = 2\n");
+    let events = govern(&policy, settings(), vec![candidates("a", &[&["Ships float."], &[" And mixed"]])]);
+    assert!(is_formatting(ending(&events)), "{:?}", ending(&events));
+    assert!(!released(&events).contains("And"), "{:?}", released(&events));
+}
