@@ -2,7 +2,8 @@
 // in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes
 // only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence 0 on a slot that is not open, or another
 // entry on an open one with exactly the slot's next sequence. The slot's next sequence is then one more than the entry's, and the slot
-// is open unless the entry was an END. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit are
+// is open unless the entry was an END. The first GATE that a stream has accepted fixes the stream's domain, audience, register and
+// epistemic mode until its END: no GATE with others is accepted, and only such a one is refused for its context. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit are
 // arbitrary. A clear takes one clock for each slot, and none is left out.
 //
 // Every entry that is submitted is offered to the sweep ten clocks later, as it was submitted, and stands there until it is taken or
@@ -157,6 +158,15 @@ module tick_props
           assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
           if (by_q.opcode == OpcodeBegin) assert (!before_q.open && by_q.sequence_ == '0);
           else assert (before_q.open && by_q.sequence_ == before_q.next);
+          // The first GATE fixes the context; BEGIN and END leave none.
+          case (by_q.opcode)
+            OpcodeGate: begin
+              assert (now.judged && now.context_ == context_of(by_q));
+              if (before_q.judged) assert (now.context_ == before_q.context_);
+            end
+            OpcodeNote: assert (now.judged == before_q.judged && now.context_ == before_q.context_);
+            default: assert (!now.judged && now.context_ == '0);
+          endcase
           // A stream ends before its counter would wrap.
           assert (!now.open || now.next != '0);
         end
@@ -172,6 +182,11 @@ module tick_props
         assert (entry_tick == decided_q);
         if (fault == FaultNone) assert (!spent_q);
         if (fault == FaultCredit) assert (spent_q);
+        if (fault == FaultContext && entry_q.slot == 16'(watch)) begin
+          assert (entry.opcode == OpcodeGate && now.open && now.judged && entry.sequence_ == now.next);
+          assert (context_of(entry) != now.context_);
+        end
+        if (judge && entry_q.slot == 16'(watch)) assert (now.judged && now.context_ == context_of(entry));
       end
       // What is accepted, and nothing else, changes its slot.
       if (known_q && was_update_q && by_q.slot == 16'(watch))
@@ -197,6 +212,7 @@ module tick_props
       cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open && by_q.slot == 16'(watch));
       cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
       cover (entry_valid && judge && begun_q);
+      cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));
       cover (deciding && flush && u_check.fault == FaultNone);
     end
   end

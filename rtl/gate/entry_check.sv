@@ -1,4 +1,4 @@
-// Checks one entry at a time: CRC, layout, declarations, stream slot and sequence; then offers it to the sweep.
+// Checks one entry at a time: CRC, layout, declarations, stream slot, sequence and context; then offers it to the sweep.
 //
 // An entry that fails a check carries the first fault in the order of the codes and moves nothing; one that passes
 // moves its stream in the clock in which its check ends. The entry is held, and checked once, until the sweep takes it.
@@ -77,6 +77,7 @@ module entry_check
       faults.crc = ~crc_q != entry_q.crc;
       faults.slot = bad_slot(entry_q.opcode, in_table, stream_i);
       faults.sequence_ = bad_sequence(entry_q.opcode, entry_q.sequence_, stream_i);
+      faults.context_ = bad_context(entry_q, stream_i);
       faults.credit = spent_i;
       fault = first_fault(faults);
     end
@@ -94,7 +95,7 @@ module entry_check
   assign stream_read_o = state_q == StCheck && step_q == 4'd0 && in_table;
   assign stream_slot_o = entry_q.slot;
   assign stream_update_o = decide && fault == FaultNone && !flush_i;
-  assign stream_update_stream_o = stream_after(entry_q.opcode, entry_q.sequence_);
+  assign stream_update_stream_o = stream_after(entry_q, stream_i);
 
   always_ff @(posedge clk_i) begin
     if (state_q == StEmpty && sub_valid_i) begin

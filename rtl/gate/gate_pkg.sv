@@ -207,6 +207,7 @@ package gate_pkg;
     logic stage_code;
     logic slot;
     logic sequence_;
+    logic context_;
     logic credit;
   } entry_faults_t;
 
@@ -219,8 +220,8 @@ package gate_pkg;
         || (outcome == StageOutcomePass && reason != '0);
   endfunction
 
-  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`, `sequence_` and `credit` need the
-  // CRC unit and the stream table and are left clear here.
+  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`, `sequence_`, `context_` and
+  // `credit` need the CRC unit, the stream table and the heartbeat, and are left clear here.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
@@ -263,16 +264,28 @@ package gate_pkg;
     if (f.stage_code) return FaultStageCode;
     if (f.slot) return FaultSlot;
     if (f.sequence_) return FaultSequence;
+    if (f.context_) return FaultContext;
     if (f.credit) return FaultCredit;
     return FaultNone;
   endfunction
 
   // ---- streams ----------------------------------------------------------------------------------------------------
 
+  // What stays as it is for the whole of a stream.
+  typedef struct packed {
+    logic [7:0] domain, audience, register, epistemic;
+  } context_t;
+
+  function automatic context_t context_of(descriptor_t d);
+    return '{domain: d.domain, audience: d.audience, register: d.register, epistemic: d.epistemic};
+  endfunction
+
   // A slot of the stream table.
   typedef struct packed {
     logic open;
-    logic [31:0] next;  // Sequence of the next accepted entry; meaningless while not open.
+    logic [31:0] next;   // Sequence of the next accepted entry; meaningless while not open.
+    logic judged;        // The stream had a GATE accepted.
+    context_t context_;  // Of its first GATE; zero before.
   } stream_t;
 
   // BEGIN wants a free slot, everything else an open one.
@@ -287,9 +300,29 @@ package gate_pkg;
     return seq != stream.next || (seq == '1 && opcode != OpcodeEnd);
   endfunction
 
-  // The slot after an accepted entry.
-  function automatic stream_t stream_after(logic [7:0] opcode, logic [31:0] seq);
-    return '{open: opcode != OpcodeEnd, next: seq + 32'd1};
+  // Every GATE of a stream has the context of the first.
+  function automatic logic bad_context(descriptor_t d, stream_t stream);
+    return d.opcode == OpcodeGate && stream.judged && context_of(d) != stream.context_;
+  endfunction
+
+  // The slot after an accepted entry. BEGIN and END leave nothing of an earlier stream.
+  function automatic stream_t stream_after(descriptor_t d, stream_t stream);
+    stream_t next;
+    next = '0;
+    next.open = d.opcode != OpcodeEnd;
+    next.next = d.sequence_ + 32'd1;
+    case (d.opcode)
+      OpcodeGate: begin
+        next.judged = 1'b1;
+        next.context_ = context_of(d);
+      end
+      OpcodeNote: begin
+        next.judged = stream.judged;
+        next.context_ = stream.context_;
+      end
+      default: ;
+    endcase
+    return next;
   endfunction
 
   // ---- table windows ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Which stream slots are open, and the next sequence of each.
+// Which stream slots are open, and the next sequence and the context of each.
 //
 // One entry's check reads its slot and later updates it; the single user (entry_check) finishes one entry before it reads
 // for the next, so a read never overtakes an update. `clear_i` starts a sweep that frees every slot, one a clock.
@@ -9,7 +9,7 @@
 module stream_table
   import gate_pkg::*;
 #(
-    parameter int unsigned MaxStreams = 1024  // 1 to 65536. Each costs 33 bits of RAM.
+    parameter int unsigned MaxStreams = 1024  // 1 to 65536. Each costs 66 bits of RAM.
 ) (
     input  logic        clk_i,
     input  logic        rst_i,

@@ -24,7 +24,7 @@ FORMATTING = {chr(code) for first, last in [
     (0x2039, 0x203a), (0x205f, 0x205f), (0x3000, 0x3002), (0x3008, 0x3011)] for code in range(first, last + 1)}
 OPEN, BEGIN, VERDICT, NOTE, END, REFUSED, HEARTBEAT, CLOSE, ALARM = range(1, 10)
 OPENING, RUN, CLOSING, FAULT = 2, 3, 4, 5
-FAULTS = {0, *range(0x101, 0x10c), 0x201, *range(0x301, 0x307), *range(0x401, 0x407)}
+FAULTS = {0, *range(0x101, 0x10d), 0x201, *range(0x301, 0x307), *range(0x401, 0x407)}
 NO_ROW, SIM, CLASS_KEY = 0xffff, 1, 2
 SIM_SECRET, SIMULATED = sha(b"SIM TEST KEY - NOT FOR PRODUCTION"), b"\n\1\0"
 BASIC, USAGE, DESIGN, CLASS, SUPERVISED = "551d13", "551d0f", *(f"2b0601040181fd5901{n:02}" for n in (1, 2, 3))
@@ -235,7 +235,8 @@ class Rules:
         elif kind == REFUSED:
             need(fault in FAULTS, "record-layout", at)
             crc = (fault == 0x101) == (zlib.crc32(record[:124]) != u(record, 124, 4))
-            need(fault >> 8 in (1, 2) and crc and (fault != 0x201 or self.is_spent()) and bare, "record-answer", at)
+            caused = {0x201: self.is_spent, 0x10c: lambda: self.is_out_of_context(record)}.get(fault, lambda: True)
+            need(fault >> 8 in (1, 2) and crc and caused() and bare, "record-answer", at)
         else:
             self.entry(kind, record, rows, bare, fault, at)
         self.leaves.append(leaf_hash(record))
@@ -256,15 +257,21 @@ class Rules:
         records, ticks = u(self.open, 104, 4), u(self.open, 108, 4)
         return (records and self.spent >= records) or (ticks and self.tick - self.beat >= ticks << 16)
 
+    def is_out_of_context(self, record):
+        following, first = self.streams.get(u(record, 2, 2), (None, None))
+        return record[1] == 1 and u(record, 4, 4) == following and first not in (None, context(record))
+
     def entry(self, kind, record, rows, bare, fault, at):
         opcode, crc = {BEGIN: 2, VERDICT: 1, NOTE: 4, END: 3}[kind], zlib.crc32(record[:124])
         need(record[:2] == bytes([1, opcode]) and not any(record[10:12]) and crc == u(record, 124, 4), "record-entry", at)
         slot, sequence = u(record, 2, 2), u(record, 4, 4)
         need(slot % self.lanes == self.lane, "stream-lane", at)
         need((slot in self.streams) != (kind == BEGIN), "stream-slot", at)
-        need(sequence == self.streams.pop(slot, 0) and (kind == END or sequence < 0xffffffff), "stream-sequence", at)
+        following, first = self.streams.pop(slot, (0, None))
+        need(sequence == following and (kind == END or sequence < 0xffffffff), "stream-sequence", at)
+        need(kind != VERDICT or first in (None, context(record)), "stream-context", at)
         if kind != END:
-            self.streams[slot] = sequence + 1
+            self.streams[slot] = sequence + 1, context(record) if kind == VERDICT else first
         need(record[130] <= 3 and record[131] <= 4, "record-layout", at)
         need(fault == 0 and (self.is_verdict(record, rows) if kind == VERDICT else bare), "record-answer", at)
         self.overdrawn = at if self.overdrawn is None and self.is_spent() else self.overdrawn
@@ -279,6 +286,10 @@ class Rules:
         before, decides = outcomes[:stage - 1] if stage else outcomes, outcomes[stage - 1] if stage else 1
         allowed = {None: (1, 2), 1: (), 2: (1,), 3: (1, 2)}.get(decides, (1,)) if stage else (3,)
         return determination in allowed and all(outcome in (None, 1) for outcome in before)
+
+
+def context(record):
+    return record[14:15] + record[16:19]
 
 
 def latched(record):

@@ -4,12 +4,12 @@
 
 mod card_support;
 
-use card_support::{Laned, Rng, TestCard, World, break_entry, gate, keeping, of_lane, placed, small};
+use card_support::{Laned, Rng, TestCard, World, break_entry, gate, in_context, keeping, of_lane, placed, small};
 use portcullis_card::model::ModelCard;
 use portcullis_card::sim::SimCard;
 use portcullis_card::{Card, Outcome, Session, registers};
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{Descriptor, Opcode, Record};
+use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
@@ -67,10 +67,29 @@ fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descr
     Run { records, outcomes, counters }
 }
 
+/// A GATE like this one, but in another context that the world declares.
+fn changed_context(rng: &mut Rng, gate: &Descriptor, world: &World) -> Descriptor {
+    let other = |value: u8, count: u32| ((u32::from(value) + 1) % count) as u8;
+    let declared = |mask: zerocopy::little_endian::U32| mask.get().count_ones();
+    let mut changed = *gate;
+    match rng.below(4) {
+        0 if declared(world.header.domain) > 1 => changed.domain = other(gate.domain, declared(world.header.domain)),
+        1 if declared(world.header.audience) > 1 => {
+            changed.audience = other(gate.audience, declared(world.header.audience));
+        }
+        2 if declared(world.header.register) > 1 => {
+            changed.register = other(gate.register, declared(world.header.register));
+        }
+        _ => changed.epistemic = other(gate.epistemic, 3),
+    }
+    changed.sealed()
+}
+
 /// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams only
 /// loosely; what is acceptable is for the cards to say.
 fn script(rng: &mut Rng, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
     let mut next = [0u32; 16];
+    let mut judged = [false; 16];
     let mut entry = |rng: &mut Rng| {
         let slot = rng.below(next.len());
         let sequence = next[slot];
@@ -83,13 +102,20 @@ fn script(rng: &mut Rng, world: &World, batches: usize) -> Vec<Vec<Descriptor>> 
             _ => Opcode::Gate,
         };
         let good = match opcode {
-            Opcode::Gate => placed(gate(rng, &world.header), place.slot, sequence),
+            Opcode::Gate => {
+                let gate = in_context(gate(rng, &world.header), &world.header, place.slot.into());
+                placed(gate, place.slot, sequence)
+            }
             _ => Descriptor::entry(opcode, place, digest).sealed(),
         };
         if rng.one_in(3) {
             return break_entry(rng, &good);
         }
+        if opcode == Opcode::Gate && judged[slot] && rng.one_in(8) {
+            return changed_context(rng, &good, world);
+        }
         next[slot] = if opcode == Opcode::End { 0 } else { sequence + 1 };
+        judged[slot] = opcode == Opcode::Gate || (opcode == Opcode::Note && judged[slot]);
         good
     };
     (0..batches).map(|_| (0..1 + rng.below(32)).map(|_| entry(rng)).collect()).collect()
@@ -110,6 +136,7 @@ fn they_do_with_more_lanes() {
 fn compare(model: &mut ModelCard, sim: &mut SimCard, worlds: u64) {
     let mut refused = 0;
     let mut admits = 0;
+    let mut out_of_context = 0;
     for seed in 0..worlds {
         let mut rng = Rng::new(10_000 + seed);
         let rows = (1 + rng.below(12), 1 + rng.below(8));
@@ -124,9 +151,11 @@ fn compare(model: &mut ModelCard, sim: &mut SimCard, worlds: u64) {
         assert_eq!(by_model, by_sim, "seed {seed}");
         refused += by_model.counters[5];
         admits += by_model.counters[2];
+        out_of_context += by_model.outcomes.iter().filter(|o| **o == Outcome::Fault(Fault::Context)).count();
     }
     let worlds = worlds as u32;
     assert!(refused > 10 * worlds && admits > worlds, "{refused} refused, {admits} admitted");
+    assert!(out_of_context > worlds as usize, "{out_of_context} refused for their context");
 }
 
 /// Full tables: every row of both banks is reached.

@@ -15,6 +15,7 @@ on_all!(
     the_first_fault_in_order_is_reported,
     digest_entries_carry_nothing_else,
     slots_and_sequences_are_kept,
+    a_stream_keeps_the_context_of_its_first_gate,
     a_refused_entry_moves_nothing,
     a_zeroed_table_denies_everything,
 );
@@ -23,6 +24,7 @@ on_lanes!(
     the_first_fault_in_order_is_reported,
     digest_entries_carry_nothing_else,
     slots_and_sequences_are_kept,
+    a_stream_keeps_the_context_of_its_first_gate,
     a_refused_entry_moves_nothing,
     a_zeroed_table_denies_everything,
 );
@@ -136,6 +138,7 @@ fn every_field_of_a_gate_is_checked<C: TestCard>() {
     for (i, change) in EDGES.iter().enumerate() {
         let mut entry = good();
         change(&mut entry);
+        let (stream, _) = session.begin([0; 32]).unwrap();
         assert!(session.gate_descriptor(&stream, entry).unwrap().outcome.is_admit(), "edge {i}");
     }
     // Every single bit of an entry is under the CRC.
@@ -170,7 +173,9 @@ fn the_first_fault_in_order_is_reported<C: TestCard>() {
         ("stage code", Fault::StageCode, |d| d.lineage_outcome = 0),
         ("slot", Fault::Slot, |d| d.slot = U16::new(1024)),
         ("sequence", Fault::Sequence, |d| d.sequence = U32::new(77)),
+        ("context", Fault::Context, |d| d.domain = 1),
     ];
+    assert!(session.gate_descriptor(&stream, good()).unwrap().outcome.is_admit());
     while !broken.is_empty() {
         let mut entry = good();
         for (_, _, change) in &broken {
@@ -178,6 +183,9 @@ fn the_first_fault_in_order_is_reported<C: TestCard>() {
         }
         if entry.slot.get() == 0 {
             entry.slot = U16::new(stream.slot());
+        }
+        if entry.sequence.get() == 0 {
+            entry.sequence = U32::new(2);
         }
         session.submit_raw(&[entry]).unwrap();
         assert_refused(&session.wait().unwrap().remove(0), Fault::Crc, broken[0].0);
@@ -262,6 +270,65 @@ fn slots_and_sequences_are_kept<C: TestCard>() {
             (fault, _) => assert_refused(completed, fault, &what),
         }
     }
+    session.close().unwrap();
+    card.assert_clean();
+}
+
+/// Domain, audience, register and epistemic mode are fixed by the first GATE that is judged, whatever its verdict; all else
+/// may change, and every other stream has a context of its own.
+fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
+    type Change = fn(&mut Descriptor);
+    const FIXED: &[(&str, Change)] = &[
+        ("domain", |d| d.domain = 0),
+        ("audience", |d| d.audience = 0),
+        ("register", |d| d.register = 0),
+        ("epistemic mode", |d| d.epistemic = 0),
+        ("all four", |d| (d.domain, d.audience, d.register, d.epistemic) = (0, 0, 0, 2)),
+    ];
+    const FREE: &[Change] = &[
+        |d| d.temporal = 1,
+        |d| (d.category, d.granularity, d.anchor) = (5, 2, 3),
+        |d| (d.depth, d.alternatives, d.correction) = (3, 4, 5),
+        |d| d.fields_touched = 0x7f,
+    ];
+    let first = |d: Descriptor| Descriptor { domain: 1, audience: 1, register: 1, epistemic: 1, ..d };
+    let mut card = C::fresh();
+    let world = world();
+    let mut session = Session::open_tables(&mut card, &world.tables(), small(7)).unwrap();
+    let (stream, _) = session.begin([0; 32]).unwrap();
+    let (other, _) = session.begin([0; 32]).unwrap();
+    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
+    // What is refused fixes nothing, and what is rejected does.
+    let undeclared = Descriptor { classes: U128::new(1 << 4), ..good() };
+    assert_refused(&session.gate_descriptor(&stream, undeclared).unwrap(), Fault::Class, "class");
+    let rejected = Descriptor { validation_outcome: StageOutcome::Reject.into(), ..first(good()) };
+    assert!(session.gate_descriptor(&stream, rejected).unwrap().outcome.verdict().is_some());
+    assert!(session.gate_descriptor(&other, good()).unwrap().outcome.is_admit());
+    for (what, change) in FIXED {
+        let mut entry = first(good());
+        change(&mut entry);
+        let place = session.place(&stream).unwrap();
+        assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
+        assert_eq!(session.place(&stream).unwrap(), place);
+        // A NOTE between changes nothing.
+        assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
+        assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
+        assert!(session.gate_descriptor(&stream, first(good())).unwrap().outcome.is_admit(), "after {what}");
+        assert_refused(&session.gate_descriptor(&other, first(good())).unwrap(), Fault::Context, what);
+    }
+    for (i, change) in FREE.iter().enumerate() {
+        let mut entry = first(good());
+        change(&mut entry);
+        assert!(session.gate_descriptor(&stream, entry).unwrap().outcome.is_admit(), "{i}");
+    }
+    // The next stream of the slot has nothing of this one.
+    let slot = stream.slot();
+    session.end(stream, [0; 32]).unwrap();
+    let begin = Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();
+    session.submit_raw(&[begin, placed(good(), slot, 1), placed(first(good()), slot, 2)]).unwrap();
+    let answered = session.drain().unwrap();
+    assert!(answered[1].outcome.is_admit());
+    assert_refused(&answered[2], Fault::Context, "the next stream");
     session.close().unwrap();
     card.assert_clean();
 }

@@ -21,7 +21,7 @@ use portcullis_policy::context::Contexts;
 use portcullis_policy::evaluate::{Evaluator, reference};
 use portcullis_tests::policies::Case;
 
-const STREAMS: u16 = 64;
+const BATCH: usize = 64;
 
 /// Judges `descriptors` of `case` on `card`, each one compared. Counts what came out.
 fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMap<String, u64>) {
@@ -36,15 +36,13 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
 
     let config = SessionConfig { ring_log2: 7, log_log2: 7, epoch: Some(case.seed as u32), ..SessionConfig::default() };
     let mut session = Session::open(&mut *card, image, config).unwrap();
-    let begins: Vec<_> = (0..STREAMS)
-        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
-        .collect();
-    session.submit(&begins).unwrap();
-    assert!(session.drain().unwrap().iter().all(|completed| completed.outcome == Outcome::Accepted));
-
-    let cases: Vec<_> = case.descriptors().take(descriptors).collect();
-    for (round, batch) in (1..).zip(cases.chunks(STREAMS.into())) {
-        let entries: Vec<_> = (0..).zip(batch).map(|(slot, d)| placed(*d, slot, round)).collect();
+    // Each in a stream of its own: a stream keeps the context of its first GATE.
+    let cases: Vec<_> = (0..).zip(case.descriptors().take(descriptors)).collect();
+    for batch in cases.chunks(BATCH) {
+        let begin = |slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();
+        session.submit(&batch.iter().map(|(slot, _)| begin(*slot)).collect::<Vec<_>>()).unwrap();
+        assert!(session.drain().unwrap().iter().all(|completed| completed.outcome == Outcome::Accepted));
+        let entries: Vec<_> = batch.iter().map(|(slot, d)| placed(*d, *slot, 1)).collect();
         session.submit(&entries).unwrap();
         let answered = session.drain().unwrap();
         assert_eq!(answered.len(), entries.len());

@@ -113,7 +113,7 @@ pub fn run<C: Card>(card: C, image: &Image, config: BenchConfig) -> Result<Bench
     run_with(card, image, &known::gates(image, 509), config)
 }
 
-/// [`run`] with the caller's GATEs, taken in turn; slot, sequence and CRC are filled in.
+/// [`run`] with the caller's GATEs, taken in turn; slot, sequence, the stream's context and CRC are filled in.
 ///
 /// # Errors
 /// As [`run`].
@@ -143,7 +143,18 @@ pub fn run_with<C: Card>(
     let mut next_gate = |slot: u16, sequence: u32| {
         left = left.checked_sub(1)?;
         let template = templates.next()?;
-        Some(Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..*template }.sealed())
+        // A stream keeps the context of its first GATE.
+        let first = gates.get(usize::from(slot) % gates.len())?;
+        let placed = Descriptor {
+            slot: U16::new(slot),
+            sequence: U32::new(sequence),
+            domain: first.domain,
+            audience: first.audience,
+            register: first.register,
+            epistemic: first.epistemic,
+            ..*template
+        };
+        Some(placed.sealed())
     };
     let latency = Histogram::new_with_max(LONGEST, 3).map_err(|error| Lost::Broken(error.to_string()))?;
     let mut report = BenchReport {

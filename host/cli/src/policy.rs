@@ -312,9 +312,7 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
         None => None,
         Some(choice) => {
             let card = choice.open().map_err(anyhow::Error::from)?;
-            let mut session = Session::open(card, &compiled.image, SessionConfig::default())?;
-            let (stream, _) = session.begin([0; 32])?;
-            Some((session, stream))
+            Some(Session::open(card, &compiled.image, SessionConfig::default())?)
         }
     };
     let mut out = Stdout;
@@ -326,15 +324,18 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
         let descriptor = commands::eval_line(contexts, &line).with_context(|| format!("line {}", number + 1))?;
         let banks = match &mut session {
             None => evaluator.evaluate(&descriptor),
-            Some((session, stream)) => {
-                let completed = session.gate_descriptor(stream, descriptor)?;
+            Some(session) => {
+                // A stream keeps the context of its first GATE, and each line may have another.
+                let (stream, _) = session.begin([0; 32])?;
+                let completed = session.gate_descriptor(&stream, descriptor)?;
+                session.end(stream, [0; 32])?;
                 banks_of(&compiled, &completed).with_context(|| format!("line {}", number + 1))?
             }
         };
         serde_json::to_writer(&mut out, &Decision::new(&compiled, &descriptor, &banks))?;
         out.write_all(b"\n")?;
     }
-    if let Some((session, _)) = session {
+    if let Some(session) = session {
         session.close()?;
     }
     Ok(SUCCESS)

@@ -473,11 +473,12 @@ fn eval_says_the_same_on_every_card() {
 {"category":"assertion","classes":[]}
 {"category":"negation","context":{"classes":["phone"],"depth":3}}
 {"category":"reference"}
+{"category":"assertion","classes":[],"domain":"finance","audience":"internal"}
 "#;
     let evaluator = portcullis(&["policy", "eval", "--policy", "policies/pii"], input);
     assert_eq!(evaluator.status.code(), Some(0), "{}", stderr(&evaluator));
     let found: Vec<_> = lines(&evaluator).iter().map(|l| l["determination"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(found, ["decompose", "admit", "reject", "reject"]);
+    assert_eq!(found, ["decompose", "admit", "reject", "reject", "admit"]);
     for card in cards() {
         let out = portcullis(&["policy", "eval", "--policy", "policies/pii", "--card", &card], input);
         assert_eq!(stdout(&out), stdout(&evaluator), "{card}");

@@ -65,7 +65,10 @@ pub enum Violation {
         /// As the log shows.
         next: u32,
     },
-    /// Determination, stage, fault and rows do not fit together or the record, or credit was refused that was there.
+    /// A judged entry whose domain, audience, register or epistemic mode is not that of its stream's first.
+    #[error("the context is not that of the first GATE of the stream in slot {0}")]
+    Context(u16),
+    /// Determination, stage, fault and rows do not fit together or the record, or an entry was refused without cause.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
 }
@@ -87,6 +90,7 @@ impl Violation {
             Self::Slot(_) => "stream-slot",
             Self::Lane(_) => "stream-lane",
             Self::Sequence { .. } => "stream-sequence",
+            Self::Context(_) => "stream-context",
             Self::Answer => "record-answer",
         }
     }
@@ -181,6 +185,29 @@ struct Opened {
     key_flags: u8,
 }
 
+/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+type Context = [u8; 4];
+
+const fn context(entry: &Descriptor) -> Context {
+    [entry.domain, entry.audience, entry.register, entry.epistemic]
+}
+
+/// An open stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Sequence of the next entry.
+    next: u32,
+    /// Context of the first judged entry.
+    context: Option<Context>,
+}
+
+impl Stream {
+    /// Whether a GATE that fits in all else is in another context than those before it.
+    fn changes_context(&self, entry: &Descriptor) -> bool {
+        self.context.is_some_and(|first| first != context(entry))
+    }
+}
+
 /// The rules, and the log so far.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -189,7 +216,7 @@ pub struct Rules {
     lanes: u8,
     opened: Option<Opened>,
     tick: u64,
-    streams: BTreeMap<u16, u32>,
+    streams: BTreeMap<u16, Stream>,
     alarm: bool,
     closed: bool,
     // Accepted entries since OPEN or the last heartbeat, and its tick.
@@ -377,22 +404,29 @@ impl Rules {
         Ok(Seen::Entry(opcode, determination))
     }
 
-    /// Slot and sequence of an accepted entry.
+    /// Slot, sequence and context of an accepted entry.
     fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
         let (slot, found) = (entry.slot.get(), entry.sequence.get());
         if slot.checked_rem(self.lanes.into()) != Some(self.lane.into()) {
             return Err(Violation::Lane(slot));
         }
-        let next = match (opcode, self.streams.get(&slot)) {
-            (Opcode::Begin, None) => 0,
+        let stream = match (opcode, self.streams.get(&slot)) {
+            (Opcode::Begin, None) => Stream::default(),
             (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),
-            (_, Some(next)) => *next,
+            (_, Some(stream)) => *stream,
         };
+        let next = stream.next;
+        if found != next {
+            return Err(Violation::Sequence { found, next });
+        }
+        if opcode == Opcode::Gate && stream.changes_context(entry) {
+            return Err(Violation::Context(slot));
+        }
+        let judged = (opcode == Opcode::Gate).then(|| context(entry));
         // The last sequence of all can only end the stream.
         match (opcode, found.checked_add(1)) {
-            _ if found != next => return Err(Violation::Sequence { found, next }),
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
-            (_, Some(after)) => drop(self.streams.insert(slot, after)),
+            (_, Some(next)) => drop(self.streams.insert(slot, Stream { next, context: judged.or(stream.context) })),
             (_, None) => return Err(Violation::Sequence { found, next }),
         }
         Ok(())
@@ -436,6 +470,13 @@ impl Rules {
         })
     }
 
+    /// Whether an entry fits its stream in everything but its context.
+    fn is_out_of_context(&self, entry: &Descriptor) -> bool {
+        let stream = self.streams.get(&entry.slot.get());
+        entry.opcode == u8::from(Opcode::Gate)
+            && stream.is_some_and(|stream| stream.next == entry.sequence.get() && stream.changes_context(entry))
+    }
+
     /// An entry was accepted.
     fn spend(&mut self, answer: &Answer) {
         if self.is_spent(answer.tick.get()) {
@@ -450,8 +491,12 @@ impl Rules {
         // Entry and credit faults only: any other ends the session.
         let of_an_entry = matches!(u16::from(fault) >> 8, 1 | 2);
         let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
-        let credit = fault != Fault::Credit || self.is_spent(answer.tick.get());
-        if !of_an_entry || !crc || !credit || !is_bare(answer) {
+        let caused = match fault {
+            Fault::Credit => self.is_spent(answer.tick.get()),
+            Fault::Context => self.is_out_of_context(entry),
+            _ => true,
+        };
+        if !of_an_entry || !crc || !caused || !is_bare(answer) {
             return Err(Violation::Answer);
         }
         *self.counts.refused.entry(Refused { fault: fault.name() }).or_default() += 1;

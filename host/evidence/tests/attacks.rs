@@ -6,7 +6,7 @@
 mod world;
 
 use ed25519_dalek::SigningKey;
-use portcullis_core::wire::{Determination, Fault, Life};
+use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -174,6 +174,63 @@ fn editing_dropping_and_reordering() {
         parts.reroot();
         parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
         assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
+    }
+}
+
+#[test]
+fn a_stream_that_changes_its_context() {
+    let world = World::new();
+    let honest = world.honest();
+    let fields: [fn(&mut Descriptor); 4] =
+        [|d| d.domain = 1, |d| d.audience = 1, |d| d.register = 1, |d| d.epistemic = 1];
+    // Record 7 is a GATE of slot 0 behind its first, record 10 one of slot 1, record 6 an entry of slot 1 that was refused.
+    let edited = |index: usize, edit: &dyn Fn(&mut Record)| {
+        let mut parts = honest.clone();
+        let record = &mut parts.log.lanes[0][index];
+        edit(record);
+        record.descriptor = record.descriptor.sealed();
+        parts.reroot();
+        world.check(&parts.files())
+    };
+    for change in fields {
+        for index in [7, 10] {
+            assert_contradicted(&edited(index, &|r| change(&mut r.descriptor)), "complete/stream-context");
+        }
+        // The card refuses such an entry, and no other, for its context.
+        let refusal = |r: &mut Record, sequence: u32| {
+            r.answer.fault.set(Fault::Context.into());
+            r.descriptor.sequence.set(sequence);
+        };
+        let legal = |r: &mut Record| {
+            refusal(r, 3);
+            change(&mut r.descriptor);
+        };
+        assert_affirmed(&edited(6, &legal));
+        assert_contradicted(&edited(6, &|r| refusal(r, 3)), "complete/record-answer");
+        let early = |r: &mut Record| {
+            refusal(r, 9);
+            change(&mut r.descriptor);
+        };
+        assert_contradicted(&edited(6, &early), "complete/record-answer");
+    }
+}
+
+/// What no card of this release has: a text lane, a seat.
+#[test]
+fn fields_that_are_reserved_are_zero() {
+    let world = World::new();
+    let honest = world.honest();
+    let set: [fn(&mut Record); 4] = [
+        |r| r.answer.text_classes.set(1),
+        |r| r.answer.text_established.set(1 << 127),
+        |r| r.descriptor.as_mut_bytes()[118] = 1,
+        |r| r.descriptor.as_mut_bytes()[121] = 1,
+    ];
+    for change in set {
+        let mut parts = honest.clone();
+        change(&mut parts.log.lanes[0][0]);
+        parts.reroot();
+        assert_contradicted(&world.check(&parts.files()), "complete/record-layout");
     }
 }
 

@@ -8,11 +8,18 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Rng;
 use super::tables::{QUANTITIES, SCALARS};
 
-/// A GATE that a card with this header does not refuse; no place and no CRC yet.
-pub fn gate(rng: &mut Rng, header: &ImageHeader) -> Descriptor {
+/// The entry in the context of this number: what stays as it is for the whole of a stream.
+pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descriptor {
+    let mut rng = Rng::new(number);
     let mut value = |mask: U32| rng.below(mask.get().count_ones() as usize) as u8;
-    let (temporal, domain) = (value(header.temporal), value(header.domain));
-    let (audience, register) = (value(header.audience), value(header.register));
+    let (domain, audience) = (value(header.domain), value(header.audience));
+    let register = value(header.register);
+    Descriptor { domain, audience, register, epistemic: rng.below(3) as u8, ..entry }
+}
+
+/// A GATE that a card with this header does not refuse, in the one context that all of them have; no place and no CRC yet.
+pub fn gate(rng: &mut Rng, header: &ImageHeader) -> Descriptor {
+    let temporal = rng.below(header.temporal.get().count_ones() as usize) as u8;
     let mut fraction = || U16::new(rng.pick(&SCALARS[..11]));
     let (novelty, certainty, content_deviation) = (fraction(), fraction(), fraction());
     let (certainty_divergence, register_divergence, engine) = (fraction(), fraction(), fraction());
@@ -24,16 +31,12 @@ pub fn gate(rng: &mut Rng, header: &ImageHeader) -> Descriptor {
         (outcome, if outcome == 1 { 0 } else { rng.next() as u8 })
     };
     let (validation, lineage) = (stage(), stage());
-    Descriptor {
+    let gate = Descriptor {
         flags: u8::from(rng.one_in(2)) | if known { flags::UNCERTAINTY_KNOWN as u8 } else { 0 },
         temporal,
         category: rng.below(6) as u8,
         granularity: rng.below(3) as u8,
-        epistemic: rng.below(3) as u8,
         anchor: rng.below(4) as u8,
-        domain,
-        audience,
-        register,
         fields_touched: rng.next() as u8 & 0x7f,
         novelty,
         uncertainty: if known { engine } else { U16::new(10_000) },
@@ -55,7 +58,8 @@ pub fn gate(rng: &mut Rng, header: &ImageHeader) -> Descriptor {
         lineage_outcome: lineage.0,
         lineage_reason: lineage.1,
         ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, std::array::from_fn(|_| rng.next() as u8))
-    }
+    };
+    in_context(gate, header, header.classes.get() as u64)
 }
 
 /// The entry at this place, with its CRC.

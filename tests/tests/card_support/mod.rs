@@ -15,7 +15,7 @@ mod rng;
 mod tables;
 mod transports;
 
-pub use entries::{break_entry, gate, placed};
+pub use entries::{break_entry, gate, in_context, placed};
 pub use rng::Rng;
 pub use tables::World;
 pub use transports::{KernelCard, Laned, Lanes, TestCard};

@@ -6,8 +6,20 @@ use portcullis_core::wire::{
 };
 use zerocopy::IntoBytes;
 
-/// A stream slot: `Some` with the sequence of the next accepted entry while open.
-pub(super) type Slot = Option<u32>;
+/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+type Context = [u8; 4];
+
+/// An open stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stream {
+    /// Sequence of the next accepted entry.
+    next: u32,
+    /// Context of the first GATE that was accepted.
+    context: Option<Context>,
+}
+
+/// A stream slot: `Some` while open.
+pub(super) type Slot = Option<Stream>;
 
 /// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` when it has
 /// none.
@@ -76,18 +88,31 @@ fn gate_fault(d: &Descriptor, header: &ImageHeader) -> Fault {
 
 fn stream_fault(entry: &Descriptor, opcode: Opcode, slot: Option<Slot>) -> Fault {
     let sequence = entry.sequence.get();
+    let Some(slot) = slot else { return Fault::Slot };
     match (opcode, slot) {
-        (Opcode::Begin, Some(None)) if sequence == 0 => Fault::None,
-        (Opcode::Begin, Some(None)) => Fault::Sequence,
+        (Opcode::Begin, None) if sequence == 0 => Fault::None,
+        (Opcode::Begin, None) => Fault::Sequence,
+        (Opcode::Begin, Some(_)) | (_, None) => Fault::Slot,
+        (_, Some(stream)) if sequence != stream.next => Fault::Sequence,
         // The last sequence of all can only end the stream, so that the counter never wraps.
-        (Opcode::Gate | Opcode::Note, Some(Some(next))) if sequence == next && sequence != u32::MAX => Fault::None,
-        (Opcode::End, Some(Some(next))) if sequence == next => Fault::None,
-        (Opcode::Gate | Opcode::Note | Opcode::End, Some(Some(_))) => Fault::Sequence,
-        (_, None) | (Opcode::Begin, Some(Some(_))) | (_, Some(None)) => Fault::Slot,
+        (Opcode::Gate | Opcode::Note, Some(_)) if sequence == u32::MAX => Fault::Sequence,
+        (Opcode::Gate, Some(stream)) if stream.context.is_some_and(|first| first != context(entry)) => Fault::Context,
+        (Opcode::Gate | Opcode::Note | Opcode::End, Some(_)) => Fault::None,
     }
 }
 
+fn context(entry: &Descriptor) -> Context {
+    [entry.domain, entry.audience, entry.register, entry.epistemic]
+}
+
 /// The slot after an accepted entry.
-pub(super) fn slot_after(entry: &Descriptor) -> Slot {
-    (entry.opcode != u8::from(Opcode::End)).then(|| entry.sequence.get().wrapping_add(1))
+pub(super) fn slot_after(entry: &Descriptor, slot: Slot) -> Slot {
+    let next = entry.sequence.get().wrapping_add(1);
+    let context = match Opcode::try_from(entry.opcode).ok()? {
+        Opcode::Begin => None,
+        Opcode::Gate => Some(context(entry)),
+        Opcode::Note => slot.and_then(|stream| stream.context),
+        Opcode::End => return None,
+    };
+    Some(Stream { next, context })
 }

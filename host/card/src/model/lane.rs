@@ -278,7 +278,7 @@ impl Lane {
             _ => (RecordType::Refused, none),
         };
         if let (Fault::None, Some(slot)) = (fault, slot) {
-            let after = slot_after(entry);
+            let after = slot_after(entry, *slot);
             match (slot.is_some(), after.is_some()) {
                 (false, true) => self.open_streams += 1,
                 (true, false) => self.open_streams -= 1,

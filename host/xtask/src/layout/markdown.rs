@@ -38,8 +38,10 @@ pub(crate) fn markdown(layout: &Layout) -> String {
             };
             let count = if f.count == 1 { String::new() } else { format!(" × {}", f.count) };
             let note = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
-            let name = if f.reserved { "reserved".into() } else { format!("`{}`", f.name) };
-            let _ = writeln!(out, "| {} | {name} | {base}{count} | {}{note} |", f.at, f.doc);
+            let gap = f.reserved && f.ty == Type::Bytes;
+            let name = if gap { "reserved".into() } else { format!("`{}`", f.name) };
+            let zero = if f.reserved && !gap { "Reserved, zero. " } else { "" };
+            let _ = writeln!(out, "| {} | {name} | {base}{count} | {zero}{}{note} |", f.at, f.doc);
         }
     }
     for b in &layout.bits {

@@ -75,6 +75,7 @@ pub(crate) struct Field {
     pub(crate) count: usize,
     pub(crate) note: String,
     pub(crate) doc: String,
+    /// Zero, and checked to be.
     pub(crate) reserved: bool,
 }
 
@@ -114,6 +115,8 @@ struct RawField {
     r#enum: Option<String>,
     bits: Option<String>,
     unit: Option<String>,
+    #[serde(default)]
+    reserved: bool,
 }
 
 #[derive(Deserialize)]
@@ -170,7 +173,7 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
                 .join(", ");
             ensure!(f.at >= next, "struct `{name}`: `{}` overlaps the field before it", f.name);
             gap(&mut fields, next, f.at);
-            let field = Field { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: false };
+            let field = Field { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: f.reserved };
             next = f.at + field.bytes(&sizes);
             fields.push(field);
         }

@@ -120,7 +120,11 @@ fn structure(out: &mut String, s: &Struct) {
     }
     for (i, f) in reserved.iter().enumerate() {
         let and = if i == 0 { "" } else { " && " };
-        let _ = write!(out, "{and}self.{} == [0; {}]", f.name, f.count);
+        let zero = match f.ty {
+            Type::Bytes => format!("[0; {}]", f.count),
+            _ => "0".to_owned(),
+        };
+        let _ = write!(out, "{and}self.{} == {zero}", f.name);
     }
     out.push_str("\n}\n}\n\nconst _: () = {\n");
     for f in &s.fields {
