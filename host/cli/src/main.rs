@@ -58,7 +58,7 @@ enum Command {
     /// Judge the structure of prompts, documents and tool results before anything acts on them.
     Prefilter(prefilter::Args),
     /// Serve the gate to other processes.
-    Gated(gated::Args),
+    Gated(Box<gated::Args>),
     /// A server for trying out engines.
     #[command(subcommand)]
     Engine(engine::Command),

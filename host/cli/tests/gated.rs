@@ -406,7 +406,7 @@ fn served_meanwhile(gate: &Gate) {
 /// A skip that the tally of the run counts.
 fn skipped(why: &str) {
     // Past the capture of the test's output.
-    writeln!(std::io::stderr(), "SKIPPED {why}").unwrap();
+    writeln!(std::io::stdout(), "\nSKIPPED {why}").unwrap();
 }
 
 #[test]

@@ -79,23 +79,20 @@ impl Options {
         let witness = self.poster(&ticket, key, info.lanes)?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
 
-        let create = || -> Result<(Arc<Writer>, Arc<Mutex<Logs>>, Vec<LaneWriter>), BundleError> {
-            let writer = Arc::new(Writer::create(&self.folder)?);
-            writer.put(bundle::TICKET, &ticket)?;
-            writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
-            writer.put(bundle::CHAIN, chain.as_bytes())?;
-            writer.put(bundle::IMAGE, image.as_bytes())?;
-            if let Some(approval) = &approval {
-                writer.put(bundle::APPROVAL, approval)?;
-            }
-            for (path, content) in package.listed() {
-                writer.put(&bundle::package(path), content)?;
-            }
-            let logs = Arc::new(Mutex::new(Logs::create(&writer, info.lanes)?));
-            let lanes = (0..info.lanes).map(|lane| LaneWriter::create(&writer, lane)).collect::<Result<_, _>>()?;
-            Ok((writer, logs, lanes))
-        };
-        let (writer, logs, lanes) = create()?;
+        let writer = Arc::new(Writer::create(&self.folder)?);
+        writer.put(bundle::TICKET, &ticket)?;
+        writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
+        writer.put(bundle::CHAIN, chain.as_bytes())?;
+        writer.put(bundle::IMAGE, image.as_bytes())?;
+        if let Some(approval) = &approval {
+            writer.put(bundle::APPROVAL, approval)?;
+        }
+        for (path, content) in package.listed() {
+            writer.put(&bundle::package(path), content)?;
+        }
+        let logs = Arc::new(Mutex::new(Logs::create(&writer, info.lanes)?));
+        let lanes: Vec<_> =
+            (0..info.lanes).map(|lane| LaneWriter::create(&writer, lane)).collect::<Result<_, BundleError>>()?;
         let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.

@@ -28,6 +28,8 @@ pub(crate) fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
         if let Some(counts) = counts(&line) {
             tally.pass(counts.passed);
             failed += counts.failed;
+        } else if let Some(why) = line.strip_prefix("SKIPPED ") {
+            tally.skip("part of a test", why);
         } else if let Some(name) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ignored")) {
             let why = name.1.trim_start_matches([',', ' ']);
             // Those have a part of CI to themselves.

@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h628548d01f6f1f1868b24e7d89fffc462bc7d5c875217385039d0d134435b3df;
+    256'h5b9bbc80e4a9e7331bed7e38b87fb6fad993222e49b5b851ae892ceccf8ce9bd;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -134,6 +134,7 @@ package layout_pkg;
     FaultStageCode = 16'h0109,  // Entry: a stage outcome that is none of pass, reject, decompose, or a reason beside a pass.
     FaultSlot = 16'h010a,  // Entry: slot out of range, BEGIN on an open slot, or anything else on a free one.
     FaultSequence = 16'h010b,  // Entry: the sequence is not the slot's next.
+    FaultContext = 16'h010c,  // Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had judged.
     FaultCredit = 16'h0201,  // Credit: the heartbeat credit is spent.
     FaultDoorbell = 16'h0301,  // Transport: a doorbell out of range, or more entries than the ring holds.
     FaultRingConfig = 16'h0302,  // Transport: a ring's base or size is not allowed.
@@ -167,6 +168,9 @@ package layout_pkg;
   localparam int unsigned KeyFlagsSimBit = 0;  // A simulated card: the key is public.
   localparam int unsigned KeyFlagsClassKeyBit = 1;  // One key for a class of cards.
   localparam int unsigned KeyFlagsNoTrngBit = 2;  // The card has no source of randomness.
+
+  // Parts of a card that a session can use.
+  localparam int unsigned FeaturesTextLaneBit = 0;  // Every GATE and END has its text in the window of its slot; the card hashes and scans it.
 
   // Allowed-value masks of the four enumerations that the layout fixes, in 16 bits.
   localparam int unsigned SmallEnumsCategoryBit = 0;  // Categories.
@@ -228,7 +232,8 @@ package layout_pkg;
   // The card's half of a record.
   localparam int unsigned AnswerBytes = 64;
   typedef struct packed {
-    logic [255:0] reserved_32;  // 32
+    logic [127:0] text_established;  // 48
+    logic [127:0] text_classes;  // 32
     logic [63:0] tick;  // 24
     logic [63:0] log_index;  // 16
     logic [31:0] epoch;  // 12
@@ -253,7 +258,9 @@ package layout_pkg;
   // What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own.
   localparam int unsigned SessionBytes = 128;
   typedef struct packed {
-    logic [79:0] reserved_118;  // 118
+    logic [47:0] reserved_122;  // 122
+    logic [15:0] seat;  // 120
+    logic [15:0] features;  // 118
     logic [15:0] cause;  // 116
     logic [31:0] open_streams;  // 112
     logic [31:0] heartbeat_ticks;  // 108

@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    223, 179, 53, 68, 19, 13, 157, 3, 133, 115, 33, 117, 200, 213, 199, 43, 70, 252, 255, 137, 125, 78, 178, 104, 24,
-    31, 111, 31, 208, 72, 133, 98,
+    189, 233, 140, 207, 236, 44, 137, 174, 81, 184, 181, 73, 46, 34, 147, 217, 250, 182, 127, 184, 56, 126, 237, 27,
+    51, 231, 169, 228, 128, 188, 155, 91,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -775,6 +775,8 @@ pub enum Fault {
     Slot = 266,
     /// Entry: the sequence is not the slot's next.
     Sequence = 267,
+    /// Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had judged.
+    Context = 268,
     /// Credit: the heartbeat credit is spent.
     Credit = 513,
     /// Transport: a doorbell out of range, or more entries than the ring holds.
@@ -820,6 +822,7 @@ impl Fault {
         Self::StageCode,
         Self::Slot,
         Self::Sequence,
+        Self::Context,
         Self::Credit,
         Self::Doorbell,
         Self::RingConfig,
@@ -852,6 +855,7 @@ impl Fault {
             Self::StageCode => "stage_code",
             Self::Slot => "slot",
             Self::Sequence => "sequence",
+            Self::Context => "context",
             Self::Credit => "credit",
             Self::Doorbell => "doorbell",
             Self::RingConfig => "ring_config",
@@ -892,6 +896,7 @@ impl TryFrom<u16> for Fault {
             265 => Ok(Self::StageCode),
             266 => Ok(Self::Slot),
             267 => Ok(Self::Sequence),
+            268 => Ok(Self::Context),
             513 => Ok(Self::Credit),
             769 => Ok(Self::Doorbell),
             770 => Ok(Self::RingConfig),
@@ -981,6 +986,16 @@ pub mod key_flags {
     pub const NO_TRNG: u16 = 0x4;
     /// Every defined bit.
     pub const ALL: u16 = 0x7;
+}
+
+/// Parts of a card that a session can use.
+pub mod features {
+    /// Every GATE and END has its text in the window of its slot; the card hashes and scans it. First bit.
+    pub const TEXT_LANE_BIT: u32 = 0;
+    /// Every GATE and END has its text in the window of its slot; the card hashes and scans it. Mask.
+    pub const TEXT_LANE: u16 = 0x1;
+    /// Every defined bit.
+    pub const ALL: u16 = 0x1;
 }
 
 /// Allowed-value masks of the four enumerations that the layout fixes, in 16 bits.
@@ -1181,8 +1196,10 @@ pub struct Answer {
     pub log_index: U64,
     /// Offset 24. Clocks since reset: of an entry when its check ended, of a session record when it was made. Heartbeat credit counts by this.
     pub tick: U64,
-    /// Offset 32. Reserved, zero.
-    pub reserved_32: [u8; 32],
+    /// Offset 32. Text lane: classes that the card found in the span's text.
+    pub text_classes: U128,
+    /// Offset 48. Text lane: classes that the card found in the stream's admitted text before this span.
+    pub text_established: U128,
 }
 
 impl Answer {
@@ -1193,7 +1210,7 @@ impl Answer {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.reserved_32 == [0; 32]
+        self.text_classes == 0 && self.text_established == 0
     }
 }
 
@@ -1210,7 +1227,8 @@ const _: () = {
     assert!(core::mem::offset_of!(Answer, epoch) == 12);
     assert!(core::mem::offset_of!(Answer, log_index) == 16);
     assert!(core::mem::offset_of!(Answer, tick) == 24);
-    assert!(core::mem::offset_of!(Answer, reserved_32) == 32);
+    assert!(core::mem::offset_of!(Answer, text_classes) == 32);
+    assert!(core::mem::offset_of!(Answer, text_established) == 48);
     assert!(size_of::<Answer>() == 64);
 };
 
@@ -1262,8 +1280,12 @@ pub struct Session {
     pub open_streams: U32,
     /// Offset 116. CLOSE and ALARM: the sticky fault, or none. (enumeration `fault`)
     pub cause: U16,
-    /// Offset 118. Reserved, zero.
-    pub reserved_118: [u8; 10],
+    /// Offset 118. Parts of the card that this session uses, latched at OPEN. (bits `features`)
+    pub features: U16,
+    /// Offset 120. Number of the card among those that have its key, latched at OPEN.
+    pub seat: U16,
+    /// Offset 122. Reserved, zero.
+    pub reserved_122: [u8; 6],
 }
 
 impl Session {
@@ -1274,7 +1296,7 @@ impl Session {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.reserved_118 == [0; 10]
+        self.features == 0 && self.seat == 0 && self.reserved_122 == [0; 6]
     }
 }
 
@@ -1287,7 +1309,9 @@ const _: () = {
     assert!(core::mem::offset_of!(Session, heartbeat_ticks) == 108);
     assert!(core::mem::offset_of!(Session, open_streams) == 112);
     assert!(core::mem::offset_of!(Session, cause) == 116);
-    assert!(core::mem::offset_of!(Session, reserved_118) == 118);
+    assert!(core::mem::offset_of!(Session, features) == 118);
+    assert!(core::mem::offset_of!(Session, seat) == 120);
+    assert!(core::mem::offset_of!(Session, reserved_122) == 122);
     assert!(size_of::<Session>() == 128);
 };
 

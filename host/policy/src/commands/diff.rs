@@ -381,7 +381,15 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
 }
 
 /// What the mapping reads of a package, in an order that does not depend on the order of the declarations.
-fn recognition(side: Side<'_>) -> (Vec<Class>, Vec<Quantity>, Vec<(&str, &[u8])>) {
+#[derive(PartialEq)]
+struct Recognition<'a> {
+    classes: Vec<Class>,
+    quantities: Vec<Quantity>,
+    /// Path and bytes of each vocabulary.
+    vocabularies: Vec<(&'a str, &'a [u8])>,
+}
+
+fn recognition(side: Side<'_>) -> Recognition<'_> {
     let manifest = side.package.manifest();
     let files = side.package.files().iter();
     let words = files.filter(|(path, _)| manifest.classes.iter().any(|class| class.vocabulary.contains(path)));
@@ -390,5 +398,6 @@ fn recognition(side: Side<'_>) -> (Vec<Class>, Vec<Quantity>, Vec<(&str, &[u8])>
     classes.sort_by(|a, b| a.name.cmp(&b.name));
     let mut quantities = manifest.quantities.clone();
     quantities.sort_by(|a, b| a.name.cmp(&b.name));
-    (classes, quantities, words.map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect())
+    let vocabularies = words.map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
+    Recognition { classes, quantities, vocabularies }
 }
