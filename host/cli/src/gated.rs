@@ -86,6 +86,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let terms = terms(args, &header);
         let listened = gate.listen(&socket, &terms, || stop.is_asked(), make, |why| errln!("client: {why}"));
         let (session, failed) = gate.into_session();
+        // The salt key does not outlive the session.
+        drop(settings);
         let closed = close(session);
         failed.map_or(Ok(()), |error| Err(error.into())).and(listened.map_err(Failure::from)).and(closed)
     });

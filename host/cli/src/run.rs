@@ -276,6 +276,8 @@ fn local(
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| taken.event(event));
+            // The salt key does not outlive the session.
+            drop(governor);
             let closed = close(session);
             governed.and(closed)
         }

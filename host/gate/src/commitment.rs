@@ -3,13 +3,16 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Domain separation of a span commitment.
 const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
 
 /// The session's salt key. Salts make the commitment of a short span unguessable to those who have not been shown the salt.
+/// Copies share one place in memory, which is wiped when the last of them is dropped.
 #[derive(Clone)]
-pub struct SaltKey([u8; 32]);
+pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 
 /// Where a stream's salts come from.
 #[derive(Clone)]
@@ -43,24 +46,25 @@ pub struct SaltKeyError(String);
 impl SaltKey {
     /// A key from the operating system.
     pub fn random() -> Result<Self, SaltKeyError> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|e| SaltKeyError(e.to_string()))?;
+        let mut key = Arc::new(Zeroizing::new([0; 32]));
+        // Filled where it stays, so that no copy of it is left elsewhere.
+        getrandom::fill(Arc::make_mut(&mut key).as_mut_slice()).map_err(|e| SaltKeyError(e.to_string()))?;
         Ok(Self(key))
     }
 
     /// A given key, for tests that compare whole runs.
     #[must_use]
-    pub const fn from_bytes(key: [u8; 32]) -> Self {
-        Self(key)
+    pub fn from_bytes(key: [u8; 32]) -> Self {
+        Self(Arc::new(Zeroizing::new(key)))
     }
 
     /// Salt of one entry: the first 16 bytes of HMAC-SHA-256 (RFC 2104) over stream id and sequence, both little-endian.
     #[must_use]
     pub fn salt(&self, stream: u64, sequence: u32) -> [u8; 16] {
         // RFC 2104 pads a key that is shorter than a block with zeros.
-        let mut block = [0; 64];
-        block.iter_mut().zip(self.0).for_each(|(b, k)| *b = k);
-        let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
+        let mut block = Zeroizing::new([0; 64]);
+        block.iter_mut().zip(self.0.iter()).for_each(|(b, k)| *b = *k);
+        let mut mac = <Hmac<Sha256> as KeyInit>::new((&*block).into());
         mac.update(&stream.to_le_bytes());
         mac.update(&sequence.to_le_bytes());
         let full: [u8; 32] = mac.finalize().into_bytes().into();
@@ -100,6 +104,16 @@ mod tests {
             assert_eq!(hex(&salt), text("salt"));
             assert_eq!(hex(&commit(salt, &[text("held").as_bytes(), text("text").as_bytes()])), text("commitment"));
         }
+    }
+
+    #[test]
+    fn copies_of_a_key_share_the_place_that_is_wiped() {
+        let key = SaltKey::from_bytes([7; 32]);
+        let place = Arc::as_ptr(&key.0);
+        let copy = key.clone();
+        drop(key);
+        assert_eq!(Arc::as_ptr(&copy.0), place);
+        assert_eq!(Arc::strong_count(&copy.0), 1);
     }
 
     #[test]

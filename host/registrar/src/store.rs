@@ -1,5 +1,8 @@
 //! SQLite files that lose nothing: what a function has returned survives a crash, and what it has not leaves no trace.
 
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +17,9 @@ pub enum StoreError {
     /// SQLite's own reason.
     #[error("the store: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// The file cannot be made.
+    #[error("cannot make `{0}`: {1}")]
+    Make(PathBuf, io::Error),
     /// The file is another program's, or another kind of store.
     #[error("`{0}` is a database, but not a store of this kind and version")]
     Kind(PathBuf),
@@ -22,8 +28,17 @@ pub enum StoreError {
     Damaged(&'static str),
 }
 
+/// Makes an empty file that only its user may read, where there is none. SQLite gives its other files the same mode.
+fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::Make(path.to_owned(), error)),
+        _ => Ok(()),
+    }
+}
+
 /// Opens the store of kind `application` at `path`, or makes it with `tables`.
 pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connection, StoreError> {
+    only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
     // A commit is on the disk before it returns, in whatever moment the power goes.

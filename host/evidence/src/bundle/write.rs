@@ -4,9 +4,14 @@ use super::line::Indexed;
 use super::name::{self, cap, line_max};
 use super::{BundleError, Directory, Manifest};
 use serde::Serialize;
-use std::fs::{self, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// A bundle holds texts and salts: only its user may read it.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// A bundle that is being written. It is whole once [`Writer::finish`] returned.
 #[derive(Debug)]
@@ -21,7 +26,8 @@ impl Writer {
     /// [`BundleError::Io`], a folder that exists already included.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
-        fs::create_dir(&folder).map_err(BundleError::io(&folder.to_string_lossy()))?;
+        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder);
+        new.map_err(BundleError::io(&folder.to_string_lossy()))?;
         Ok(Self { folder })
     }
 
@@ -83,9 +89,9 @@ impl Writer {
     fn create_file(&self, name: &str) -> io::Result<File> {
         let path = self.folder.join(name);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
         }
-        File::create_new(path)
+        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
     }
 }
 
@@ -133,6 +139,18 @@ mod tests {
     use super::super::{Bundle, Span, Stream};
     use super::*;
     use crate::hex::Hex;
+
+    #[test]
+    fn only_the_user_reads_a_bundle() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Writer::create(folder.path().join("b")).unwrap();
+        writer.put(&name::checkpoint(0), b"").unwrap();
+        for (path, mode) in [("", 0o700), ("checkpoints", 0o700), ("checkpoints/00000000.cose", 0o600)] {
+            let found = std::fs::metadata(writer.folder().join(path)).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, mode, "{path}");
+        }
+    }
 
     /// The longest line that is written is read, and one byte more is refused with nothing written.
     #[test]

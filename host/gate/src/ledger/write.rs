@@ -5,6 +5,7 @@ use crate::event::{Event, What};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// When written entries are forced to the disk.
@@ -48,7 +49,8 @@ impl Ledger {
     /// # Errors
     /// The file is there already, or cannot be written.
     pub fn create(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
-        let open = OpenOptions::new().write(true).create_new(true).open(path);
+        // A ledger holds texts and salts: only its user may read it.
+        let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = open.map_err(|error| LedgerError::Write { path: path.to_owned(), error })?;
         Self::start(path, Box::new(file), header, fsync)
     }

@@ -227,6 +227,18 @@ fn two_issuers_on_one_store_never_issue_the_same_serial() {
     assert_eq!(issuer(&path).list().unwrap().len(), 1);
 }
 
+#[test]
+fn only_the_user_reads_a_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    let _issuer = issuer(&path);
+    for file in std::fs::read_dir(dir.path()).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", file.file_name());
+    }
+}
+
 /// This test again, in a process of its own, on the store at `path`.
 fn child(test: &str, path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
