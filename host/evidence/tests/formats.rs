@@ -318,9 +318,11 @@ fn compare(name: &str, text: &str) {
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::write(&file, text).unwrap();
     }
-    let found = fs::read_to_string(&file).unwrap_or_default();
+    // The order of members depends on a feature of serde_json that other crates of a build ask for.
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let found = value(&fs::read_to_string(&file).unwrap_or_default());
     assert!(
-        found == text,
+        found.is_some() && found == value(text),
         "docs/reference/formats/{name} is not what the code gives; UPDATE_SNAPSHOTS=1 writes it anew"
     );
 }
