@@ -55,6 +55,12 @@ impl From<portcullis_card::SessionError> for Failure {
     }
 }
 
+impl From<portcullis_recorder::replay::Error> for Failure {
+    fn from(error: portcullis_recorder::replay::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Other(error)

@@ -14,6 +14,7 @@ mod anchors;
 mod bitstream;
 mod bundle;
 mod card;
+mod check;
 mod choices;
 mod engine;
 mod explain;
@@ -72,6 +73,8 @@ enum Command {
     Report(report::Args),
     #[command(flatten)]
     Evidence(portcullis_verify::Evidence),
+    /// Check a bundle whole: verify and replay it.
+    Check(check::Args),
     /// Make every determination of a bundle again from its texts.
     Replay(replay::Args),
     /// Certify cards.
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),
         Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
+        Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Ca(command) => registrar::ca(&command),
         Command::Ticket(command) => registrar::ticket(&command),

@@ -1,86 +1,67 @@
 //! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them byte by byte.
 
-use crate::failure::{Failure, SUCCESS};
-use anyhow::Context;
+use crate::failure::Failure;
+use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_recorder::replay::{Difference, Error, Outcome, Sample, replay};
+use portcullis_core::hex::Hex;
+use portcullis_evidence::bundle::{Directory, Snapshot};
+use portcullis_recorder::replay::{Sample, replay};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// A record differs from the replay, or the package is not the image's.
-const CONTRADICTED: u8 = 3;
-/// Something was not disclosed, or ended in a fault: it could not be replayed.
-const WARNED: u8 = 5;
-
 /// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record, or not.
 ///
-/// Exit codes: 0 every stream replays; 5 some could not be replayed: something is withheld, a fault ended them, or another release wrote them;
-/// 3 a record is not what the replay gives; 1 an error; 2 usage. Whether the records are the card's is what `verify` tells.
+/// Exit codes: 0 every stream ended, everything that it was given was judged, and every record replays; 5 something is withheld, did not
+/// end, was not asked for, ended in a fault, or is of a version that this program does not know; 3 a record is not what the replay
+/// gives, or a file of the bundle is broken; 1 an error; 2 usage. Whether the records are the card's is what `verify` tells; `check`
+/// does both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle.
     bundle: PathBuf,
-    /// Replay so many streams, drawn with `--seed`, instead of all.
+    /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
-    /// What the sample is drawn with; whoever checks chooses it, and not before the bundle is handed over.
-    #[arg(long, value_name = "TEXT", default_value = "", requires = "sample")]
-    seed: String,
+    /// What the sample is drawn with. Whoever checks chooses it, and not before the bundle is handed over. Without it the operating
+    /// system gives a random one, which is printed.
+    #[arg(long, value_name = "TEXT", requires = "sample")]
+    seed: Option<String>,
     /// The result as one JSON object.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let drawn = args.sample.map(|streams| Sample { streams, seed: &args.seed });
-    let progress = progress();
-    let outcome = replay(&args.bundle, drawn, &mut || progress.inc(1));
+    let seed = match (&args.seed, args.sample) {
+        (None, Some(_)) => random_seed()?,
+        (seed, _) => seed.clone().unwrap_or_default(),
+    };
+    let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
+    let files = Directory::new(&args.bundle);
+    let progress = progress("streams replayed");
+    let outcome = replay(&Snapshot::new(&files), drawn, &mut || progress.inc(1));
     progress.finish_and_clear();
-    let outcome = match outcome {
-        Err(Error::Policy(error)) => return Err(error.into()),
-        // That says nothing about the bundle; another release can replay it.
-        Err(error @ Error::Version(_)) => {
-            errln!("not replayable: {error}");
-            return Ok(WARNED);
-        }
-        outcome => outcome.with_context(|| format!("`{}`", args.bundle.display()))?,
-    };
-    let Some(outcome) = outcome else {
-        errln!("the policy package does not compile to the table image that was in force");
-        return Ok(CONTRADICTED);
-    };
-    report(&outcome, args.json)
-}
-
-fn report(outcome: &Outcome, json: bool) -> Result<u8, Failure> {
-    if json {
-        outln!("{}", serde_json::to_string(outcome)?);
+    let outcome = outcome?;
+    if args.json {
+        outln!("{}", serde_json::to_string(&outcome)?);
     } else {
-        outln!("{} of {} streams replay, {} records byte by byte", outcome.replayed, outcome.streams, outcome.records);
-        for (what, streams) in
-            [("something of it is withheld", &outcome.withheld), ("a fault of the card ended it", &outcome.faulted)]
-        {
-            for begin in streams {
-                outln!("stream at {begin}: not replayable: {what}");
-            }
-        }
-        for Difference { stream, why } in &outcome.differences {
-            outln!("stream at {stream}: {why}");
-        }
+        outln!("{outcome}");
     }
-    Ok(if !outcome.differences.is_empty() {
-        CONTRADICTED
-    } else if !outcome.withheld.is_empty() || !outcome.faulted.is_empty() {
-        WARNED
-    } else {
-        SUCCESS
-    })
+    Ok(outcome.status.exit_code(false))
 }
 
-fn progress() -> ProgressBar {
+/// A seed that nobody knew before.
+fn random_seed() -> anyhow::Result<String> {
+    let mut seed = [0; 16];
+    getrandom::fill(&mut seed).map_err(|error| anyhow!("the operating system gives no random seed: {error}"))?;
+    Ok(Hex(seed).to_string())
+}
+
+pub(crate) fn progress(what: &'static str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{spinner} {pos} streams replayed, {elapsed}");
-    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+    let style = ProgressStyle::with_template("{spinner} {pos} {msg}, {elapsed}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style).with_message(what)
 }

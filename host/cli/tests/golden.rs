@@ -40,6 +40,8 @@ fn every_golden_bundle_replays_or_names_its_release() {
         let release = releases::all().find(|release| release.version == version).unwrap();
         let same =
             (release.mapping, release.context, release.map_digest) == (this.mapping, this.context, this.map_digest);
+        let checked = run(&["check", &bundle, "--trust", &format!("tests/golden/{version}/trust"), "--allow-sim"]);
+        assert_eq!(checked.status.code(), Some(SIMULATED), "{version}: {}", String::from_utf8_lossy(&checked.stdout));
         let output = run(&["replay", &bundle]);
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);

@@ -22,6 +22,7 @@ use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
@@ -78,10 +79,16 @@ pub struct Replayed {
     pub records: u64,
     /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
     pub fault: Option<u64>,
+    /// Whether everything that the stream was given was asked for and judged. What was not is in no record.
+    pub consumed: bool,
 }
 
 /// An engine that answers as one did before.
-struct Again(std::vec::IntoIter<Result<Proposal, EngineError>>);
+struct Again {
+    answers: std::vec::IntoIter<Result<Proposal, EngineError>>,
+    /// How many answers nobody asked for yet.
+    left: Arc<AtomicUsize>,
+}
 
 impl Engine for Again {
     fn name(&self) -> String {
@@ -89,7 +96,9 @@ impl Engine for Again {
     }
 
     fn propose(&mut self, _view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
-        self.0.next().unwrap_or_else(|| Err(EngineError::Gone("no further answer is on record".into())))
+        let answer = self.answers.next();
+        self.left.store(self.answers.len(), Ordering::Relaxed);
+        answer.unwrap_or_else(|| Err(EngineError::Gone("no further answer is on record".into())))
     }
 
     fn advance(&mut self, _admitted: &str) {}
@@ -143,7 +152,9 @@ impl<'r> Replayer<'r> {
         salts: BTreeMap<u32, [u8; 16]>,
         recorded: &[Record],
     ) -> Result<Replayed, ReplayError> {
-        let Some(begin) = recorded.first() else { return Ok(Replayed { records: 0, fault: None }) };
+        let Some(begin) = recorded.first() else {
+            return Ok(Replayed { records: 0, fault: None, consumed: true });
+        };
         let document = self.document(context, begin, &input)?;
         let anchors = self.anchors(&document.anchor_digests)?;
         // The digest of a NOTE is of something beside the text: nothing here could make it again.
@@ -164,15 +175,21 @@ impl<'r> Replayer<'r> {
             profile: document.profile,
             ..Settings::new(Salts::Disclosed(salts))
         };
+        let left = Arc::new(AtomicUsize::new(answers.len()));
+        let counted = Arc::clone(&left);
+        let again = move || -> Box<dyn Engine> {
+            Box::new(Again { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
+        };
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
             .with_notes(notes)
-            .with_door(Door::Replayed(Box::new(move || Box::new(Again(answers.clone().into_iter())))));
+            .with_door(Door::Replayed(Box::new(again)));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
         let replayed = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
-        compare(recorded, &replayed)
+        let compared = compare(recorded, &replayed)?;
+        Ok(Replayed { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
     }
 
     fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
@@ -222,7 +239,7 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayE
             if !ends || after.next().is_some() {
                 return differs("what follows a refused entry");
             }
-            return Ok(Replayed { records, fault: Some(index) });
+            return Ok(Replayed { records, fault: Some(index), consumed: true });
         }
         let Some(again) = replayed.get(at) else { return differs("that there is one") };
         if record.descriptor.as_bytes() != again.descriptor.as_bytes() {
@@ -242,5 +259,6 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayE
         let index = recorded.last().map_or(0, |r| r.answer.log_index.get());
         return Err(ReplayError::Differs { index, what: "the end of the stream" });
     }
-    Ok(Replayed { records, fault: None })
+    // Of a stream that did not end, nothing but END may be missing.
+    Ok(Replayed { records, fault: None, consumed: ended || replayed.len() <= recorded.len() + 1 })
 }

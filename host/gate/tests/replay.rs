@@ -93,17 +93,34 @@ fn notes_move_what_follows_and_change_nothing() {
         };
         let all = trail.records.len();
         assert!(all >= 5, "BEGIN, three spans, END");
-        assert_eq!(replay(&trail.records, &trail.salts).unwrap(), Replayed { records: all as u64, fault: None });
+        assert_eq!(
+            replay(&trail.records, &trail.salts).unwrap(),
+            Replayed { records: all as u64, fault: None, consumed: true }
+        );
         // After BEGIN, between spans, before END.
         for at in 1..all {
             let (records, salts) = trail.noted(at);
             let replayed = replay(&records, &salts).unwrap();
-            assert_eq!(replayed, Replayed { records: all as u64 + 1, fault: None }, "NOTE at {at}");
+            assert_eq!(replayed, Replayed { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
             // A NOTE hides nothing: what is false behind it is found.
             let mut lie = records.clone();
             lie[all].descriptor.commitment[0] ^= 1;
             lie[all].descriptor = lie[all].descriptor.sealed();
             assert!(matches!(replay(&lie, &salts), Err(ReplayError::Differs { .. })), "NOTE at {at}");
+        }
+    });
+}
+
+/// What the records of a stream say when it broke off: END alone may be missing of what was judged whole.
+#[test]
+fn a_stream_that_broke_off_has_not_consumed_its_text() {
+    with_trail(|replayer, trail| {
+        let all = trail.records.len();
+        for left in 1..=all {
+            let salts = trail.salts.clone();
+            let replayed = replayer.stream(&trail.context, Input::Text(TEXT.into()), salts, &trail.records[..left]);
+            let expected = Replayed { records: left as u64, fault: None, consumed: left + 1 >= all };
+            assert_eq!(replayed.unwrap(), expected, "{left} of {all} records");
         }
     });
 }

@@ -1,65 +1,36 @@
 //! Replay of a bundle: every descriptor and determination is made again from the texts and compared with the records, byte by byte.
 
+mod outcome;
+
+pub use outcome::Outcome;
+
+use portcullis_core::context::{ContextDocument, ContextError};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
-use portcullis_evidence::bundle::{self, Bundle, BundleError, Directory};
+use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::record;
 use portcullis_evidence::verify::mapping_version;
-use portcullis_gate::anchor::{Store, StoreError};
+use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
-use portcullis_mapping::{Mapper, MappingError};
-use portcullis_policy::{Package, PolicyError};
+use portcullis_mapping::Mapper;
+use portcullis_policy::{Compiled, Package};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use zerocopy::FromBytes;
 
-/// Why a bundle cannot be replayed; it says nothing about the evidence.
+/// Why nothing was replayed; it says nothing about the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The bundle cannot be read.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A log cannot be read.
-    #[error("cannot read the log: {0}")]
-    Log(#[from] std::io::Error),
-    /// The bundle has no policy package.
-    #[error("the bundle holds no policy package: nothing can be replayed")]
-    NoPackage,
-    /// Another version wrote the bundle.
-    #[error("{0}")]
-    Version(String),
-    /// The policy package does not compile.
-    #[error("the policy package")]
-    Policy(#[source] PolicyError),
-    /// The policy package has no mapping.
-    #[error("the policy package")]
-    Mapping(#[from] MappingError),
-    /// An anchor store cannot be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A record of a type that this program does not know.
-    #[error("record {index}: {what}")]
-    Record {
-        /// Its log index.
-        index: u64,
-        /// What is wrong.
-        what: String,
-    },
-    /// An input that this program does not know.
-    #[error("what the stream at {0} was given: {1}")]
-    Input(Begin, serde_json::Error),
     /// The replay itself failed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-}
-
-impl From<PolicyError> for Error {
-    fn from(error: PolicyError) -> Self {
-        Self::Policy(error)
-    }
 }
 
 /// A draw of streams.
@@ -71,30 +42,11 @@ pub struct Sample<'a> {
     pub seed: &'a str,
 }
 
-/// What came of a replay.
-#[derive(Debug, Default, serde::Serialize)]
-pub struct Outcome {
-    /// Streams in the logs.
-    pub streams: u64,
-    /// Streams that replay.
-    pub replayed: u64,
-    /// Records that are what the replay gives.
-    pub records: u64,
-    /// Streams of which something is withheld.
-    pub withheld: Vec<Begin>,
-    /// Streams that a fault of the card ended.
-    pub faulted: Vec<Begin>,
-    /// Streams whose records are not what the replay gives.
-    pub differences: Vec<Difference>,
-}
-
 /// Where a stream began: its BEGIN record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Begin {
-    /// Lane.
-    pub lane: u8,
-    /// Log index in the lane.
-    pub index: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Begin {
+    lane: u8,
+    index: u64,
 }
 
 impl fmt::Display for Begin {
@@ -104,60 +56,75 @@ impl fmt::Display for Begin {
     }
 }
 
-/// A stream whose records are not what the replay gives.
-#[derive(Debug, serde::Serialize)]
-pub struct Difference {
-    /// The stream.
-    pub stream: Begin,
-    /// What differs.
-    pub why: String,
-}
-
 /// A stream on its way through the log.
 struct Open {
     begin: Begin,
     records: Vec<Record>,
-    input: Option<Input>,
+    /// What it was given, as JSON.
+    input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
     /// Whether a salt is missing.
     withheld: bool,
 }
 
-/// Replays the bundle in `folder`, or a sample of its streams. `progress` is called after each stream. `None` means that the policy package
-/// does not compile to the table image that was in force.
+/// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle is a finding.
 ///
 /// # Errors
-/// [`Error`].
-pub fn replay(folder: &Path, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut()) -> Result<Option<Outcome>, Error> {
-    let files = Directory::new(folder);
-    let bundle = Bundle::open(&files)?;
+/// [`Error`]: there is no bundle, reading it failed, or this program did.
+pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut()) -> Result<Outcome, Error> {
+    let mut outcome = Outcome { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..Outcome::default() };
+    match attempt(files, drawn, &mut outcome, progress) {
+        Err(Error::Bundle(error)) if !error.is_operational() => outcome.contradict("replay-bundle", error),
+        attempted => attempted?,
+    }
+    if let Some(name) = files.changed() {
+        outcome.contradict("file-changed", format!("`{name}` changed while it was read"));
+    }
+    Ok(outcome)
+}
+
+fn attempt(
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    outcome: &mut Outcome,
+    progress: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let bundle = Bundle::open(files)?;
     let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(package).collect::<Result<BTreeMap<_, _>, BundleError>>()?;
     if sources.is_empty() {
-        return Err(Error::NoPackage);
+        outcome.warn("replay-withheld", "the bundle holds no policy package");
+        return Ok(());
     }
-    same_version(&bundle)?;
-    let package = Package::from_listed(sources)?;
-    let compiled = package.compile()?;
-    let mapper = Mapper::new(package.manifest(), package.files())?;
-    if compiled.image.as_bytes() != bundle.read(bundle::IMAGE)? {
-        return Ok(None);
+    if let Some(why) = other_version(&bundle)? {
+        outcome.warn("unknown-version", why);
+        return Ok(());
     }
-    let store = |(name, _): (&str, &str)| Store::open_json_lines(&folder.join(name));
-    let stores = bundle.below("anchors/").map(store).collect::<Result<Vec<_>, _>>()?;
+    let image = bundle.read(bundle::IMAGE)?;
+    let (package, compiled, mapper) = match compile(sources, &image) {
+        Ok(compiled) => compiled,
+        Err(why) => {
+            outcome.contradict("replay-package", why);
+            return Ok(());
+        }
+    };
+    let mut stores = Vec::new();
+    for (name, _) in bundle.below("anchors/") {
+        match Store::from_json_lines(Path::new(name), &bundle.read(name)?) {
+            Ok(store) => stores.push(store),
+            Err(error) => outcome.contradict("replay-anchors", error),
+        }
+    }
     let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
-    let mut walk = Walk { bundle: &bundle, replayer: &mut replayer, outcome: Outcome::default(), progress };
-    for lane in 0..bundle.lanes() {
-        walk.lane(lane, chosen.as_ref())?;
-    }
-    Ok(Some(walk.outcome))
+    let mut walk = Walk { bundle: &bundle, replayer: &mut replayer, outcome, progress };
+    (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
 }
 
 /// What another version made, this one cannot make again: that says nothing about the bundle.
-fn same_version(bundle: &Bundle<'_>) -> Result<(), Error> {
+fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
-    let Ok((header, _)) = ImageHeader::read_from_prefix(&image) else { return Ok(()) };
+    let Ok((header, _)) = ImageHeader::read_from_prefix(&image) else { return Ok(None) };
     let mapping = mapping_version(bundle, &header.package_digest)?.unwrap_or(MAPPING_VERSION);
     let what = if header.version != LAYOUT_VERSION || header.map_digest != MAP_DIGEST {
         "the tables are of another version's layout".to_owned()
@@ -166,18 +133,30 @@ fn same_version(bundle: &Bundle<'_>) -> Result<(), Error> {
             "the policy was compiled by another version (mapping {mapping}, this program maps by version {MAPPING_VERSION})"
         )
     } else {
-        return Ok(());
+        return Ok(None);
     };
-    Err(Error::Version(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
+    Ok(Some(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
+}
+
+/// The package, its tables and its mapping, or why they are not those that were in force.
+fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Package, Compiled, Mapper), String> {
+    let compiled = Package::from_listed(sources).and_then(|package| Ok((package.compile()?, package)));
+    let (compiled, package) = compiled.map_err(|error| format!("the policy package does not compile: {error}"))?;
+    if compiled.image.as_bytes() != image {
+        return Err("the policy package does not compile to the table image that was in force".to_owned());
+    }
+    let mapper = Mapper::new(package.manifest(), package.files());
+    let mapper = mapper.map_err(|error| format!("the policy package cannot map text: {error}"))?;
+    Ok((package, compiled, mapper))
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
-fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Error> {
+fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, BundleError> {
     let mut drawn = BTreeSet::new();
     for lane in 0..bundle.lanes() {
         let mut records = bundle.records(lane)?;
         let mut index = 0u64;
-        while let Some(record) = record::read(&mut records)? {
+        while let Some(record) = next(&mut records, lane)? {
             if record.answer.record_type == u8::from(RecordType::Begin) {
                 let of_seed =
                     Sha256::new().chain_update(sample.seed).chain_update([0]).chain_update(index.to_le_bytes());
@@ -193,10 +172,21 @@ fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Erro
     Ok(drawn.into_iter().map(|(_, begin)| begin).collect())
 }
 
+/// The next record of a log. One that is cut short is a defect of the bundle.
+fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError> {
+    record::read(records).map_err(|source| {
+        let name = bundle::in_lane(bundle::RECORDS, lane);
+        match source.kind() {
+            ErrorKind::UnexpectedEof => BundleError::Content { name, what: "the log ends within a record".to_owned() },
+            _ => BundleError::Io { name, source },
+        }
+    })
+}
+
 struct Walk<'a, 'b> {
     bundle: &'a Bundle<'a>,
     replayer: &'a mut Replayer<'b>,
-    outcome: Outcome,
+    outcome: &'a mut Outcome,
     progress: &'a mut dyn FnMut(),
 }
 
@@ -207,18 +197,19 @@ impl Walk<'_, '_> {
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
         let mut open: BTreeMap<u16, Open> = BTreeMap::new();
         let mut index = 0u64;
-        while let Some(record) = record::read(&mut records)? {
+        while let Some(record) = next(&mut records, lane)? {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
-            let kind = RecordType::try_from(record.answer.record_type);
-            let kind = kind.map_err(|error| Error::Record { index, what: error.to_string() })?;
+            let begin = Begin { lane, index };
+            let Ok(kind) = RecordType::try_from(record.answer.record_type) else {
+                self.outcome.contradict("replay-bundle", format!("{begin} is of no type"));
+                break;
+            };
             let slot = record.descriptor.slot.get();
             match kind {
                 RecordType::Begin => {
                     self.outcome.streams += 1;
-                    let begin = Begin { lane, index };
                     if chosen.is_none_or(|chosen| chosen.contains(&begin)) {
-                        let input = input.map(|line| serde_json::from_str(line.input.get())).transpose();
-                        let input = input.map_err(|error| Error::Input(begin, error))?;
+                        let input = input.map(|line| line.input.get().to_owned());
                         let records = vec![record];
                         let stream = Open { begin, records, input, salts: BTreeMap::new(), withheld: false };
                         if let Some(before) = open.insert(slot, stream) {
@@ -251,26 +242,48 @@ impl Walk<'_, '_> {
 
     fn finish(&mut self, stream: Open) -> Result<(), Error> {
         let Open { begin, records, input, salts, withheld } = stream;
+        let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
+        if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
+            self.outcome.warn("stream-unfinished", of(&"it did not end: what it was given was not judged to its end"));
+        }
         let context = records.first().map(|begin| bundle::context(&begin.descriptor.commitment)).unwrap_or_default();
         let (Some(input), false, true) = (input, withheld, self.bundle.has(&context)) else {
-            self.outcome.withheld.push(begin);
+            self.outcome.warn("replay-withheld", of(&"something of it is withheld"));
             return Ok(());
         };
-        match self.replayer.stream(&self.bundle.read(&context)?, input, salts, &records) {
-            Ok(Replayed { records, fault }) => {
+        let context = self.bundle.read(&context)?;
+        let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
+            (Ok(input), _) => input,
+            // Another version may have been given something else.
+            (Err(_), Err(ContextError::Version { found })) => {
+                self.outcome.warn("unknown-version", of(&ReplayError::Version { found }));
+                return Ok(());
+            }
+            (Err(error), _) => {
+                self.outcome.contradict("replay-input", of(&format_args!("what it was given: {error}")));
+                return Ok(());
+            }
+        };
+        match self.replayer.stream(&context, input, salts, &records) {
+            Ok(Replayed { records, fault, consumed }) => {
                 self.outcome.records += records;
+                if !consumed {
+                    let what = "nobody asked for a part of what it was given, and no record judges that";
+                    self.outcome.warn("input-unconsumed", of(&what));
+                }
                 match fault {
                     None => self.outcome.replayed += 1,
-                    Some(_) => self.outcome.faulted.push(begin),
+                    Some(_) => self.outcome.warn("replay-fault", of(&"a fault of the card ended it")),
                 }
             }
-            Err(ReplayError::Anchors(_)) => self.outcome.withheld.push(begin),
+            Err(error @ ReplayError::Anchors(_)) => self.outcome.warn("replay-withheld", of(&error)),
+            Err(error @ (ReplayError::Version { .. } | ReplayError::Mode(_))) => {
+                self.outcome.warn("unknown-version", of(&error));
+            }
             Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
-                self.outcome.differences.push(Difference { stream: begin, why: error.to_string() });
+                self.outcome.contradict("replay-differs", of(&error));
             }
-            Err(error @ (ReplayError::Card(_) | ReplayError::Version { .. } | ReplayError::Mode(_))) => {
-                return Err(error.into());
-            }
+            Err(error @ ReplayError::Card(_)) => return Err(error.into()),
         }
         Ok(())
     }

@@ -73,6 +73,17 @@ impl Status {
             Self::Contradicted => "contradicted",
         }
     }
+
+    /// Exit code of what ends with it: simulated evidence is never 0.
+    #[must_use]
+    pub const fn exit_code(self, simulated: bool) -> u8 {
+        match (self, simulated) {
+            (Self::Contradicted, _) => 3,
+            (_, true) => 10,
+            (Self::Warned, false) => 5,
+            (Self::Affirmed, false) => 0,
+        }
+    }
 }
 
 /// Why a property is not affirmed.

@@ -283,12 +283,7 @@ pub fn verify_snapshot(
 fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {
     let properties = findings.conclude();
     let status = properties.worst();
-    let exit_code = match (status, simulated) {
-        (Status::Contradicted, _) => 3,
-        (_, true) => 10,
-        (Status::Warned, false) => 5,
-        (Status::Affirmed, false) => 0,
-    };
+    let exit_code = status.exit_code(simulated);
     let assurance =
         device.filter(|_| properties.genuine.status != Status::Contradicted).map(|device| match device.class {
             _ if simulated => Assurance::L0,

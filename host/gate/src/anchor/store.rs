@@ -177,11 +177,18 @@ impl Store {
     /// # Errors
     /// As [`Store::open`]; [`StoreError::Database`].
     pub fn open_json_lines(path: &Path) -> Result<Self, StoreError> {
-        let bytes = read(path)?;
+        Self::from_json_lines(path, &read(path)?)
+    }
+
+    /// The store of JSON Lines whose content is `bytes`, called `path`.
+    ///
+    /// # Errors
+    /// As [`Store::open_json_lines`].
+    pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
             return Err(StoreError::Database { path: path.to_owned() });
         }
-        Self::of(path, jsonl::read(path, &bytes)?)
+        Self::of(path, jsonl::read(path, bytes)?)
     }
 
     fn of(path: &Path, contents: Contents) -> Result<Self, StoreError> {

@@ -1,0 +1,55 @@
+//! What came of a replay.
+
+use portcullis_evidence::report::plain;
+use portcullis_evidence::verify::{Reason, Status};
+use std::fmt;
+
+/// What came of a replay.
+#[derive(Debug, Default, serde::Serialize)]
+pub struct Outcome {
+    /// The worst of the reasons.
+    pub status: Status,
+    /// Streams in the logs.
+    pub streams: u64,
+    /// Streams that replay.
+    pub replayed: u64,
+    /// Records that are what the replay gives.
+    pub records: u64,
+    /// What the sample was drawn with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<String>,
+    /// Why not everything replays: the first finding of each code, and how many there are.
+    pub reasons: Vec<Reason>,
+}
+
+impl Outcome {
+    pub(super) fn contradict(&mut self, code: &'static str, detail: impl fmt::Display) {
+        self.add(code, Status::Contradicted, detail);
+    }
+
+    pub(super) fn warn(&mut self, code: &'static str, detail: impl fmt::Display) {
+        self.add(code, Status::Warned, detail);
+    }
+
+    fn add(&mut self, code: &'static str, status: Status, detail: impl fmt::Display) {
+        self.status = self.status.max(status);
+        match self.reasons.iter_mut().find(|reason| reason.code == code) {
+            Some(reason) => reason.count += 1,
+            None => self.reasons.push(Reason { code, status, detail: detail.to_string(), count: 1 }),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} streams replay, {} records byte by byte", self.replayed, self.streams, self.records)?;
+        if let Some(seed) = &self.seed {
+            write!(f, "\nthe sample was drawn with the seed `{}`", plain(seed))?;
+        }
+        for Reason { code, status, detail, count } in &self.reasons {
+            let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+            write!(f, "\n- {status}: {code}: {}{times}", plain(detail))?;
+        }
+        Ok(())
+    }
+}
