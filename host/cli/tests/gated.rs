@@ -250,9 +250,10 @@ fn idle_connections_that_use_up_every_file_hold_nobody() {
 /// Idle connections for which no thread can be had: each is turned away, and the gate goes on.
 #[test]
 fn connections_without_a_thread_are_turned_away() {
-    // Threads of 2 MiB in an address space that has room for some of them only.
-    let mut gate = Gate::limited("ulimit -v 700000", &["--card", "model", "--clients", "900"]);
-    let idle: Vec<UnixStream> = (0..700).map(|_| gate.connect()).collect();
+    // Threads of 64 MiB in an address space that has room for a few of them, and for the heap in what is left.
+    let limit = "export RUST_MIN_STACK=67108864; ulimit -v 900000";
+    let mut gate = Gate::limited(limit, &["--card", "model", "--clients", "900"]);
+    let idle: Vec<UnixStream> = (0..100).map(|_| gate.connect()).collect();
     std::thread::sleep(Duration::from_millis(300));
     drop(idle);
     served_meanwhile(&gate);
