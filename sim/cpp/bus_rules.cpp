@@ -22,7 +22,9 @@ template <typename Payload>
 bool BusRules::hold(Held<Payload>& held, bool valid, bool ready, const Payload& payload, const char* dropped,
                     const char* changed) {
   const bool fresh = valid && !held.waiting;
-  const bool early = held.waiting && !valid && now_ - held.since < watchdog_;
+  // The card judges the last beat of a burst in the clock after it, and its watchdog counts that clock: a request that shows then has one
+  // clock less.
+  const bool early = held.waiting && !valid && now_ - held.since + 1 < watchdog_;
   if (early) violation(dropped);
   if (held.waiting && valid && !(payload == held.payload)) violation(changed);
   // Another lane's request shows in the clock after one was given up: it has waited behind it, and may be given up as soon. Any
