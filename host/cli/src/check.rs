@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 use crate::replay::progress;
-use portcullis_evidence::bundle::{BundleError, Directory, Snapshot};
+use portcullis_evidence::bundle::{Archive, BundleError, Directory, Files, Snapshot};
 use portcullis_evidence::report::plain;
-use portcullis_evidence::verify::{Report, Status, verify_snapshot};
-use portcullis_recorder::replay::{Outcome, replay};
+use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
+use portcullis_recorder::replay::{Error, Outcome, replay};
 use portcullis_verify::{CONTRADICTED, TrustArgs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
 ///
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// but simulated, with `--allow-sim`; 3 something is contradicted, or is no bundle; 1 an error; 2 usage.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the bundle.
+    /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
@@ -41,20 +41,9 @@ struct Checked {
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (trust, options) = args.trust.load()?;
-    let files = Directory::new(&args.bundle);
-    let snapshot = Snapshot::new(&files);
-    let verified = progress("records verified");
-    let report = verify_snapshot(&snapshot, &trust, options, &mut |records| verified.set_position(records));
-    verified.finish_and_clear();
-    let checked = match report {
-        Ok(report) => {
-            let replayed = progress("streams replayed");
-            let outcome = replay(&snapshot, None, &mut || replayed.inc(1));
-            replayed.finish_and_clear();
-            both(report, outcome?)
-        }
-        Err(error) if error.is_operational() => return Err(anyhow::Error::from(error).into()),
-        Err(error) => broken(&error),
+    let checked = match look(&args.bundle, &trust, options) {
+        Err(Error::Bundle(error)) if !error.is_operational() => broken(&error),
+        looked => looked?,
     };
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&checked)?);
@@ -62,6 +51,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         show(&checked);
     }
     Ok(checked.exit_code)
+}
+
+fn look(path: &Path, trust: &Trust, options: Options) -> Result<Checked, Error> {
+    let files: Box<dyn Files> =
+        if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) };
+    let snapshot = Snapshot::new(&*files);
+    let verified = progress("records verified");
+    let report = verify_snapshot(&snapshot, trust, options, &mut |records| verified.set_position(records));
+    verified.finish_and_clear();
+    let report = report?;
+    let replayed = progress("streams replayed");
+    let outcome = replay(&snapshot, None, &mut || replayed.inc(1));
+    replayed.finish_and_clear();
+    Ok(both(report, outcome?))
 }
 
 /// The worse of the two.

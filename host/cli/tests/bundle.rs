@@ -236,6 +236,59 @@ fn check_verifies_and_replays() {
     }
 }
 
+/// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is no bundle.
+#[test]
+fn check_reads_a_tar_archive() {
+    let scene = Scene::new();
+    scene.input();
+    assert!(scene.bundle("b", "").status.success());
+    let check = |name: &str| scene.run(&format!("check @{name} --trust @trust --allow-sim"));
+    let folder = check("b");
+    assert_eq!(folder.status.code(), Some(SIMULATED));
+    let tar = |name: &str, words: &[&str]| {
+        let words = words.iter().map(|word| word.replace('@', scene.0.path().to_str().unwrap()));
+        let archive = scene.path(name);
+        assert!(Command::new("tar").arg("-cf").arg(archive).args(words).status().unwrap().success(), "{name}");
+    };
+    tar("top.tar", &["--format=ustar", "-C", "@/b", "."]);
+    tar("gnu.tar", &["--format=gnu", "-C", "@", "b"]);
+    for name in ["top.tar", "gnu.tar"] {
+        let out = check(name);
+        let shown = String::from_utf8_lossy(&out.stderr);
+        assert_eq!((out.status.code(), &out.stdout), (Some(SIMULATED), &folder.stdout), "{name}: {shown}");
+    }
+    let whole = std::fs::read(scene.path("top.tar")).unwrap();
+    let code = |bytes: &[u8]| {
+        std::fs::write(scene.path("changed.tar"), bytes).unwrap();
+        check("changed.tar").status.code()
+    };
+    // Cut anywhere: no end, a file cut short, or files that are missing.
+    for length in [512, 700, whole.len() / 3, whole.len() / 2] {
+        assert_eq!(code(&whole[..length]), Some(CONTRADICTED), "{length} bytes");
+    }
+    let place = whole.windows(12).position(|bytes| bytes == b"Nothing here").unwrap();
+    for (at, what) in [(place, "a text"), (1, "a header")] {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        assert_eq!(code(&changed), Some(CONTRADICTED), "{what}");
+    }
+    assert_eq!(code(b"no archive"), Some(1));
+    // A file that comes twice, and a link.
+    std::os::unix::fs::symlink("manifest.json", scene.path("b/README.md.link")).unwrap();
+    tar("link.tar", &["--format=ustar", "-C", "@/b", "."]);
+    std::fs::remove_file(scene.path("b/README.md.link")).unwrap();
+    tar("twice.tar", &["--format=ustar", "--hard-dereference", "-C", "@/b", ".", "./manifest.json"]);
+    for (name, words) in [("link.tar", "neither a file nor a folder"), ("twice.tar", "is there twice")] {
+        let out = check(name);
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.code() == Some(CONTRADICTED) && said.contains(words), "{name}: {said}");
+    }
+    // A reader that goes away changes no code.
+    let mut child = scene.start("check @link.tar --trust @trust --allow-sim");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(CONTRADICTED));
+}
+
 /// The type of each record.
 fn kinds(log: &[u8]) -> Vec<RecordType> {
     let records = log.chunks_exact(192).map(|bytes| Record::read_from_bytes(bytes).unwrap());

@@ -5,6 +5,7 @@
 //!
 //! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane is lane 0's.
 
+mod archive;
 mod heads;
 mod line;
 mod name;
@@ -12,6 +13,7 @@ mod read;
 mod snapshot;
 mod write;
 
+pub use archive::Archive;
 pub use heads::Heads;
 pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{
