@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) fn run() -> Result<()> {
     generate::run(false)?;
     say("making the test vectors");
-    let vectors = ["test", "--locked", "--package", "portcullis-evidence", "--test", "formats"];
+    let vectors = ["test", "--locked", "--workspace", "--test", "formats"];
     tool::run(cargo().args(vectors).env("UPDATE_SNAPSHOTS", "1"))?;
     demo::output()?;
     let golden = Path::new(GOLDEN).join(env!("CARGO_PKG_VERSION"));
