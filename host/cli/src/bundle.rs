@@ -1,72 +1,172 @@
-//! `run --bundle`: what a session is recorded with.
+//! `portcullis bundle`: look after bundles.
 
-use crate::failure::Failure;
-use crate::open;
-use portcullis_card::{Card, SessionConfig};
-use portcullis_recorder::{Options, Recorder, RecorderError};
-use std::net::SocketAddr;
+use crate::failure::{Failure, SUCCESS};
+use portcullis_evidence::bundle::{Choice, Finished, Reason, Withheld, finish, withhold, withhold_in_place};
+use portcullis_evidence::report::plain;
+use portcullis_verify::CONTRADICTED;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-#[derive(clap::Args, Clone)]
-pub(crate) struct BundleArgs {
-    /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Complete the bundle of a session that died.
+    Finish(FinishArgs),
+    /// Take the texts of streams out of a bundle, with a signed reason.
+    Withhold(WithholdArgs),
+}
+
+/// A run that is killed, or that loses power, leaves a folder without a manifest, which is no bundle yet. This completes it as far as the
+/// evidence goes: it keeps the checkpoints whose records are there, the records behind them as far as they follow the rules, and every
+/// whole line about them. Half a record or half a line is taken out and named. Nothing is made up: the bundle verifies as one that was
+/// not closed (exit code 5 of `portcullis verify`). A finished bundle is left as it is.
+///
+/// Exit codes: 0 the bundle is complete; 1 an error, or a session still writes there; 2 usage; 3 the folder holds nothing that a card
+/// signed, or was changed after it was finished.
+///
+/// Example: portcullis bundle finish evidence/session-7
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct FinishArgs {
+    /// Folder of the bundle.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Say what would be done, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Write what was done as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Takes spans, salts, receipts, inputs and context documents (which hold the task) of the chosen streams out of a finished bundle. Everything
+/// else still verifies; a verifier warns (exit code 5) and shows the reason, who signed it, and how many streams it is about.
+///
+/// What remains of a withheld span is its record: what the mapping found in it (category, classes, quantities, fractions), its length,
+/// the verdict, and the commitment, which says nothing without the salt. The id of a stream remains unless --names is given. Anchor
+/// stores and the policy are not touched. Copies that were made before are not reached: ledgers, receipts that readers have, backups.
+///
+/// Exit codes: 0 done; 1 an error, or no stream is meant; 2 usage; 3 the folder is no finished bundle.
+///
+/// Examples:
+///   portcullis bundle withhold b --stream visit-17 --reason "erased on request" --name clerk --key clerk.pem --output b-public
+///   portcullis bundle withhold b --all-but visit-17 --reason "disclosure in case 4" --name clerk --key clerk.pem --output b-court
+///   portcullis bundle withhold b --before 1790000000 --reason "kept for two years" --name clerk --key clerk.pem --in-place
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+#[command(group = clap::ArgGroup::new("choice").required(true).args(["stream", "all_but", "before", "all"]))]
+#[command(group = clap::ArgGroup::new("where").required(true).args(["output", "in_place"]))]
+pub(crate) struct WithholdArgs {
+    /// Folder of the bundle.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The stream with this id; may be given several times.
+    #[arg(long, value_name = "ID")]
+    stream: Vec<String>,
+    /// Every stream but the one with this id; may be given several times.
+    #[arg(long, value_name = "ID")]
+    all_but: Vec<String>,
+    /// Every stream whose records a witness saw before this Unix second. The bundle must have a witness's notes.
+    #[arg(long, value_name = "SECOND")]
+    before: Option<u64>,
+    /// Every stream.
+    #[arg(long)]
+    all: bool,
+    /// Why, in one line.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Name of whoever signs, in one line.
+    #[arg(long)]
+    name: String,
+    /// Their private key, Ed25519 in PEM, such as `portcullis policy approve --new-key` makes. Verifiers believe it when its public key is among
+    /// the `withholders` of their trust folder.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// New folder for the bundle without the texts. The one with them stays as it is.
     #[arg(long, value_name = "DIR")]
-    bundle: Option<PathBuf>,
-    /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
-    #[arg(long, value_name = "FILE", requires = "bundle")]
-    ticket: Option<PathBuf>,
-    /// Approval of the policy, from `portcullis policy approve`.
-    #[arg(long, value_name = "FILE", requires = "bundle")]
-    approval: Option<PathBuf>,
-    /// The card's certificate, PEM. Without it a simulated card is certified by the public root of simulations.
-    #[arg(long, value_name = "FILE", requires = "bundle")]
-    device_cert: Option<PathBuf>,
-    /// Intermediate certificates above it, PEM.
-    #[arg(long, value_name = "FILE", requires = "device_cert")]
-    device_chain: Option<PathBuf>,
-    /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that it gives.
-    #[arg(long, value_name = "ADDRESS", requires = "bundle", requires = "witness_key")]
-    witness: Option<SocketAddr>,
-    /// The witness's key, from `portcullis witness key`.
-    #[arg(long, value_name = "FILE", requires = "witness")]
-    witness_key: Option<PathBuf>,
-    /// Records after which a checkpoint is due. Default: 4096 on a simulated card, else 32768.
-    #[arg(long, value_name = "RECORDS", requires = "bundle", value_parser = clap::value_parser!(u32).range(1..))]
-    checkpoint_interval: Option<u32>,
+    output: Option<PathBuf>,
+    /// Replace the bundle, and remove the texts from this disk.
+    #[arg(long)]
+    in_place: bool,
+    /// Take the ids of the streams out too.
+    #[arg(long)]
+    names: bool,
+    /// Write what was done as one JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
-impl BundleArgs {
-    /// Whether a bundle is to be written.
-    pub(crate) const fn is_asked(&self) -> bool {
-        self.bundle.is_some()
-    }
-
-    /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.
-    pub(crate) fn start(
-        &self,
-        card: &mut dyn Card,
-        policy: &open::Policy,
-    ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
-        let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
-        let options = Options {
-            folder: folder.clone(),
-            ticket: self.ticket.clone(),
-            approval: self.approval.clone(),
-            device_cert: self.device_cert.clone(),
-            device_chain: self.device_chain.clone(),
-            witness: self.witness.zip(self.witness_key.clone()),
-            checkpoint_interval: self.checkpoint_interval,
-        };
-        let (recorder, config) = options.start(card, &policy.package, &policy.compiled)?;
-        Ok((Some(recorder), config))
+pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Finish(args) => finished(args),
+        Command::Withhold(args) => withheld(args),
     }
 }
 
-impl From<RecorderError> for Failure {
-    fn from(error: RecorderError) -> Self {
-        match error {
-            RecorderError::Card(error) => error.into(),
-            error => Self::Other(error.into()),
+fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
+    let key = portcullis_registrar::keys::load(&args.key).map_err(anyhow::Error::from)?;
+    let choice = match args.before {
+        Some(second) => Choice::Before(second),
+        None if args.all => Choice::AllBut(BTreeSet::new()),
+        None if args.all_but.is_empty() => Choice::Streams(args.stream.iter().cloned().collect()),
+        None => Choice::AllBut(args.all_but.iter().cloned().collect()),
+    };
+    let reason = Reason { name: &args.name, reason: &args.reason, key: &key, names: args.names };
+    let done = match &args.output {
+        Some(output) => withhold(&args.folder, output, &choice, reason),
+        None => withhold_in_place(&args.folder, &choice, reason),
+    };
+    let done = match done {
+        Ok(done) => done,
+        Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", plain(&error.to_string())).into()),
+        Err(error) => {
+            errln!("error: {}", plain(&error.to_string()));
+            return Ok(CONTRADICTED);
         }
+    };
+    if args.json {
+        outln!("{}", serde_json::to_string(&done)?);
+    } else {
+        let Withheld { streams, lines, contexts } = done;
+        let folder = args.output.as_ref().unwrap_or(&args.folder).display();
+        outln!("withheld from `{folder}`: {streams} streams ({lines} lines, {contexts} context documents)");
     }
+    Ok(SUCCESS)
+}
+
+fn finished(args: &FinishArgs) -> Result<u8, Failure> {
+    let done = match finish(&args.folder, args.dry_run) {
+        Ok(done) => done,
+        Err(error) if error.is_operational() => return Err(anyhow::Error::from(error).into()),
+        Err(error) => {
+            errln!("error: {error}");
+            return Ok(CONTRADICTED);
+        }
+    };
+    let Finished { already, checkpoints, records, signed, mended } = done;
+    if args.json {
+        outln!(
+            "{}",
+            serde_json::json!({
+                "already_finished": already,
+                "changed": !args.dry_run && !already,
+                "checkpoints": checkpoints,
+                "records": records,
+                "signed_records": signed,
+                "mended": mended,
+            })
+        );
+        return Ok(SUCCESS);
+    }
+    if already {
+        outln!("the bundle was finished already: {records} records under {checkpoints} checkpoints");
+        return Ok(SUCCESS);
+    }
+    for line in mended {
+        outln!("{line}");
+    }
+    let done = if args.dry_run { "would be finished" } else { "finished" };
+    outln!(
+        "{done}: {records} records, {signed} of them under {checkpoints} checkpoints; verify it with `portcullis verify`"
+    );
+    Ok(SUCCESS)
 }

@@ -1,11 +1,11 @@
 //! `portcullis gated`: the gate in a process of its own.
 
-use crate::bundle::BundleArgs;
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
 use crate::prefilter::FilterArgs;
+use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
 use portcullis_card::Session;
 use portcullis_gate::ledger::Header;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let filter = args.filter.open(&policy.package)?;
     let mut card = args.card.open()?;
     let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
-    let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &anchors)?;
     journal.recorder = recorder;
     let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|session| {
         let keep = Box::new(|event: &Event| Ok(journal.event(event)?));
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     });
     // The name goes first: whoever connects from now on finds no gate.
     drop(socket);
-    let written = journal.finish(&anchors).map_err(Failure::from);
+    let written = journal.finish().map_err(Failure::from);
     served.and(written).map(|()| SUCCESS)
 }
 

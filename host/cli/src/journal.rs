@@ -3,7 +3,6 @@
 use crate::choices::FsyncArg;
 use anyhow::Result;
 use portcullis_gate::Event;
-use portcullis_gate::anchor::Anchors;
 use portcullis_gate::ledger::{Header, Ledger};
 use portcullis_recorder::Recorder;
 use std::path::PathBuf;
@@ -44,9 +43,11 @@ impl Journal {
     }
 
     /// Finishes the bundle, however the session ended.
-    pub(crate) fn finish(&mut self, anchors: &Anchors) -> Result<()> {
-        if let Some(recorder) = self.recorder.take() {
-            errln!("bundle written to {}", recorder.finish(anchors)?.display());
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        if let Some(recorder) = self.recorder.take()
+            && let Some(folder) = recorder.finish()?
+        {
+            errln!("bundle written to {}", folder.display());
         }
         Ok(())
     }

@@ -29,6 +29,7 @@ mod open;
 mod output;
 mod policy;
 mod prefilter;
+mod recording;
 mod registrar;
 mod replay;
 mod report;
@@ -77,6 +78,9 @@ enum Command {
     Check(check::Args),
     /// Make every determination of a bundle again from its texts.
     Replay(replay::Args),
+    /// Look after bundles.
+    #[command(subcommand)]
+    Bundle(bundle::Command),
     /// Certify cards.
     #[command(subcommand)]
     Ca(registrar::Ca),
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Bundle(command) => bundle::run(&command),
         Command::Ca(command) => registrar::ca(&command),
         Command::Ticket(command) => registrar::ticket(&command),
         Command::Witness(command) => registrar::witness(&command),

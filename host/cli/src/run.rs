@@ -1,6 +1,5 @@
 //! `portcullis run`.
 
-use crate::bundle::BundleArgs;
 use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
@@ -10,6 +9,7 @@ use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
 use crate::output::{Output, Shape};
 use crate::prefilter::FilterArgs;
+use crate::recording::BundleArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
@@ -270,7 +270,7 @@ fn local(
     }
     let mut taken = Taken::new(args, shape, &policy.header(&args.card))?;
     let mut card = args.card.open()?;
-    let (recorder, config) = args.bundle.start(card.as_mut(), &policy)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &anchors)?;
     taken.journal.recorder = recorder;
     // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
@@ -283,7 +283,7 @@ fn local(
         }
         Err(error) => Err(error.into()),
     };
-    let written = taken.journal.finish(&anchors).map_err(Failure::from);
+    let written = taken.journal.finish().map_err(Failure::from);
     Ok(taken.end(governed.and(written)))
 }
 

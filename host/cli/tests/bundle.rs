@@ -768,7 +768,7 @@ fn long_spans() {
     let out = scene.run("run --policy policies/pii --input @in --format text --granularity step --bundle @longer");
     assert_eq!(out.status.code(), Some(1));
     let why = String::from_utf8_lossy(&out.stderr);
-    assert!(why.contains("spans.jsonl") && why.contains("govern smaller texts"), "{why}");
+    assert!(why.contains("inputs.jsonl") && why.contains("govern smaller texts"), "{why}");
     assert!(out.stdout.is_empty());
     let report = scene.verified("longer");
     assert_eq!(report["properties"]["complete"]["status"], "affirmed", "{report}");

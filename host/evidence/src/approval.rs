@@ -1,13 +1,10 @@
 //! The approval of a policy: somebody with an approver's key says that this table image may be used.
 //!
-//! COSE_Sign1 as a ticket's (module `ticket`), with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
+//! A signed statement (module `statement`) with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
 
 use crate::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-
-/// `{1: -8}`: EdDSA (RFC 9053, 2.2).
-const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
-const COSE_SIGN1: u64 = 18;
+use crate::statement::Statement;
+use ed25519_dalek::{SigningKey, VerifyingKey};
 
 /// An approval, whose signature is not checked until [`Approval::signer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,55 +13,40 @@ pub struct Approval {
     pub policy: [u8; 32],
     /// Name that the approver claims.
     pub name: String,
-    signature: [u8; 64],
+    statement: Statement,
 }
 
 impl Approval {
     /// The approval in `cose`; `None` for anything but its one encoding.
     #[must_use]
     pub fn parse(cose: &[u8]) -> Option<Self> {
-        Self::read(cose).ok().flatten()
-    }
-
-    fn read(cose: &[u8]) -> Result<Option<Self>, CborError> {
-        let mut message = Reader::new(cose);
-        message.exactly(Major::Tag, COSE_SIGN1)?;
-        message.exactly(Major::Array, 4)?;
-        let protected = message.bytes()?;
-        message.exactly(Major::Map, 0)?;
-        let mut payload = Reader::new(message.bytes()?);
-        let signature = message.array()?;
-        message.end()?;
-        payload.exactly(Major::Map, 2)?;
-        payload.exactly(Major::Unsigned, 1)?;
-        let policy = payload.array()?;
-        payload.exactly(Major::Unsigned, 2)?;
-        let name = payload.text()?.to_owned();
-        payload.end()?;
-        Ok((protected == PROTECTED).then_some(Self { policy, name, signature }))
+        let statement = Statement::parse(cose)?;
+        let (policy, name) = read(&statement.payload).ok()?;
+        Some(Self { policy, name, statement })
     }
 
     /// The message that says so, signed by `key`.
     #[must_use]
     pub fn sign(policy: [u8; 32], name: &str, key: &SigningKey) -> Vec<u8> {
-        let payload = payload(&policy, name);
-        let mut out = Vec::new();
-        put_head(&mut out, Major::Tag, COSE_SIGN1);
-        put_head(&mut out, Major::Array, 4);
-        put_bytes(&mut out, &PROTECTED);
-        put_head(&mut out, Major::Map, 0);
-        put_bytes(&mut out, &payload);
-        put_bytes(&mut out, &key.sign(&to_be_signed(&payload)).to_bytes());
-        out
+        Statement::sign(&payload(&policy, name), key)
     }
 
     /// The one of `keys` that signed it.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
-        let signed = to_be_signed(&payload(&self.policy, &self.name));
-        let signature = Signature::from_bytes(&self.signature);
-        keys.into_iter().find(|key| key.verify_strict(&signed, &signature).is_ok())
+        self.statement.signer(keys)
     }
+}
+
+fn read(payload: &[u8]) -> Result<([u8; 32], String), CborError> {
+    let mut payload = Reader::new(payload);
+    payload.exactly(Major::Map, 2)?;
+    payload.exactly(Major::Unsigned, 1)?;
+    let policy = payload.array()?;
+    payload.exactly(Major::Unsigned, 2)?;
+    let name = payload.text()?.to_owned();
+    payload.end()?;
+    Ok((policy, name))
 }
 
 fn payload(policy: &[u8; 32], name: &str) -> Vec<u8> {
@@ -74,17 +56,6 @@ fn payload(policy: &[u8; 32], name: &str) -> Vec<u8> {
     put_bytes(&mut out, policy);
     put_head(&mut out, Major::Unsigned, 2);
     put_text(&mut out, name);
-    out
-}
-
-/// The `Sig_structure` (RFC 9052, 4.4) over `payload`.
-fn to_be_signed(payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_head(&mut out, Major::Array, 4);
-    put_text(&mut out, "Signature1");
-    put_bytes(&mut out, &PROTECTED);
-    put_bytes(&mut out, &[]);
-    put_bytes(&mut out, payload);
     out
 }
 

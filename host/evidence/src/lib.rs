@@ -13,8 +13,10 @@ pub mod record;
 pub mod report;
 pub mod series;
 pub mod sim;
+mod statement;
 pub mod ticket;
 pub mod tree;
 pub mod verify;
+pub mod withholding;
 
 pub use portcullis_core::hex;

@@ -198,7 +198,8 @@ fn on_disk() {
     // What a verifier would refuse is not written in the first place.
     let large = vec![b' '; (1 << 20) + 1];
     assert!(matches!(writer.put(&bundle::context(&[1; 32]), &large), Err(BundleError::Size { .. })));
-    assert!(matches!(writer.put(bundle::TICKET, b""), Err(BundleError::Io { .. })), "a file is written once");
+    let twice = writer.grow(bundle::TICKET);
+    assert!(matches!(twice, Err(BundleError::Io { .. })), "a file that grows is new");
     writer.finish().unwrap();
     assert!(Writer::create(&path).is_err(), "a bundle is written once");
 

@@ -1,7 +1,7 @@
 //! Why a session cannot be recorded.
 
 use portcullis_card::SessionError;
-use portcullis_evidence::bundle::BundleError;
+use portcullis_evidence::bundle::{BundleError, FinishError};
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
 use portcullis_registrar::ca::CaError;
@@ -48,6 +48,22 @@ pub enum RecorderError {
     /// What was given does not fit the session.
     #[error("{0}")]
     Unfit(&'static str),
+    /// The disk has no room for a session.
+    #[error("the disk of `{}` has no room for a session: {bytes} bytes must be free for its end", folder.display())]
+    NoRoom {
+        /// Folder of the bundle.
+        folder: PathBuf,
+        /// What is kept back.
+        bytes: u64,
+        /// What the system says.
+        source: BundleError,
+    },
+    /// The disk was full.
+    #[error("the disk of `{}` is full: the session ends here. Its bundle holds what was recorded by now", .0.display())]
+    Full(PathBuf),
+    /// What was recorded cannot be completed.
+    #[error(transparent)]
+    Finish(#[from] FinishError),
     /// An event that cannot follow the ones before it.
     #[error("{0}")]
     Event(String),

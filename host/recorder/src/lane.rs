@@ -9,27 +9,30 @@ use std::collections::BTreeMap;
 /// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
+    /// Serial of the session's ticket.
+    serial: u64,
     /// Streams that began.
     begun: u64,
-    pub(crate) streams: LineFile,
+    streams: LineFile,
     spans: LineFile,
     inputs: LineFile,
     /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
     given: BTreeMap<u64, Option<Input>>,
-    /// Salts of released spans, by the index of their record.
-    released: BTreeMap<u64, Hex<16>>,
+    /// In the order of release, until the end.
+    receipts: LineFile,
 }
 
 impl LaneWriter {
-    pub(crate) fn create(writer: &Writer, lane: u8) -> Result<Self, BundleError> {
+    pub(crate) fn create(writer: &Writer, lane: u8, serial: u64) -> Result<Self, BundleError> {
         Ok(Self {
             lane,
+            serial,
             begun: 0,
             streams: writer.lines(bundle::STREAMS, lane)?,
             spans: writer.lines(bundle::SPANS, lane)?,
             inputs: writer.lines(bundle::INPUTS, lane)?,
             given: BTreeMap::new(),
-            released: BTreeMap::new(),
+            receipts: writer.lines(bundle::RECEIPTS, lane)?,
         })
     }
 
@@ -49,8 +52,13 @@ impl LaneWriter {
     }
 
     /// The span of record `index` is released.
-    pub(crate) fn release(&mut self, index: u64, salt: Hex<16>) {
-        self.released.insert(index, salt);
+    pub(crate) fn release(&mut self, index: u64, salt: Hex<16>) -> Result<(), BundleError> {
+        self.receipts.push(&bundle::Receipt { serial: self.serial, lane: self.lane, index, salt })
+    }
+
+    /// Bytes of the receipts.
+    pub(crate) fn receipts(&self) -> u64 {
+        self.receipts.len()
     }
 
     /// The stream that began with record `begin` was given `input`, and is over.
@@ -74,21 +82,18 @@ impl LaneWriter {
         written
     }
 
-    /// Hands the spans to the system.
+    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> Result<(), BundleError> {
-        self.spans.flush()
+        [&mut self.streams, &mut self.inputs, &mut self.spans, &mut self.receipts]
+            .into_iter()
+            .try_for_each(LineFile::flush)
     }
 
-    /// Writes what is left; the inner result says whether every input could be written.
-    pub(crate) fn finish(mut self, writer: &Writer, serial: u64) -> Result<Result<(), RecorderError>, RecorderError> {
+    /// Writes what is left. Gives the first problem, after everything else was tried.
+    pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
-        self.streams.flush()?;
-        self.inputs.flush()?;
-        let mut receipts = writer.lines(bundle::RECEIPTS, self.lane)?;
-        for (index, salt) in self.released {
-            receipts.push(&bundle::Receipt { serial, lane: self.lane, index, salt })?;
-        }
-        receipts.flush()?;
-        Ok(given)
+        self.flush()?;
+        writer.sort_receipts(self.lane)?;
+        given
     }
 }

@@ -6,6 +6,9 @@
 //! records of a bundle again from its texts.
 
 mod error;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at its first surprise")]
+mod killed;
 mod lane;
 mod options;
 mod recorder;

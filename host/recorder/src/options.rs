@@ -1,24 +1,24 @@
 //! What a session is recorded with, and how its bundle begins.
 
-use crate::lane::LaneWriter;
-use crate::sink::{BundleSink, Logs};
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
 use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::wire::key_flags;
 use portcullis_evidence::approval::Approval;
-use portcullis_evidence::bundle::{self, BundleError, Writer};
+use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::extract;
 use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
+use portcullis_gate::anchor::Anchors;
 use portcullis_policy::{Compiled, Package};
 use portcullis_registrar::ca::{self, Device};
 use portcullis_registrar::tickets::{self, Request};
 use portcullis_registrar::witness::client::Client;
+use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a self-issued ticket lasts.
@@ -47,15 +47,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// Prepares the bundle of a session on `card` under this policy: the recorder, and the configuration of the session.
+    /// Prepares the bundle of a session on `card` under this policy, with these anchor stores: the recorder, and the configuration of the
+    /// session. Everything that is known before the session is on the disk then, and space for its end is kept back.
     ///
     /// # Errors
-    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written.
+    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written; then no folder is left.
     pub fn start(
         &self,
         card: &mut dyn Card,
         package: &Package,
         compiled: &Compiled,
+        anchors: &Anchors,
     ) -> Result<(Recorder, SessionConfig), RecorderError> {
         let info = CardInfo::read(card)?;
         let key = await_public_key(card)?;
@@ -79,21 +81,20 @@ impl Options {
         let witness = self.poster(&ticket, key, info.lanes)?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
 
-        let writer = Arc::new(Writer::create(&self.folder)?);
-        writer.put(bundle::TICKET, &ticket)?;
-        writer.put(bundle::CERTIFICATE, certificate.as_bytes())?;
-        writer.put(bundle::CHAIN, chain.as_bytes())?;
-        writer.put(bundle::IMAGE, image.as_bytes())?;
-        if let Some(approval) = &approval {
-            writer.put(bundle::APPROVAL, approval)?;
-        }
-        for (path, content) in package.listed() {
-            writer.put(&bundle::package(path), content)?;
-        }
-        let logs = Arc::new(Mutex::new(Logs::create(&writer, info.lanes)?));
-        let lanes: Vec<_> =
-            (0..info.lanes).map(|lane| LaneWriter::create(&writer, lane)).collect::<Result<_, BundleError>>()?;
-        let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
+        let approval = approval.as_deref().map(|approval| (bundle::APPROVAL, approval));
+        let fixed = [
+            (bundle::README, extract::BUNDLE_README.as_bytes()),
+            (bundle::TICKET, &*ticket),
+            (bundle::CERTIFICATE, certificate.as_bytes()),
+            (bundle::CHAIN, chain.as_bytes()),
+            (bundle::IMAGE, image.as_bytes()),
+        ];
+        let mut files: Vec<_> = fixed.into_iter().chain(approval).map(|(n, c)| (n.to_owned(), c.to_vec())).collect();
+        files.extend(package.listed().into_iter().map(|(path, content)| (bundle::package(path), content.to_vec())));
+        files.extend(
+            anchors.json_lines().into_iter().map(|store| (bundle::anchor(&Sha256::digest(&store).into()), store)),
+        );
+        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness)?;
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
         let interval = match terms.heartbeat_records {
@@ -104,10 +105,10 @@ impl Options {
             ticket_digest: parsed.digest,
             heartbeat: HeartbeatLimits { records: terms.heartbeat_records, ticks: terms.heartbeat_ticks },
             checkpoints: Some(CheckpointConfig { interval, ..CheckpointConfig::default() }),
-            sink: Box::new(sink),
+            sink,
             ..SessionConfig::default()
         };
-        Ok((Recorder::new(writer, logs, terms.serial, lanes), config))
+        Ok((recorder, config))
     }
 
     fn approval(&self, policy: [u8; 32]) -> Result<Option<Vec<u8>>, RecorderError> {

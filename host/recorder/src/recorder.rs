@@ -2,26 +2,31 @@
 
 use crate::RecorderError;
 use crate::lane::LaneWriter;
-use crate::sink::Logs;
-use portcullis_evidence::bundle::{self, Writer};
-use portcullis_evidence::extract;
+use crate::sink::{BundleSink, Logs};
+use crate::witness::Poster;
+use portcullis_card::session::RecordSink;
+use portcullis_evidence::bundle::{self, BundleError, Writer};
 use portcullis_evidence::hex::Hex;
-use portcullis_gate::anchor::Anchors;
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, What};
-use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that are kept back for the end of a session: its last checkpoints, and what streams were given.
+const CLOSING: u64 = 1 << 16;
+/// The same for each lane: the records of what is in flight, and their texts.
+const CLOSING_LANE: u64 = 1 << 16;
 
 /// A bundle that is being written.
 pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
-    serial: u64,
     lanes: Vec<LaneWriter>,
-    contexts: BTreeMap<[u8; 32], Vec<u8>>,
+    /// Context documents that are written.
+    contexts: BTreeSet<[u8; 32]>,
     open: BTreeMap<u64, Open>,
 }
 
@@ -30,7 +35,8 @@ pub struct Recorder {
 struct Open {
     lane: usize,
     begin: u64,
-    text: Option<String>,
+    /// Whether the whole text was there from the start, so that it is written already.
+    recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
     /// Index and salt of the record of each sequence.
     entries: BTreeMap<u32, (u64, Hex<16>)>,
@@ -38,21 +44,59 @@ struct Open {
     early: Vec<u32>,
 }
 
-impl Open {
-    /// What the stream was given.
-    fn given(self) -> Input {
-        self.text.map_or(Input::Proposals(self.answers), Input::Text)
-    }
-}
-
 fn of_lane(lanes: &mut [LaneWriter], lane: usize) -> Result<&mut LaneWriter, RecorderError> {
     let missing = || RecorderError::Event(format!("a record of lane {lane}, which the card does not have"));
     lanes.get_mut(lane).ok_or_else(missing)
 }
 
+/// Writes what is known before the session, and keeps space back for its end.
+fn begin(
+    writer: &Writer,
+    files: &[(String, Vec<u8>)],
+    lanes: u8,
+    serial: u64,
+) -> Result<(Logs, Vec<LaneWriter>), RecorderError> {
+    let room = CLOSING.saturating_add(CLOSING_LANE.saturating_mul(lanes.into()));
+    let started = || -> Result<_, BundleError> {
+        files.iter().try_for_each(|(name, content)| writer.put(name, content))?;
+        let logs = Logs::create(writer, lanes)?;
+        let lines = (0..lanes).map(|lane| LaneWriter::create(writer, lane, serial)).collect::<Result<_, _>>()?;
+        writer.sync()?;
+        writer.reserve(room)?;
+        Ok((logs, lines))
+    };
+    started().map_err(|error| match error {
+        BundleError::Io { ref source, .. } if source.kind() == ErrorKind::StorageFull => {
+            RecorderError::NoRoom { folder: writer.folder().to_owned(), bytes: room, source: error }
+        }
+        error => error.into(),
+    })
+}
+
 impl Recorder {
-    pub(crate) const fn new(writer: Arc<Writer>, logs: Arc<Mutex<Logs>>, serial: u64, lanes: Vec<LaneWriter>) -> Self {
-        Self { writer, logs, serial, lanes, contexts: BTreeMap::new(), open: BTreeMap::new() }
+    /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records to.
+    ///
+    /// # Errors
+    /// What could not be written; then no folder is left.
+    pub(crate) fn create(
+        folder: &Path,
+        files: &[(String, Vec<u8>)],
+        lanes: u8,
+        serial: u64,
+        witness: Option<Poster>,
+    ) -> Result<(Self, Box<dyn RecordSink>), RecorderError> {
+        let writer = Writer::create(folder)?;
+        match begin(&writer, files, lanes, serial) {
+            Ok((logs, lanes)) => {
+                let (writer, logs) = (Arc::new(writer), Arc::new(Mutex::new(logs)));
+                let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
+                Ok((Self { writer, logs, lanes, contexts: BTreeSet::new(), open: BTreeMap::new() }, Box::new(sink)))
+            }
+            Err(error) => {
+                writer.discard()?;
+                Err(error)
+            }
+        }
     }
 
     /// Takes an event, before anything else does: what is released has its record in the bundle.
@@ -60,14 +104,31 @@ impl Recorder {
     /// # Errors
     /// What prevented it; nothing further may be released.
     pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
+        self.keep(event)?;
+        if self.writer.is_full() {
+            return Err(RecorderError::Full(self.writer.folder().to_owned()));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, event: &Event) -> Result<(), RecorderError> {
         match &event.what {
             What::Begun { id, context, text, lane, log_index } => {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
-                of_lane(&mut self.lanes, lane)?.begin(index, id)?;
-                self.contexts.entry(context.digest()).or_insert_with(|| context.bytes());
-                self.open.insert(event.stream, Open { lane, begin: index, text: text.clone(), ..Open::default() });
+                let digest = context.digest();
+                if self.contexts.insert(digest) {
+                    self.writer.put(&bundle::context(&digest), &context.bytes())?;
+                }
+                let writer = of_lane(&mut self.lanes, lane)?;
+                writer.begin(index, id)?;
+                if let Some(text) = text {
+                    writer.given(index, Input::Text(text.clone()));
+                    writer.write_inputs()?;
+                }
+                let recorded = text.is_some();
+                self.open.insert(event.stream, Open { lane, begin: index, recorded, ..Open::default() });
             }
             What::Proposed(answer) => {
                 self.open.entry(event.stream).or_default().answers.push((**answer).clone());
@@ -84,7 +145,7 @@ impl Recorder {
                 let stream = self.open.entry(event.stream).or_default();
                 for seq in seqs {
                     match stream.entries.get(seq) {
-                        Some((index, salt)) => of_lane(&mut self.lanes, stream.lane)?.release(*index, *salt),
+                        Some((index, salt)) => of_lane(&mut self.lanes, stream.lane)?.release(*index, *salt)?,
                         None => stream.early.push(*seq),
                     }
                 }
@@ -99,10 +160,12 @@ impl Recorder {
                 {
                     let salt = lane.span(index, &closing.salt, &closing.inert, "")?;
                     if stream.early.contains(&closing.seq) {
-                        lane.release(index, salt);
+                        lane.release(index, salt)?;
                     }
                 }
-                lane.given(stream.begin, stream.given());
+                if !stream.recorded {
+                    lane.given(stream.begin, Input::Proposals(stream.answers));
+                }
                 lane.write_inputs()?;
             }
             What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
@@ -110,41 +173,50 @@ impl Recorder {
         Ok(())
     }
 
-    /// What stands in the logs so far survives this process.
+    /// What stands in the bundle so far survives this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
-        Ok(self.lanes.iter_mut().try_for_each(LaneWriter::flush)?)
+        self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;
+        // Receipts are put in order at the end.
+        self.writer.keep(self.lanes.iter().map(LaneWriter::receipts).sum());
+        Ok(())
     }
 
-    /// The session is over: writes what is left, and the manifest. Gives the bundle's folder.
+    /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card signed nothing, so that
+    /// there is no evidence and no folder is left.
     ///
     /// # Errors
-    /// What could not be written.
-    pub fn finish(mut self, anchors: &Anchors) -> Result<PathBuf, RecorderError> {
-        self.flush()?;
-        // Streams that never ended: what they were given is all that is known of them.
-        for (_, stream) in std::mem::take(&mut self.open) {
-            if let Some(lane) = self.lanes.get_mut(stream.lane) {
-                lane.given(stream.begin, stream.given());
-            }
-        }
-        let Self { writer, serial, lanes, contexts, logs, .. } = self;
-        let mut given = Ok(());
-        for lane in lanes {
-            given = given.and(lane.finish(&writer, serial)?);
-        }
-        for (digest, document) in contexts {
-            writer.put(&bundle::context(&digest), &document)?;
-        }
-        for content in anchors.json_lines() {
-            let digest: [u8; 32] = Sha256::digest(&content).into();
-            writer.put(&bundle::anchor(&digest), &content)?;
-        }
-        writer.put(bundle::README, extract::BUNDLE_README.as_bytes())?;
+    /// What could not be written. What was written is a bundle all the same, unless the manifest had no room.
+    pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
+        let rest = self.flush().and_then(|()| self.write_rest());
+        let Self { writer, logs, .. } = self;
         drop(logs);
         let writer = Arc::into_inner(writer).ok_or_else(|| RecorderError::Event("the session still writes".into()))?;
         let folder = writer.folder().to_owned();
-        writer.finish()?;
-        given.map(|()| folder)
+        if !folder.join(bundle::checkpoint(0)).exists() {
+            writer.discard()?;
+            return rest.map(|()| None);
+        }
+        match rest {
+            Ok(()) => writer.finish()?,
+            // Something has no room. What there is of it may be half a file.
+            Err(error) => {
+                writer.mend()?;
+                return Err(error);
+            }
+        }
+        Ok(Some(folder))
+    }
+
+    /// Streams that never ended: what they were given is all that is known of them.
+    fn write_rest(&mut self) -> Result<(), RecorderError> {
+        for (_, stream) in std::mem::take(&mut self.open) {
+            if let Some(lane) = self.lanes.get_mut(stream.lane).filter(|_| !stream.recorded) {
+                lane.given(stream.begin, Input::Proposals(stream.answers));
+            }
+        }
+        let lanes = std::mem::take(&mut self.lanes).into_iter();
+        let written: Vec<_> = lanes.map(|lane| lane.finish(&self.writer)).collect();
+        written.into_iter().collect()
     }
 }

@@ -2,30 +2,50 @@
 
 use crate::witness::Poster;
 use portcullis_card::session::{RecordSink, Signed, SinkError};
-use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{self, BundleError, Writer};
+use portcullis_core::wire::{LaneHead, Record};
+use portcullis_evidence::bundle::{self, BundleError, Growing, Writer};
 use portcullis_evidence::cose;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
 /// The log of each lane, and the heads under each checkpoint where there are several.
 pub(crate) struct Logs {
-    records: Vec<BufWriter<File>>,
-    heads: Option<BufWriter<File>>,
+    records: Vec<Growing>,
+    heads: Option<Growing>,
 }
 
 impl Logs {
     pub(crate) fn create(writer: &Writer, lanes: u8) -> Result<Self, BundleError> {
-        let records = (0..lanes).map(|lane| writer.file(&bundle::in_lane(bundle::RECORDS, lane)));
-        let heads = (lanes > 1).then(|| writer.file(bundle::HEADS)).transpose()?;
+        let records = (0..lanes).map(|lane| writer.grow(&bundle::in_lane(bundle::RECORDS, lane)));
+        let heads = (lanes > 1).then(|| writer.grow(bundle::HEADS)).transpose()?;
         Ok(Self { records: records.collect::<Result<_, _>>()?, heads })
     }
 
+    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.records.iter_mut().chain(&mut self.heads).try_for_each(Write::flush)
+        self.records.iter_mut().chain(&mut self.heads).try_for_each(Growing::flush)
     }
+
+    /// Whether so many records of each lane are there.
+    fn hold(&self, sizes: &[u64]) -> bool {
+        self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
+    }
+
+    /// What stands there survives a loss of power.
+    fn sync(&mut self) -> io::Result<()> {
+        self.records.iter_mut().chain(&mut self.heads).try_for_each(Growing::sync)
+    }
+}
+
+/// A checkpoint that the card signed, until its records are here: the card writes the two into different rings.
+struct Waiting {
+    serial: u64,
+    /// Records of each lane that it covers.
+    sizes: Vec<u64>,
+    heads: Vec<LaneHead>,
+    message: Vec<u8>,
 }
 
 /// Writes what the session hands over into the bundle, and shows it to the witness.
@@ -33,11 +53,28 @@ pub(crate) struct BundleSink {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
     witness: Option<Poster>,
+    waiting: VecDeque<Waiting>,
 }
 
 impl BundleSink {
     pub(crate) const fn new(writer: Arc<Writer>, logs: Arc<Mutex<Logs>>, witness: Option<Poster>) -> Self {
-        Self { writer, logs, witness }
+        Self { writer, logs, witness, waiting: VecDeque::new() }
+    }
+
+    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint stands there without them.
+    fn write_checkpoints(&mut self) -> Result<(), SinkError> {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(next) = self.waiting.pop_front_if(|next| logs.hold(&next.sizes)) {
+            if let Some(heads) = &mut logs.heads {
+                heads.push(next.heads.as_bytes())?;
+            }
+            logs.sync()?;
+            self.writer.put_synced(&bundle::checkpoint(next.serial), &next.message)?;
+            if let Some(witness) = &mut self.witness {
+                witness.checkpoint(next.sizes, next.message);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -49,35 +86,31 @@ impl RecordSink for BundleSink {
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let log = logs.records.get_mut(lane).ok_or("a record of a lane that the card does not have")?;
-        Ok(log.write_all(record.as_bytes())?)
+        log.push(record.as_bytes())?;
+        drop(logs);
+        if self.waiting.is_empty() { Ok(()) } else { self.write_checkpoints() }
     }
 
     fn checkpoint(&mut self, signed: &Signed) -> Result<(), SinkError> {
         let bytes = signed.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
-        self.writer.put(&bundle::checkpoint(signed.checkpoint.serial.get()), &message)?;
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let lanes = logs.records.len();
-        let sizes = match &mut logs.heads {
-            Some(_) if signed.heads.len() != lanes => return Err("a checkpoint without the heads of its lanes".into()),
-            Some(heads) => {
-                heads.write_all(signed.heads.as_bytes())?;
-                signed.heads.iter().map(|head| head.size.get()).collect()
-            }
-            // With one lane, every record is of that lane.
-            None => vec![signed.checkpoint.size.get()],
+        let lanes = self.logs.lock().unwrap_or_else(PoisonError::into_inner).records.len();
+        // With one lane, every record is of that lane.
+        let sizes = match lanes {
+            1 => vec![signed.checkpoint.size.get()],
+            lanes if signed.heads.len() != lanes => return Err("a checkpoint without the heads of its lanes".into()),
+            _ => signed.heads.iter().map(|head| head.size.get()).collect(),
         };
-        if let Some(witness) = &mut self.witness {
-            witness.checkpoint(sizes, message);
-        }
-        Ok(())
+        let serial = signed.checkpoint.serial.get();
+        self.waiting.push_back(Waiting { serial, sizes, heads: signed.heads.clone(), message });
+        self.write_checkpoints()
     }
 
     fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
         let Some(witness) = &mut self.witness else { return Ok(None) };
         let mut nonce = None;
         while let Some(noted) = witness.post()? {
-            self.writer.put(&bundle::witness(noted.cosigned.serial), noted.note.as_bytes())?;
+            self.writer.put_synced(&bundle::witness(noted.cosigned.serial), noted.note.as_bytes())?;
             nonce = noted.cosigned.nonce;
         }
         Ok(nonce)

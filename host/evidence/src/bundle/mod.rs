@@ -6,22 +6,28 @@
 //! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane is lane 0's.
 
 mod archive;
+mod disk;
+mod finish;
 mod heads;
 mod line;
 mod name;
 mod read;
 mod snapshot;
+mod withhold;
 mod write;
 
 pub use archive::Archive;
+pub use disk::Growing;
+pub use finish::{FinishError, Finished, finish};
 pub use heads::Heads;
 pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{
     APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,
-    TICKET, anchor, checkpoint, context, in_lane, package, witness,
+    TICKET, anchor, checkpoint, context, in_lane, package, withheld, witness,
 };
 pub use read::{Bundle, Directory, Files, Memory};
 pub use snapshot::Snapshot;
+pub use withhold::{Choice, Reason, Withheld, WithholdError, withhold, withhold_in_place};
 pub use write::{LineFile, Writer};
 
 use crate::hex::Hex;
@@ -59,7 +65,7 @@ pub enum BundleError {
     #[error("`{0}` is neither a file nor a folder")]
     Kind(String),
     /// A file that every bundle has is not there.
-    #[error("`{0}` is missing")]
+    #[error("`{0}` is missing{hint}", hint = hint(.0))]
     Missing(String),
     /// A file over its cap, or too many files.
     #[error("`{name}` is larger than {cap} bytes")]
@@ -91,6 +97,15 @@ pub enum BundleError {
         /// What is wrong.
         what: String,
     },
+}
+
+/// What to do about a file that is missing.
+fn hint(name: &str) -> &'static str {
+    if name == MANIFEST {
+        ": the session still runs, or it died: then `portcullis bundle finish` completes the bundle"
+    } else {
+        ""
+    }
 }
 
 impl BundleError {

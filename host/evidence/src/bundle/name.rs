@@ -96,6 +96,12 @@ pub fn witness(serial: u64) -> String {
     format!("witness/{serial:08}.note")
 }
 
+/// Withholding number `serial`.
+#[must_use]
+pub fn withheld(serial: u64) -> String {
+    format!("withheld/{serial:08}.cose")
+}
+
 /// Context document with this digest.
 #[must_use]
 pub fn context(digest: &[u8; 32]) -> String {
@@ -132,6 +138,7 @@ pub(super) fn cap(name: &str) -> Option<u64> {
     match folder {
         "checkpoints" => serial(rest, ".cose").map(|_| cose::MESSAGE_BYTES as u64),
         "witness" => serial(rest, ".note").map(|_| 1 << 20),
+        "withheld" => serial(rest, ".cose").map(|_| TEXT_MAX),
         "contexts" => rest.strip_suffix(".json").filter(|d| digest(d)).map(|_| 1 << 20),
         "anchors" => digest(rest).then_some(ANCHOR_MAX),
         "policy" => name.strip_prefix(PACKAGE).filter(|path| is_package_path(path)).map(|_| TEXT_MAX),
@@ -184,7 +191,14 @@ mod tests {
         let digest = "ab".repeat(32);
         let anchor = format!("anchors/{digest}");
         let context = format!("contexts/{digest}.json");
-        for name in ["manifest.json", "checkpoints/00000000.cose", "witness/00999999.note", &anchor, &context] {
+        for name in [
+            "manifest.json",
+            "checkpoints/00000000.cose",
+            "witness/00999999.note",
+            "withheld/00000000.cose",
+            &anchor,
+            &context,
+        ] {
             assert!(cap(name).is_some(), "{name}");
         }
         assert!(cap("policy/package/vocabulary/drug names-1.txt").is_some());

@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Deepest folder in a bundle.
-const DEPTH_MAX: usize = 12;
+pub(super) const DEPTH_MAX: usize = 12;
 const BUFFER: u64 = 1 << 18;
 
 /// A set of files.

@@ -1,22 +1,38 @@
 //! Writes a bundle into a new folder.
+//!
+//! A process can die, a disk can be full and power can fail at any moment. So a file with a fixed content gets its name only when it is
+//! whole, growing files grow by whole units, and the manifest is written last: a folder without one is a bundle that was not finished,
+//! which [`finish`](super::finish()) completes.
 
+use super::disk::{Disk, Growing};
 use super::line::Indexed;
 use super::name::{self, cap, line_max};
 use super::{BundleError, Directory, Manifest};
 use serde::Serialize;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bundle holds texts and salts: only its user may read it.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
+/// What is behind the name of a file that is not whole yet.
+pub(super) const PART: &str = ".part";
+/// Most bytes that a file takes in the manifest, on the disk of most file systems.
+const LISTED: u64 = 512;
 
 /// A bundle that is being written. It is whole once [`Writer::finish`] returned.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
+    disk: Arc<Disk>,
+    /// Files so far.
+    files: AtomicU64,
+    /// Held as long as something is written there.
+    _lock: File,
 }
 
 impl Writer {
@@ -26,9 +42,9 @@ impl Writer {
     /// [`BundleError::Io`], a folder that exists already included.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
-        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder);
-        new.map_err(BundleError::io(&folder.to_string_lossy()))?;
-        Ok(Self { folder })
+        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| lock(&folder));
+        let lock = new.map_err(BundleError::io(&folder.to_string_lossy()))?;
+        Ok(Self { folder, disk: Arc::default(), files: AtomicU64::new(0), _lock: lock })
     }
 
     /// Folder of the bundle.
@@ -37,34 +53,109 @@ impl Writer {
         &self.folder
     }
 
-    /// A new file, to be streamed into.
+    /// Keeps `closing` bytes of the disk back for the end of the session, and what the manifest needs.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`]: the disk has no such room.
+    pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
+        let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
+        reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
+    }
+
+    /// Has room kept back for `more` bytes that are written last, besides the manifest.
+    pub fn keep(&self, more: u64) {
+        self.disk.keep(self.last(more));
+    }
+
+    fn last(&self, more: u64) -> u64 {
+        let listed = self.files.load(Ordering::Relaxed).saturating_mul(LISTED);
+        // Files that are still to come: a few checkpoints.
+        listed.saturating_add(more).saturating_add(1 << 15)
+    }
+
+    /// Whether the disk was full: what was kept back is in use, and the session must be closed.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.disk.is_full()
+    }
+
+    /// A new file that grows by whole units.
     ///
     /// # Errors
     /// [`BundleError`]: `Name` for a name that no bundle has, `Io`.
-    pub fn file(&self, name: &str) -> Result<BufWriter<File>, BundleError> {
-        if cap(name).is_none() || name == name::MANIFEST {
-            return Err(BundleError::Name(name.to_owned()));
-        }
-        self.create_file(name).map(BufWriter::new).map_err(BundleError::io(name))
+    pub fn grow(&self, name: &str) -> Result<Growing, BundleError> {
+        let file = known(name).and_then(|()| self.create_file(name).map_err(BundleError::io(name)))?;
+        Ok(Growing::new(file, Arc::clone(&self.disk)))
     }
 
     /// A new file of JSON lines about records of `lane`, called `name` in lane 0.
     ///
     /// # Errors
-    /// As [`Writer::file`].
+    /// As [`Writer::grow`].
     pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
         let name = name::in_lane(name, lane);
-        Ok(LineFile { file: self.file(&name)?, name })
+        Ok(LineFile { file: self.grow(&name)?, name })
     }
 
-    /// A new file with this content.
+    /// A file with this content. It replaces what is there under this name.
     ///
     /// # Errors
-    /// As [`Writer::file`], and `Size` for content that no bundle may hold under this name.
+    /// As [`Writer::grow`], and `Size` for content that no bundle may hold under this name.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        self.put_with(name, content, |_| Ok(()))
+    }
+
+    /// As [`Writer::put`], and the file is on the disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
+    pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        self.put_with(name, content, File::sync_all)?;
+        sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
+    }
+
+    fn put_with(&self, name: &str, content: &[u8], then: impl Fn(&File) -> io::Result<()>) -> Result<(), BundleError> {
+        known(name)?;
         fits(name, content.len() as u64)?;
-        let mut file = self.file(name)?;
-        file.write_all(content).and_then(|()| file.flush()).map_err(BundleError::io(name))
+        let part = format!("{name}{PART}");
+        let written = self.disk.with_room(|| {
+            // What a full disk left of the first attempt.
+            let _ = fs::remove_file(self.folder.join(&part));
+            let mut file = self.create_file(&part)?;
+            file.write_all(content)?;
+            then(&file)?;
+            fs::rename(self.folder.join(&part), self.folder.join(name))
+        });
+        written.map_err(|source| {
+            let _ = fs::remove_file(self.folder.join(&part));
+            BundleError::Io { name: name.to_owned(), source }
+        })?;
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.keep(0);
+        Ok(())
+    }
+
+    /// Puts the receipts of a lane, which were written as texts were released, in the order of their records.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn sort_receipts(&self, lane: u8) -> Result<(), BundleError> {
+        let name = name::in_lane(name::RECEIPTS, lane);
+        let file = File::open(self.folder.join(&name)).map_err(BundleError::io(&name))?;
+        let sorted = super::finish::sorted_receipts(&name, file, u64::MAX)?;
+        if !sorted.changed {
+            return Ok(());
+        }
+        self.disk.give_all();
+        self.put(&name, &sorted.content)
+    }
+
+    /// Forces every file that is there to the disk.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn sync(&self) -> Result<(), BundleError> {
+        sync(&self.folder)
     }
 
     /// Writes the manifest over every file, and what was written to the disk.
@@ -72,26 +163,93 @@ impl Writer {
     /// # Errors
     /// [`BundleError`].
     pub fn finish(self) -> Result<(), BundleError> {
-        let manifest = Manifest::of(&Directory::new(&self.folder))?;
-        for file in &manifest.files {
-            fits(&file.path, file.size)?;
-            let synced = File::open(self.folder.join(&file.path)).and_then(|file| file.sync_all());
-            synced.map_err(BundleError::io(&file.path))?;
-        }
-        let json = manifest.to_json()?;
-        let written = self.create_file(name::MANIFEST).and_then(|mut file| {
-            file.write_all(&json)?;
-            file.sync_all()
-        });
-        written.map_err(BundleError::io(name::MANIFEST))
+        self.disk.give_all();
+        seal(&self.folder)
+    }
+
+    /// As [`Writer::finish`], after something could not be written: see [`finish`](super::finish()).
+    ///
+    /// # Errors
+    /// [`FinishError`](super::FinishError).
+    pub fn mend(self) -> Result<super::Finished, super::FinishError> {
+        self.disk.give_all();
+        super::finish::complete(&self.folder, false)
+    }
+
+    /// Removes everything: there was no session.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn discard(self) -> Result<(), BundleError> {
+        fs::remove_dir_all(&self.folder).map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
 
     fn create_file(&self, name: &str) -> io::Result<File> {
-        let path = self.folder.join(name);
-        if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+        create_file(&self.folder, name)
+    }
+}
+
+/// Takes the lock of a bundle that is being written.
+pub(super) fn lock(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
         }
-        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+        // A file system without locks.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+pub(super) fn create_file(folder: &Path, name: &str) -> io::Result<File> {
+    let path = folder.join(name);
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
+/// Puts the name of a file on the disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Forces every file below a bundle's folder to the disk, and their names.
+fn sync(folder: &Path) -> Result<(), BundleError> {
+    use super::Files as _;
+    for name in Directory::new(folder).names()?.keys() {
+        let path = folder.join(name);
+        let synced = File::open(&path).and_then(|file| file.sync_all()).and_then(|()| sync_folder(&path));
+        synced.map_err(BundleError::io(name))?;
+    }
+    Ok(())
+}
+
+/// Writes the manifest over every file, and everything to the disk.
+pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
+    let manifest = Manifest::of(&Directory::new(folder))?;
+    for file in &manifest.files {
+        fits(&file.path, file.size)?;
+    }
+    sync(folder)?;
+    let json = manifest.to_json()?;
+    let part = format!("{}{PART}", name::MANIFEST);
+    let written = create_file(folder, &part).and_then(|mut file| {
+        file.write_all(&json)?;
+        file.sync_all()?;
+        fs::rename(folder.join(&part), folder.join(name::MANIFEST))?;
+        sync_folder(&folder.join(name::MANIFEST))
+    });
+    written.map_err(BundleError::io(name::MANIFEST))
+}
+
+/// A name that a bundle has, and that is not the manifest's.
+fn known(name: &str) -> Result<(), BundleError> {
+    match cap(name) {
+        Some(_) if name != name::MANIFEST => Ok(()),
+        _ => Err(BundleError::Name(name.to_owned())),
     }
 }
 
@@ -107,7 +265,7 @@ fn fits(name: &str, size: u64) -> Result<(), BundleError> {
 #[derive(Debug)]
 pub struct LineFile {
     name: String,
-    file: BufWriter<File>,
+    file: Growing,
 }
 
 impl LineFile {
@@ -122,7 +280,19 @@ impl LineFile {
         if bytes > cap {
             return Err(BundleError::Line { name: name.clone(), index: line.index(), bytes, cap });
         }
-        self.file.write_all(&json).map_err(BundleError::io(name))
+        self.file.push(&json).map_err(BundleError::io(name))
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.file.is_empty()
     }
 
     /// Hands what was added to the system.
@@ -147,7 +317,7 @@ mod tests {
         let writer = Writer::create(folder.path().join("b")).unwrap();
         writer.put(&name::checkpoint(0), b"").unwrap();
         for (path, mode) in [("", 0o700), ("checkpoints", 0o700), ("checkpoints/00000000.cose", 0o600)] {
-            let found = std::fs::metadata(writer.folder().join(path)).unwrap().permissions().mode();
+            let found = fs::metadata(writer.folder().join(path)).unwrap().permissions().mode();
             assert_eq!(found & 0o777, mode, "{path}");
         }
     }

@@ -107,6 +107,13 @@ impl<'a> Note<'a> {
         Ok(Self { text, signatures })
     }
 
+    /// The earliest Unix second that a signature claims. Nobody checked it.
+    #[must_use]
+    pub fn claimed_time(&self) -> Option<u64> {
+        let time = |line: &SignatureLine<'_>| line.signature.first_chunk().map(|time| u64::from_be_bytes(*time));
+        self.signatures.iter().filter_map(time).min()
+    }
+
     /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys are ignored.
     ///
     /// # Errors

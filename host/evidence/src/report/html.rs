@@ -2,7 +2,7 @@
 
 use super::text::is_invisible;
 use crate::hex::Hex;
-use crate::verify::{Assurance, Property, Report, Status, Summary};
+use crate::verify::{Assurance, Property, Report, Status, Summary, WithholdingUse};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -149,6 +149,16 @@ fn policy(page: &mut String, session: &Summary) {
         page.push_str("<li>no approval is in the bundle, or none that is trusted</li>\n");
     }
     page.push_str("</ul>\n");
+    if !session.withholdings.is_empty() {
+        page.push_str("<h3>Withheld texts</h3>\n<ul>\n");
+    }
+    for WithholdingUse { signer, reason, streams, .. } in &session.withholdings {
+        let (signer, reason) = (escape(&signer.to_string()), escape(reason));
+        let _ = writeln!(page, "<li>the texts of {streams} streams, by {signer}: {reason}</li>");
+    }
+    if !session.withholdings.is_empty() {
+        page.push_str("</ul>\n");
+    }
 }
 
 fn profiles(page: &mut String, session: &Summary) {

@@ -3,7 +3,7 @@
 use crate::hex::Hex;
 use crate::hex::encode;
 use crate::series::{ApprovalCount, Series};
-use crate::verify::{ProfileUse, Property, Report, Status, Summary};
+use crate::verify::{ProfileUse, Property, Report, Status, Summary, WithholdingUse};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -93,6 +93,10 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     }
     if session.approvals.is_empty() {
         writeln!(f, "approved by  nobody: no approval that is trusted is in the bundle")?;
+    }
+    for WithholdingUse { signer, reason, streams, .. } in &session.withholdings {
+        let (signer, reason) = (plain(&signer.to_string()), plain(reason));
+        writeln!(f, "withheld     the texts of {streams} streams, by {signer}: {reason}")?;
     }
     if let Some((from, to)) = session.witnessed {
         writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;

@@ -4,13 +4,14 @@ use super::gaps::{self, Nonces};
 use super::replayable::{self, Contexts};
 use super::walk::Facts;
 use super::{Findings, Property, Summary};
-use super::{genuine, policy};
+use super::{genuine, policy, withheld};
 use crate::bundle::{self, Bundle, BundleError, Input, Lines, Receipt, Span, Stream};
 use crate::checkpoint;
 use crate::record::{self, Rules, Seen};
 use crate::tree::{self, Frontier, Hash};
 use portcullis_core::wire::{LaneHead, Opcode, Record, RecordType, Session};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
 use zerocopy::IntoBytes;
@@ -87,6 +88,10 @@ pub(super) struct Lane<'a> {
     inputs: Lines<'a, Input>,
     spans: Lines<'a, Span>,
     receipts: Lines<'a, Receipt>,
+    /// Where the stream of each slot began, the last one.
+    begun: BTreeMap<u16, u64>,
+    /// Streams that are withheld.
+    withheld: u64,
 }
 
 impl<'a> Lane<'a> {
@@ -110,6 +115,8 @@ impl<'a> Lane<'a> {
             inputs: bundle.inputs(number)?,
             spans: bundle.spans(number)?,
             receipts: bundle.receipts(number)?,
+            begun: BTreeMap::new(),
+            withheld: 0,
         })
     }
 
@@ -149,6 +156,16 @@ impl<'a> Lane<'a> {
     /// What ALARM gives as its cause.
     pub(super) const fn cause(&self) -> Option<u16> {
         self.cause
+    }
+
+    /// Streams so far that are withheld.
+    pub(super) const fn withheld(&self) -> u64 {
+        self.withheld
+    }
+
+    /// Whether the texts of the stream of `slot` were taken out.
+    fn is_withheld(&self, slot: u16, facts: &Facts) -> bool {
+        self.begun.get(&slot).is_some_and(|index| facts.withheld.contains(&(self.number, *index)))
     }
 
     /// Ticks of the first and the last record.
@@ -224,6 +241,7 @@ impl<'a> Lane<'a> {
         shared: &mut Shared<'a, '_>,
     ) -> Result<(), BundleError> {
         let commitment = &record.descriptor.commitment;
+        let slot = record.descriptor.slot.get();
         let at = self.at(index);
         let Shared { bundle, facts, findings, summary, contexts, nonces, checkpoints, .. } = shared;
         match seen {
@@ -244,9 +262,17 @@ impl<'a> Lane<'a> {
             Seen::Entry(Opcode::Begin, _) => {
                 let ticket = facts.ticket.as_ref().map(|ticket| &ticket.content);
                 policy::context(commitment, ticket, findings);
+                self.begun.insert(slot, index);
+                let withheld = self.is_withheld(slot, facts);
                 let line = self.streams.about(index)?;
-                if self.inputs.about(index)?.is_none() {
-                    replayable::input_withheld(at, findings);
+                match (self.inputs.about(index)?, withheld) {
+                    (Some(_), true) => withheld::left(at, "the input", findings),
+                    (None, false) => replayable::input_withheld(at, findings),
+                    _ => {}
+                }
+                if withheld {
+                    self.withheld += 1;
+                    withheld::stream(at, findings);
                 }
                 // The number is the record's own: how many streams began in its lane before.
                 let number = self.rules.counts().streams.saturating_sub(1);
@@ -255,12 +281,15 @@ impl<'a> Lane<'a> {
                     findings.contradict(Property::Replayable, "stream-number", what);
                 }
                 let (id, open) = (line.as_ref().map(|line| &*line.id), self.rules.open());
-                let profile = contexts.begin(bundle, at, commitment, id, open, findings, summary)?;
+                let profile = contexts.begin(bundle, at, commitment, id, (open, withheld), findings, summary)?;
                 policy::profile(at, profile, ticket, findings);
             }
             Seen::Entry(Opcode::Gate | Opcode::End, _) | Seen::Refused(_) => {
                 let span = self.spans.about(index)?;
+                let withheld = self.is_withheld(slot, facts);
                 match &span {
+                    Some(_) if withheld => withheld::left(at, "the text", findings),
+                    None if withheld => {}
                     Some(span) => {
                         genuine::span(span, at, record, findings, summary);
                         if let Seen::Entry(opcode, _) = seen {
@@ -275,6 +304,9 @@ impl<'a> Lane<'a> {
                     genuine::end(span, at, findings);
                 }
                 if let Some(receipt) = self.receipts.about(index)? {
+                    if withheld {
+                        withheld::left(at, "the receipt", findings);
+                    }
                     genuine::receipt(&receipt, (at, self.number), seen, span.as_ref(), facts, findings);
                 }
             }

@@ -14,6 +14,7 @@ mod replayable;
 mod rules;
 mod trust;
 mod walk;
+mod withheld;
 
 pub(crate) use genuine::marks_of_simulation;
 
@@ -41,6 +42,8 @@ pub struct Trust {
     pub issuers: Vec<TrustedKey>,
     /// Who may approve a policy. An issuer may not, unless the same key stands here too.
     pub approvers: Vec<TrustedKey>,
+    /// Who may take texts out of a bundle.
+    pub withholders: Vec<TrustedKey>,
     /// Witnesses.
     pub witnesses: Vec<WitnessKey>,
 }
@@ -155,6 +158,8 @@ pub struct Summary {
     pub profile_unknown: u64,
     /// Streams that name another one as their predecessor.
     pub continued: u64,
+    /// What was taken out of the bundle, and why.
+    pub withholdings: Vec<WithholdingUse>,
     /// Spans that were disclosed and fit their commitments.
     pub disclosed: u64,
     /// Counts of the log, as far as it follows its rules.
@@ -174,6 +179,19 @@ pub struct Modes {
     pub recorded: u64,
     /// The reader got the text whatever the verdict was.
     pub observed: u64,
+}
+
+/// Texts that were taken out of the bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WithholdingUse {
+    /// Who took them out.
+    pub signer: Signer,
+    /// Why.
+    pub reason: String,
+    /// How many streams.
+    pub streams: u64,
+    /// Digest of the bundle before.
+    pub before: Hex<32>,
 }
 
 /// A governed profile and how many streams used it.
@@ -262,7 +280,9 @@ pub fn verify_snapshot(
     policy::approval(&bundle, trust, &mut findings, &mut summary)?;
     replayable::files(&bundle, &mut findings)?;
 
-    let facts = walk::Facts { ticket, image, device, notes };
+    let withheld = withheld::read(&bundle, trust, ticket.as_ref(), &mut findings, &mut summary)?;
+
+    let facts = walk::Facts { ticket, image, device, notes, withheld };
     let simulated = walk::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
     summary.refusals = policy::rules(&summary.counts, facts.image.as_ref());
     // The package is the image's; else its names are nobody's.

@@ -51,7 +51,8 @@ struct Known {
 pub(super) struct Contexts(BTreeMap<[u8; 32], Context>);
 
 impl Contexts {
-    /// The context document of a stream that begins there, called `id`; gives the digest of its profile, where that can be seen.
+    /// The context document of a stream that begins there, called `id`, whether or not it is withheld; gives the digest of its profile, where
+    /// that can be seen.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(super) fn begin(
         &mut self,
@@ -59,14 +60,16 @@ impl Contexts {
         at: At,
         digest: &[u8; 32],
         id: Option<&str>,
-        open: Option<&Session>,
+        (open, withheld): (Option<&Session>, bool),
         findings: &mut Findings,
         summary: &mut Summary,
     ) -> Result<Option<Hex<32>>, BundleError> {
         let name = bundle::context(digest);
         if !bundle.has(&name) {
-            let what = format!("the context of the stream at {at} is not there");
-            findings.warn(Replayable, "context-withheld", what);
+            if !withheld {
+                let what = format!("the context of the stream at {at} is not there");
+                findings.warn(Replayable, "context-withheld", what);
+            }
             summary.profile_unknown += 1;
             return Ok(None);
         }

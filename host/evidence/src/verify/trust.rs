@@ -6,6 +6,7 @@ use crate::certificate::CertificateError;
 use crate::hex::Hex;
 use crate::note::{NoteError, WitnessKey};
 use crate::ticket::{IssuedBy, SELF_ISSUER, Signed, Ticket, TicketError, issuer_key};
+use crate::withholding::Withholding;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
@@ -27,7 +28,7 @@ pub enum TrustError {
     },
     /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke nothing.
     #[error(
-        "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, witnesses/*.pub and revoked.txt"
+        "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub and revoked.txt"
     )]
     Name(PathBuf),
     /// Larger than a file of keys can be.
@@ -41,7 +42,7 @@ pub enum TrustError {
         /// What is wrong.
         source: CertificateError,
     },
-    /// An issuer's or an approver's key.
+    /// The key of an issuer, an approver or a withholder.
     #[error("`{path}`: {source}")]
     Key {
         /// File.
@@ -60,8 +61,8 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// Reads `roots/*.pem`, `issuers/*.pub` and `approvers/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`,
-    /// `sim-roots/*.pem`. Each of them may be absent.
+    /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys),
+    /// `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. Each of them may be absent.
     ///
     /// # Errors
     /// [`TrustError`].
@@ -84,6 +85,10 @@ impl Trust {
                 })?,
                 "approvers" => trust.each(&path, "pub", |trust, text, path| {
                     trust.approvers.push(TrustedKey::read("approvers", text, path)?);
+                    Ok(())
+                })?,
+                "withholders" => trust.each(&path, "pub", |trust, text, path| {
+                    trust.withholders.push(TrustedKey::read("withholders", text, path)?);
                     Ok(())
                 })?,
                 "witnesses" => trust.each(&path, "pub", |trust, text, path| {
@@ -173,6 +178,16 @@ impl Trust {
     pub fn approver(&self, approval: &Approval) -> Option<Signer> {
         let key = approval.signer(self.approvers.iter().map(|trusted| &trusted.key))?;
         Some(Signer::of(&approval.name, &self.approvers, key.as_bytes()))
+    }
+
+    /// Who signed a withholding.
+    #[must_use]
+    pub fn withholder(&self, withholding: &Withholding) -> Signer {
+        let name = &withholding.terms.name;
+        match withholding.signer(self.withholders.iter().map(|trusted| &trusted.key)) {
+            Some(key) => Signer::of(name, &self.withholders, key.as_bytes()),
+            None => Signer::unknown(name),
+        }
     }
 }
 

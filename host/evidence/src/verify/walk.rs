@@ -6,7 +6,7 @@ use super::lane::{Lane, Shared};
 use super::policy::Image;
 use super::replayable::Contexts;
 use super::{Findings, Options, Property, Summary};
-use super::{agree, complete, gaps, genuine, policy};
+use super::{agree, complete, gaps, genuine, policy, withheld};
 use crate::bundle::{self, Bundle, BundleError};
 use crate::certificate::DeviceCertificate;
 use crate::checkpoint::Signed as Checkpoint;
@@ -14,8 +14,9 @@ use crate::hex::Hex;
 use crate::note::Cosigned;
 use crate::record::Counts;
 use crate::ticket::{Signed, Ticket};
+use crate::withholding::StreamAt;
 use portcullis_core::wire::LaneHead;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known before the records are read.
 pub(super) struct Facts {
@@ -23,6 +24,8 @@ pub(super) struct Facts {
     pub(super) image: Option<Image>,
     pub(super) device: Option<DeviceCertificate>,
     pub(super) notes: BTreeMap<u64, Cosigned>,
+    /// Streams whose texts were taken out.
+    pub(super) withheld: BTreeSet<StreamAt>,
 }
 
 /// Checks every record and every checkpoint; whether any mark of simulation was found.
@@ -111,9 +114,10 @@ impl Walk<'_, '_> {
             lane.read_to(u64::MAX, &mut self.shared)?;
             lane.finish(&mut self.shared)?;
         }
-        let Shared { bundle, findings, summary, records, progress, .. } = self.shared;
+        let Shared { bundle, facts, findings, summary, records, progress, .. } = self.shared;
         progress(records);
         agree::lanes(&self.lanes, findings);
+        withheld::unknown(facts, &self.lanes, findings);
         summary.lanes = bundle.lanes();
         summary.records = records;
         summary.signed_records = complete::end(&self.order, &self.lanes, findings);

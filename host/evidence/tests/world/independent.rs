@@ -47,5 +47,6 @@ fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &Worl
     for (file, key) in [("issuers/issuer", &world.issuer), ("approvers/approver", &world.approver)] {
         put(&format!("trust/{file}.pub"), public_pem(&key.verifying_key()).unwrap().as_bytes());
     }
+    put("trust/withholders/clerk.pub", public_pem(&super::clerk().verifying_key()).unwrap().as_bytes());
     put("trust/witnesses/witness.pub", trust.witnesses[0].to_string().as_bytes());
 }

@@ -39,6 +39,11 @@ pub const END: u64 = START + 1_000_000;
 /// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
 pub const SPANS: usize = 7;
 
+/// The key of whoever takes texts out of bundles.
+pub fn clerk() -> SigningKey {
+    SigningKey::from_bytes(&[0x57; 32])
+}
+
 pub fn sha(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
@@ -155,6 +160,7 @@ impl World {
             roots: self.store(sim),
             issuers: vec![TrustedKey { file: "issuers/registrar.pub".to_owned(), key: self.issuer.verifying_key() }],
             approvers: vec![TrustedKey { file: "approvers/board.pub".to_owned(), key: self.approver.verifying_key() }],
+            withholders: vec![TrustedKey { file: "withholders/clerk.pub".to_owned(), key: clerk().verifying_key() }],
             witnesses: vec![WitnessKey::new("witness.example/1", self.witness.verifying_key()).unwrap()],
         }
     }

@@ -1,0 +1,74 @@
+//! `run --bundle`: what a session is recorded with.
+
+use crate::failure::Failure;
+use crate::open;
+use portcullis_card::{Card, SessionConfig};
+use portcullis_gate::anchor::Anchors;
+use portcullis_recorder::{Options, Recorder, RecorderError};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct BundleArgs {
+    /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
+    #[arg(long, value_name = "DIR")]
+    bundle: Option<PathBuf>,
+    /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    ticket: Option<PathBuf>,
+    /// Approval of the policy, from `portcullis policy approve`.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    approval: Option<PathBuf>,
+    /// The card's certificate, PEM. Without it a simulated card is certified by the public root of simulations.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    device_cert: Option<PathBuf>,
+    /// Intermediate certificates above it, PEM.
+    #[arg(long, value_name = "FILE", requires = "device_cert")]
+    device_chain: Option<PathBuf>,
+    /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that it gives.
+    #[arg(long, value_name = "ADDRESS", requires = "bundle", requires = "witness_key")]
+    witness: Option<SocketAddr>,
+    /// The witness's key, from `portcullis witness key`.
+    #[arg(long, value_name = "FILE", requires = "witness")]
+    witness_key: Option<PathBuf>,
+    /// Records after which a checkpoint is due. Default: 4096 on a simulated card, else 32768.
+    #[arg(long, value_name = "RECORDS", requires = "bundle", value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_interval: Option<u32>,
+}
+
+impl BundleArgs {
+    /// Whether a bundle is to be written.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.bundle.is_some()
+    }
+
+    /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.
+    pub(crate) fn start(
+        &self,
+        card: &mut dyn Card,
+        policy: &open::Policy,
+        anchors: &Anchors,
+    ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
+        let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
+        let options = Options {
+            folder: folder.clone(),
+            ticket: self.ticket.clone(),
+            approval: self.approval.clone(),
+            device_cert: self.device_cert.clone(),
+            device_chain: self.device_chain.clone(),
+            witness: self.witness.zip(self.witness_key.clone()),
+            checkpoint_interval: self.checkpoint_interval,
+        };
+        let (recorder, config) = options.start(card, &policy.package, &policy.compiled, anchors)?;
+        Ok((Some(recorder), config))
+    }
+}
+
+impl From<RecorderError> for Failure {
+    fn from(error: RecorderError) -> Self {
+        match error {
+            RecorderError::Card(error) => error.into(),
+            error => Self::Other(error.into()),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of them is left.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod world;
+
+use ed25519_dalek::SigningKey;
+use portcullis_evidence::bundle::{
+    self, Choice, Directory, Files as _, Memory, Reason, Withheld, WithholdError, withhold, withhold_in_place,
+};
+use portcullis_evidence::withholding::{Terms, Withholding};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use world::{START, World, assert_contradicted, clerk, codes, remanifest, sha};
+
+fn ids(ids: &[&str]) -> BTreeSet<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+fn reason(key: &SigningKey) -> Reason<'_> {
+    Reason { name: "clerk", reason: "erased on request", key, names: false }
+}
+
+/// A bundle of the honest session on so many lanes, in a folder.
+fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, Memory) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = world.honest_in(lanes).files();
+    let path = folder.path().join("b");
+    for (name, bytes) in &files.0 {
+        let path = path.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    (folder, path, files)
+}
+
+fn load(folder: &Path) -> Memory {
+    let names = Directory::new(folder).names().unwrap();
+    Memory(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
+}
+
+#[test]
+fn the_rest_still_verifies() {
+    let world = World::new();
+    for lanes in [1, 2, 4] {
+        let (folder, from, files) = scene(&world, lanes);
+        for (number, choice, left) in [
+            (0, Choice::Streams(ids(&["b"])), &["The dose is 5 mg."][..]),
+            (1, Choice::AllBut(ids(&["b"])), &["Buy now."]),
+            (2, Choice::Streams(ids(&["a", "b"])), &[]),
+        ] {
+            let to = folder.path().join(format!("to{number}"));
+            let done = withhold(&from, &to, &choice, reason(&clerk())).unwrap();
+            let found = load(&to);
+            let report = world.check(&found);
+            assert_eq!(
+                codes(&report),
+                ids(&["policy/profile-unknown", "replayable/withheld"]),
+                "{choice:?}: {:#?}",
+                report.properties
+            );
+            assert_eq!(report.exit_code, 5);
+            let [withholding] = &report.session.withholdings[..] else { panic!() };
+            assert_eq!(withholding.reason, "erased on request");
+            assert_eq!(withholding.signer.file.as_deref(), Some("withholders/clerk.pub"));
+            assert_eq!(withholding.streams, done.streams);
+            assert_eq!(withholding.before.0, sha(&files.0[bundle::MANIFEST]));
+            assert!(report.to_string().contains("erased on request"));
+            // What is chosen is nowhere, what is not is where it was.
+            let all = found.0.values().map(Vec::as_slice).collect::<Vec<_>>().join(&b'\n');
+            let all = String::from_utf8_lossy(&all);
+            for text in ["The dose is 5 mg.", "Buy now."] {
+                assert_eq!(all.contains(text), left.contains(&text), "{choice:?}: {text}");
+            }
+            assert!(load(&from).0 == files.0, "the source stays as it is");
+        }
+    }
+}
+
+#[test]
+fn time_is_the_witness_s() {
+    let world = World::new();
+    let (folder, from, _) = scene(&world, 2);
+    let to = folder.path().join("to");
+    let before = |second| withhold(&from, &to, &Choice::Before(second), reason(&clerk()));
+    // No stream was over before the first note.
+    assert!(matches!(before(START), Err(WithholdError::Nothing)));
+    assert!(!to.exists());
+    // The last note is of the third checkpoint, START + 200.
+    assert!(matches!(before(START + 200), Err(WithholdError::Nothing)));
+    let done = before(START + 201).unwrap();
+    assert_eq!(done.streams, 2);
+    let report = world.check(&load(&to));
+    assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
+    // Without a witness there is no time.
+    let mut files = load(&from);
+    files.0.retain(|name, _| !name.starts_with("witness/"));
+    remanifest(&mut files);
+    let silent = folder.path().join("silent");
+    for (name, bytes) in &files.0 {
+        let path = silent.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let other = folder.path().join("other");
+    let error = withhold(&silent, &other, &Choice::Before(u64::MAX), reason(&clerk())).unwrap_err();
+    assert!(matches!(error, WithholdError::NoWitness), "{error}");
+}
+
+#[test]
+fn in_place_and_again() {
+    let world = World::new();
+    let (folder, path, files) = scene(&world, 2);
+    let key = clerk();
+    let done = withhold_in_place(&path, &Choice::Streams(ids(&["b"])), reason(&key)).unwrap();
+    assert_eq!((done.streams, done.contexts), (1, 1));
+    let first = sha(&load(&path).0[bundle::MANIFEST]);
+    let again = Reason { names: true, reason: "the rest, too", ..reason(&key) };
+    let done = withhold_in_place(&path, &Choice::AllBut(BTreeSet::new()), again).unwrap();
+    assert!(done.streams >= 2, "{done:?}");
+    let report = world.check(&load(&path));
+    assert_eq!(codes(&report), ids(&["policy/profile-unknown", "replayable/withheld"]), "{:#?}", report.properties);
+    let [one, two] = &report.session.withholdings[..] else { panic!() };
+    assert_eq!((one.before.0, two.before.0), (sha(&files.0[bundle::MANIFEST]), first));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside the bundle");
+}
+
+#[test]
+fn refused() {
+    let world = World::new();
+    let (folder, from, files) = scene(&world, 1);
+    let to = folder.path().join("to");
+    let key = clerk();
+    let with = |choice: Choice, reason: Reason<'_>| withhold(&from, &to, &choice, reason).unwrap_err();
+    assert!(matches!(with(Choice::Streams(ids(&["a", "z"])), reason(&key)), WithholdError::Unknown(id) if id == "z"));
+    assert!(matches!(with(Choice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
+    let empty = Reason { reason: "", ..reason(&key) };
+    assert!(matches!(with(Choice::Streams(ids(&["a"])), empty), WithholdError::Reason));
+    // A bundle that was changed is refused: nobody can say what it was.
+    fs::write(from.join(bundle::SPANS), "").unwrap();
+    assert!(!with(Choice::Streams(ids(&["a"])), reason(&key)).is_operational());
+    assert!(!to.exists());
+    fs::write(from.join(bundle::SPANS), &files.0[bundle::SPANS]).unwrap();
+    fs::create_dir(&to).unwrap();
+    assert!(with(Choice::Streams(ids(&["a"])), reason(&key)).is_operational(), "a folder that exists");
+    assert_eq!(load(&from).0, files.0);
+}
+
+#[test]
+fn what_a_statement_cannot_do() {
+    let world = World::new();
+    let (folder, from, files) = scene(&world, 1);
+    let to = folder.path().join("to");
+    let done = withhold(&from, &to, &Choice::Streams(ids(&["b"])), reason(&clerk())).unwrap();
+    assert_eq!(done, Withheld { streams: 1, lines: done.lines, contexts: 1 });
+    let honest = load(&to);
+    let name = bundle::withheld(0);
+    let checked = |change: &dyn Fn(&mut Memory)| {
+        let mut changed = honest.clone();
+        change(&mut changed);
+        remanifest(&mut changed);
+        world.check(&changed)
+    };
+    // What is said to be gone is there.
+    for file in [bundle::SPANS, bundle::INPUTS, bundle::RECEIPTS] {
+        let report = checked(&|changed| drop(changed.0.insert(file.to_owned(), files.0[file].clone())));
+        assert_contradicted(&report, "replayable/withheld-disclosed");
+    }
+    // Without the statement, what is missing is missing.
+    let report = checked(&|changed| drop(changed.0.remove(&name)));
+    assert!(codes(&report).is_superset(&ids(&["replayable/input-withheld", "replayable/span-withheld"])));
+    // A number is left out, a byte is changed.
+    let report = checked(&|changed| {
+        let statement = changed.0.remove(&name).unwrap();
+        changed.0.insert(bundle::withheld(1), statement);
+    });
+    assert_contradicted(&report, "replayable/withholding-malformed");
+    let report = checked(&|changed| *changed.0.get_mut(&name).unwrap().last_mut().unwrap() ^= 1);
+    assert!(codes(&report).contains("replayable/withholding-untrusted"), "{:#?}", report.properties);
+    let stated = Withholding::parse(&honest.0[&name]).unwrap().terms;
+    let restate = |terms: &Terms, key: &SigningKey| {
+        let statement = Withholding::sign(terms, key).unwrap();
+        checked(&|changed| drop(changed.0.insert(name.clone(), statement.clone())))
+    };
+    // Whoever is not trusted.
+    let report = restate(&stated, &SigningKey::from_bytes(&[9; 32]));
+    assert_eq!((report.session.withholdings[0].signer.key, report.exit_code), (None, 5));
+    assert!(codes(&report).contains("replayable/withholding-untrusted"));
+    // Another session's.
+    let report = restate(&Terms { ticket: [8; 32], ..stated.clone() }, &clerk());
+    assert_contradicted(&report, "replayable/withholding-session");
+    // A stream that there is not.
+    let mut streams = stated.streams.clone();
+    streams.insert((0, 0));
+    let report = restate(&Terms { streams, ..stated }, &clerk());
+    assert_contradicted(&report, "replayable/withholding-stream");
+}
