@@ -236,6 +236,25 @@ fn check_verifies_and_replays() {
     }
 }
 
+/// The store of a bundle is looked up in memory: the name that it has in the bundle is not a path of this machine.
+#[test]
+fn a_bundle_with_an_anchor_store_replays() {
+    let scene = Scene::new();
+    scene.input();
+    let store = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silva"],"kind":"person"}}
+{"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}
+"#;
+    std::fs::write(scene.path("store.jsonl"), store).unwrap();
+    let out = scene.bundle("b", " --anchors @store.jsonl");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(std::fs::read_dir(scene.path("b/anchors")).unwrap().count(), 1);
+    for line in ["replay @b", "check @b --trust @trust --allow-sim"] {
+        let (code, json, reasons) = scene.replayed(line);
+        assert_eq!(reasons, Vec::<String>::new(), "{line}: {json}");
+        assert_eq!(code, if line.starts_with("check") { SIMULATED } else { 0 }, "{line}: {json}");
+    }
+}
+
 /// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is no bundle.
 #[test]
 fn check_reads_a_tar_archive() {
