@@ -1,25 +1,44 @@
-//! A campaign of random changes to a bundle in memory: none is affirmed, nothing panics, and a histogram says which check refused.
+//! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A table tells what
+//! became of each kind of change, a histogram which check refused first.
 //!
-//! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_SEED` repeats a run. Progress is told on
-//! standard error.
+//! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another number, and
+//! `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that the result does not depend on the
+//! number of threads or on timing. Progress is printed on standard error.
+//!
+//! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot affirm what `verify`
+//! contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in [`SAMPLE`] of the others, where
+//! the replay must not panic.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod real;
+#[path = "../../evidence/tests/world/mod.rs"]
 mod world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{Descriptor, Record};
-use portcullis_evidence::bundle::{self, Memory, Span, Stream};
+use portcullis_evidence::bundle::{self, BundleError, Memory, Span, Stream};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
+use portcullis_gate::replay::Input;
+use portcullis_recorder::{Checked, check};
 use portcullis_registrar::ca::{Authority, Window};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
+
+/// Of so many bundles that `verify` contradicts, `check` runs on one.
+const SAMPLE: u64 = 16;
+/// Bundles of a shard.
+const SHARD: u64 = 1000;
+/// Lanes of the shards, in turn.
+const LANES: [u8; 3] = [1, 2, 4];
 
 /// A small generator (SplitMix64): the same changes on every machine.
 struct Random(u64);
@@ -64,77 +83,115 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Changes files, as whoever stores or carries a bundle can.
-fn change_files(files: &mut Memory, random: &mut Random) {
+/// Changes files, as whoever stores or carries a bundle can. Returns the kind of change.
+fn change_files(files: &mut Memory, random: &mut Random) -> &'static str {
     let names: Vec<String> = files.0.keys().filter(|name| *name != bundle::README).cloned().collect();
     let pick = |random: &mut Random| names[random.below(names.len())].clone();
-    match random.below(12) {
-        0 => drop(files.0.remove(&pick(random))),
+    let kind = match random.below(13) {
+        0 => {
+            files.0.remove(&pick(random));
+            "file removed"
+        }
         1 => {
             let (a, b) = (pick(random), pick(random));
             let content = files.0[&a].clone();
             files.0.insert(b, content);
+            "file overwritten with another"
         }
         2 => {
             let (a, b) = (pick(random), pick(random));
             let (x, y) = (files.0[&a].clone(), files.0[&b].clone());
             files.0.extend([(a, y), (b, x)]);
+            "files exchanged"
         }
         3 => {
             let serial = random.below(5) as u64;
             let name = if random.one_in(2) { bundle::checkpoint(serial) } else { bundle::witness(serial) };
             let content = files.0[&pick(random)].clone();
             files.0.insert(name, content);
+            "checkpoint or note put in"
+        }
+        4 => {
+            change_input(files, random);
+            remanifest(files);
+            return "letter of an input";
         }
         _ => {
             for _ in 0..=random.below(3) {
                 change(files.0.get_mut(&pick(random)).unwrap(), random);
             }
+            "bytes of files"
         }
-    }
+    };
     if random.one_in(2) {
         remanifest(files);
     }
+    kind
 }
 
-/// Changes what the card wrote.
-fn change_log(parts: &mut Parts, random: &mut Random) {
+/// Another letter in what a stream was given. No record and no commitment names the input: only a replay can find that.
+fn change_input(files: &mut Memory, random: &mut Random) {
+    let names: Vec<String> = files.0.keys().filter(|name| name.starts_with("inputs")).cloned().collect();
+    let text = files.0.get_mut(&names[random.below(names.len())]).unwrap();
+    let letters: Vec<usize> = (0..text.len()).filter(|at| text[*at].is_ascii_lowercase()).collect();
+    if !letters.is_empty() {
+        text[letters[random.below(letters.len())]] = b'a' + random.below(26) as u8;
+    }
+}
+
+/// Changes what the card wrote. Returns the kind of change.
+fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
     let lanes = &mut parts.log.lanes;
     let lane = random.below(lanes.len());
     let at = random.below(lanes[lane].len());
-    match random.below(if lanes.len() > 1 { 9 } else { 6 }) {
-        0 => drop(lanes[lane].drain(at..=at)),
+    let kind = match random.below(if lanes.len() > 1 { 9 } else { 6 }) {
+        0 => {
+            lanes[lane].remove(at);
+            "record dropped"
+        }
         1 => {
             let record = lanes[lane][at];
             lanes[lane].insert(at, record);
+            "record doubled"
         }
         2 => {
             let other = random.below(lanes[lane].len());
             lanes[lane].swap(at, other);
+            "records exchanged"
         }
         3 => {
             let answer = &mut lanes[lane][at].answer;
             (answer.determination, answer.stage) = [(3, 0), (1, 1), (2, 4), (1, 3)][random.below(4)];
+            "another answer"
         }
-        4 => lanes[lane][at].descriptor.commitment = random.bytes(),
+        4 => {
+            lanes[lane][at].descriptor.commitment = random.bytes();
+            "another commitment"
+        }
         // Between lanes: two exchanged, a record moved to another one, the number of a lane in a record.
         6 => {
             let other = random.below(lanes.len());
             lanes.swap(lane, other);
+            "lanes exchanged"
         }
         7 => {
             let record = lanes[lane].remove(at);
             let other = random.below(lanes.len());
             let to = random.below(lanes[other].len() + 1);
             lanes[other].insert(to, record);
+            "record moved to another lane"
         }
-        8 => lanes[lane][at].answer.lane = random.below(9) as u8,
+        8 => {
+            lanes[lane][at].answer.lane = random.below(9) as u8;
+            "lane of a record"
+        }
         _ => {
             let mut bytes: [u8; Record::BYTES] = zerocopy::transmute!(lanes[lane][at]);
             bytes[random.below(Record::BYTES)] ^= 1 << random.below(8);
             lanes[lane][at] = Record::read_from_bytes(&bytes).unwrap();
+            "bit of a record"
         }
-    }
+    };
     // Everything that can be made to fit without the card's key is: CRC, index, often the lane, roots.
     let renumber = random.one_in(2);
     for (lane, records) in (0..).zip(lanes.iter_mut()) {
@@ -148,6 +205,7 @@ fn change_log(parts: &mut Parts, random: &mut Random) {
         }
     }
     parts.reroot();
+    kind
 }
 
 /// Who forges, and with what papers.
@@ -167,9 +225,9 @@ impl Forger {
     }
 
     /// A changed log in a bundle that is consistent in itself, but for signatures that only the card can make.
-    fn forge(&self, honest: &Parts, random: &mut Random) -> Memory {
+    fn forge(&self, honest: &Parts, random: &mut Random) -> (Memory, &'static str) {
         let mut parts = honest.clone();
-        change_log(&mut parts, random);
+        let kind = change_log(&mut parts, random);
         if random.one_in(2) {
             parts.certificate.clone_from(&self.own_certificate);
         }
@@ -210,35 +268,8 @@ impl Forger {
             // The card's signatures, over what it did not sign.
             _ => parts.signer.graft(parts.log.checkpoints.iter().zip(&honest.log.checkpoints)),
         }
-        parts.files()
+        (parts.files(), kind)
     }
-}
-
-/// A short session: two checkpoints.
-fn session(world: &World, lanes: u8) -> Parts {
-    let mut parts = world.honest();
-    (parts.count, parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (lanes, 0, 0);
-    parts.play();
-    parts.log.checkpoints.remove(1);
-    parts.log.heads.remove(1);
-    parts.log.checkpoints[1].serial.set(1);
-    // The heartbeat's nonce was given for a checkpoint that is no longer there.
-    for lane in 0..usize::from(lanes) {
-        let records = &mut parts.log.lanes[lane];
-        let at = records.iter().position(|record| record.answer.record_type == 7).unwrap();
-        records.remove(at);
-        for (index, record) in (0..).zip(records) {
-            record.answer.log_index.set(index);
-        }
-        for lines in [&mut parts.spans, &mut parts.streams, &mut parts.receipts] {
-            for line in lines.iter_mut().filter(|line| line["lane"] == lane) {
-                let index = line["index"].as_u64().unwrap();
-                line["index"] = (index - u64::from(index > at as u64)).into();
-            }
-        }
-    }
-    parts.reroot();
-    parts
 }
 
 /// The receipts of a bundle.
@@ -249,9 +280,12 @@ fn receipts(files: &Memory) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// What the lines of a bundle say, without what is for people only: JSON has many forms for one content. Receipts are their readers';
+/// What the files of a bundle say, without what is for people only: JSON has many forms for one content.
+type Meaning = BTreeMap<String, Vec<u8>>;
+
+/// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts are their readers';
 /// a bundle may leave out any, so that only those that are none of the `honest` ones count.
-fn meaning(files: &Memory, honest: &[String]) -> Option<BTreeMap<String, Vec<u8>>> {
+fn meaning(files: &Memory, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
@@ -266,8 +300,14 @@ fn meaning(files: &Memory, honest: &[String]) -> Option<BTreeMap<String, Vec<u8>
                 bundle::SPANS => serde_json::from_str::<Span>(line)
                     .ok()
                     .map(|s| format!("{} {:?} {:?} {:?}", s.index, s.salt, s.held, s.text)),
-                // Whether it is what the stream was given, the replay tells.
-                bundle::INPUTS => serde_json::from_str::<bundle::Input>(line).ok().map(|i| i.index.to_string()),
+                // Whether it is what the stream was given, only the replay can tell.
+                bundle::INPUTS => match serde_json::from_str::<bundle::Input>(line).ok() {
+                    Some(line) if replayed => {
+                        let input = serde_json::from_str::<Input>(line.input.get()).ok();
+                        input.map(|input| format!("{} {input:?}", line.index))
+                    }
+                    line => line.map(|line| line.index.to_string()),
+                },
                 _ => match serde_json::from_str::<bundle::Receipt>(line).ok().map(|r| format!("{r:?}")) {
                     Some(receipt) if honest.contains(&receipt) => continue,
                     receipt => receipt,
@@ -292,106 +332,247 @@ fn first_code(report: &Report) -> String {
     format!("{} {}", report.status.name(), found.unwrap_or_default())
 }
 
-/// What became of the bundles of one generator.
+/// The first check that refused, or why the files are no bundle.
+fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
+    match verified {
+        Ok(report) => first_code(report),
+        Err(error) => {
+            let name = format!("{error:?}");
+            format!("not a bundle: {}", name.split([' ', '(', '{']).next().unwrap_or_default())
+        }
+    }
+}
+
+/// How often something was contradicted, was affirmed with a reservation, or was affirmed.
+#[derive(Clone, Copy, Default)]
+struct Verdicts([u64; 3]);
+
+impl Verdicts {
+    fn count(&mut self, status: Status) {
+        self.0[match status {
+            Status::Contradicted => 0,
+            Status::Warned => 1,
+            Status::Affirmed => 2,
+        }] += 1;
+    }
+
+    fn add(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, times)| *sum += times);
+    }
+}
+
+/// What became of the changes of one kind.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    made: u64,
+    verify: Verdicts,
+    check: Verdicts,
+}
+
+/// What became of the bundles of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,
     reframed: u64,
+    kinds: BTreeMap<&'static str, Kind>,
     histogram: BTreeMap<String, u64>,
+    /// Time of all threads in `verify`, and in `check`.
+    spent: [Duration; 2],
 }
 
 impl Tally {
     fn add(&mut self, other: Self) {
         self.made += other.made;
         self.reframed += other.reframed;
+        self.spent.iter_mut().zip(other.spent).for_each(|(sum, time)| *sum += time);
+        for (name, Kind { made, verify, check }) in other.kinds {
+            let kind = self.kinds.entry(name).or_default();
+            kind.made += made;
+            kind.verify.add(verify);
+            kind.check.add(check);
+        }
         for (code, times) in other.histogram {
             *self.histogram.entry(code).or_default() += times;
         }
     }
+
+    fn print(&self, seed: u64) {
+        let Self { made, reframed, kinds, histogram, spent } = self;
+        let mut all = Kind::default();
+        for kind in kinds.values() {
+            all.verify.add(kind.verify);
+            all.check.add(kind.check);
+        }
+        let checked: u64 = all.check.0.iter().sum();
+        println!("{made} changed bundles, {reframed} of them framed anew, seed {seed}: none affirmed, no panic");
+        println!("`check` ran on {checked}: all that `verify` does not contradict, and one in {SAMPLE} of the others");
+        let rate = |count: u64, time: Duration| u128::from(count) * 1000 / time.as_millis().max(1);
+        let [verify, check] = *spent;
+        eprintln!("each thread: {} `verify` a second, {} `check` a second", rate(*made, verify), rate(checked, check));
+        println!("C contradicted, R affirmed with a reservation, A affirmed. `verify` does not read inputs.");
+        println!(
+            "{:<30} {:>8} | verify {:>8} {:>7} {:>4} | check {:>8} {:>7} {:>4}",
+            "change", "made", "C", "R", "A", "C", "R", "A"
+        );
+        for (name, Kind { made, verify: Verdicts(v), check: Verdicts(c) }) in kinds {
+            let [vc, vr, va] = v;
+            let [cc, cr, ca] = c;
+            println!("{name:<30} {made:>8} |        {vc:>8} {vr:>7} {va:>4} |       {cc:>8} {cr:>7} {ca:>4}");
+        }
+        let mut lines: Vec<_> = histogram.iter().collect();
+        lines.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        lines.iter().for_each(|(code, n)| println!("{n:>8}  {code}"));
+    }
 }
 
-/// Makes `count` changed bundles of a card of `lanes` lanes, and offers each to the verifier.
-fn campaign(lanes: u8, seed: u64, count: u64) -> Tally {
-    let world = World::new();
-    let trust: Trust = world.trust(false);
-    let honest = session(&world, lanes);
-    let original = honest.files();
-    let check = |files: &Memory| verify(files, &trust, Options::default(), &mut |_| ());
-    assert_eq!(check(&original).unwrap().exit_code, 0, "the honest bundle");
-    let receipts = receipts(&original);
-    let same = meaning(&original, &receipts);
-    let forger = Forger::new(honest.card.design_id);
+/// The honest bundle of a card of so many lanes, and who forges it.
+struct Scene {
+    trust: Trust,
+    honest: Parts,
+    original: Memory,
+    receipts: Vec<String>,
+    /// What it says to a verifier, and to a replay.
+    same: [Option<Meaning>; 2],
+    forger: Forger,
+}
 
-    let mut random = Random(seed);
-    let mut tally = Tally::default();
-    let began = Instant::now();
-    while tally.made < count {
-        let state = random.0;
-        let forged = random.below(100) < 35;
-        let files = if forged {
-            forger.forge(&honest, &mut random)
-        } else {
-            let mut files = original.clone();
-            change_files(&mut files, &mut random);
-            files
-        };
-        // What says the same as before is no change.
-        let unchanged = if forged {
-            original.0.iter().filter(|(name, _)| name.starts_with("records/lane-")).all(|(n, log)| files.0[n] == *log)
-        } else {
-            meaning(&files, &receipts) == same
-        };
-        if unchanged {
-            continue;
-        }
-        tally.made += 1;
-        tally.reframed += u64::from(forged);
-        let outcome = catch_unwind(AssertUnwindSafe(|| check(&files)));
-        let code = match outcome {
-            Err(_) => panic!("a panic; generator state {state}"),
-            Ok(Err(error)) => {
-                assert!(!error.is_operational(), "{error}; generator state {state}");
-                let name = format!("{error:?}");
-                format!("not a bundle: {}", name.split([' ', '(', '{']).next().unwrap_or_default())
-            }
-            Ok(Ok(report)) => {
-                let changed: Vec<_> =
-                    files.0.iter().filter(|(name, _)| original.0.get(*name) != files.0.get(*name)).collect();
-                let state = format!("{state}, changed {:?}", changed.iter().map(|(name, _)| name).collect::<Vec<_>>());
-                assert_ne!(report.status, Status::Affirmed, "affirmed; generator state {state}");
-                // A forged bundle is never merely incomplete.
-                assert!(!forged || report.status == Status::Contradicted, "{report:#?}; generator state {state}");
-                first_code(&report)
-            }
-        };
-        *tally.histogram.entry(code).or_default() += 1;
-        if tally.made % 10_000 == 0 {
-            eprintln!("{lanes} lanes, seed {seed}: {} of {count} in {} s", tally.made, began.elapsed().as_secs());
-        }
+impl Scene {
+    fn new(lanes: u8) -> Self {
+        let world = World::new();
+        let honest = real::session(&world, &world.card, lanes);
+        let original = honest.files();
+        let receipts = receipts(&original);
+        let same = [false, true].map(|replayed| meaning(&original, &receipts, replayed));
+        let forger = Forger::new(honest.card.design_id);
+        let scene = Self { trust: world.trust(false), honest, original, receipts, same, forger };
+        let checked = scene.check(&scene.original);
+        assert_eq!(checked.exit_code, 0, "the honest bundle: {checked:#?}");
+        scene
     }
-    tally
+
+    fn verify(&self, files: &Memory) -> Result<Report, BundleError> {
+        verify(files, &self.trust, Options::default(), &mut |_| ())
+    }
+
+    fn check(&self, files: &Memory) -> Checked {
+        check(files, &self.trust, Options::default(), &mut |_| (), &mut || ()).unwrap()
+    }
+
+    /// Makes `count` changed bundles, and offers each to `verify` and, where it can decide, to `check`.
+    fn shard(&self, seed: u64, count: u64, done: &dyn Fn()) -> Tally {
+        let mut random = Random(seed);
+        let mut tally = Tally::default();
+        while tally.made < count {
+            let state = random.0;
+            let forged = random.below(100) < 35;
+            let (files, name) = if forged {
+                self.forger.forge(&self.honest, &mut random)
+            } else {
+                let mut files = self.original.clone();
+                let name = change_files(&mut files, &mut random);
+                (files, name)
+            };
+            // What says the same as before is no change. A forger changes a log.
+            let is_log = |name: &str| name.starts_with("records/lane-");
+            let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
+            let changed = if forged {
+                [!logs(); 2]
+            } else {
+                [0, 1].map(|which| meaning(&files, &self.receipts, which == 1) != self.same[which])
+            };
+            let [for_verify, for_check] = changed;
+            if !for_check {
+                continue;
+            }
+            tally.made += 1;
+            tally.reframed += u64::from(forged);
+            let sampled = tally.made.is_multiple_of(SAMPLE);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                let began = Instant::now();
+                let verified = self.verify(&files);
+                let took = began.elapsed();
+                let contradicted = verified.as_ref().map_or(true, |report| report.status == Status::Contradicted);
+                let checked = (sampled || !contradicted).then(|| self.check(&files));
+                (verified, checked, [took, began.elapsed() - took])
+            }));
+            let names = || {
+                let differs = |name: &&String| self.original.0.get(*name) != files.0.get(*name);
+                files.0.keys().filter(differs).cloned().collect::<Vec<_>>()
+            };
+            let Ok((verified, checked, spent)) = outcome else {
+                panic!("a panic; generator state {state}, changed {:?}", names());
+            };
+            tally.spent.iter_mut().zip(spent).for_each(|(sum, time)| *sum += time);
+            let operational = verified.as_ref().is_err_and(BundleError::is_operational);
+            assert!(!operational, "{verified:?}; generator state {state}");
+            let status = verified.as_ref().map_or(Status::Contradicted, |report| report.status);
+            let affirmed = for_verify && status == Status::Affirmed;
+            assert!(!affirmed, "`verify` affirmed; generator state {state}, changed {:?}", names());
+            // A forged bundle is never merely incomplete.
+            assert!(!forged || status == Status::Contradicted, "{verified:#?}; generator state {state}");
+            let kind = tally.kinds.entry(name).or_default();
+            kind.made += 1;
+            kind.verify.count(status);
+            let mut code = code_of_verify(&verified);
+            if let Some(checked) = checked {
+                let affirmed = checked.status == Status::Affirmed;
+                assert!(!affirmed, "`check` affirmed; generator state {state}, changed {:?}", names());
+                assert!(checked.status >= status, "{checked:#?}; generator state {state}");
+                kind.check.count(checked.status);
+                if checked.status > status {
+                    let replay = checked.replay.as_ref().and_then(|replay| Some(replay.reasons.first()?.code));
+                    code = format!("{} by the replay alone: {}", checked.status.name(), replay.unwrap_or_default());
+                }
+            }
+            *tally.histogram.entry(code).or_default() += 1;
+            done();
+        }
+        tally
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 #[test]
 fn none_is_affirmed() {
     let long = std::env::var_os("PORTCULLIS_LONG").is_some();
-    let seed: u64 = std::env::var("PORTCULLIS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_260_321);
-    let count: u64 = std::env::var("PORTCULLIS_MUTATIONS")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(if long { 1_000_000 } else { 3_000 });
-    // Half of them of one lane, half of four, each with a generator of its own.
-    let shares = [(1, seed, count / 2), (4, seed + 1, count - count / 2)];
-    let mut tally = Tally::default();
+    let seed = number("PORTCULLIS_SEED").unwrap_or(20_260_321);
+    let count = number("PORTCULLIS_MUTATIONS").unwrap_or(if long { 1_000_000 } else { 3_000 });
+    let shards = count.div_ceil(SHARD) as usize;
+    // A seed of its own for each shard.
+    let mut seeds = Random(seed);
+    let seeds: Vec<u64> = (0..shards).map(|_| seeds.next()).collect();
+    let (next, made, began) = (AtomicUsize::new(0), AtomicU64::new(0), Instant::now());
+    let tally = Mutex::new(Tally::default());
+    let done = || {
+        let made = made.fetch_add(1, Ordering::Relaxed) + 1;
+        if made.is_multiple_of(10_000) {
+            let seconds = began.elapsed().as_secs().max(1);
+            eprintln!("{made} of {count} bundles in {seconds} s, {} a second", made / seconds);
+        }
+    };
+    let work = || {
+        let mut scenes = BTreeMap::new();
+        loop {
+            let shard = next.fetch_add(1, Ordering::Relaxed);
+            let Some(seed) = seeds.get(shard) else { break };
+            let lanes = LANES[shard % LANES.len()];
+            let scene = scenes.entry(lanes).or_insert_with(|| Scene::new(lanes));
+            let share = SHARD.min(count - SHARD * shard as u64);
+            let made = scene.shard(*seed, share, &done);
+            // Sums do not depend on the order of the shards.
+            tally.lock().unwrap().add(made);
+        }
+    };
     std::thread::scope(|scope| {
-        let run = |(lanes, seed, count)| scope.spawn(move || campaign(lanes, seed, count));
-        let runs: Vec<_> = shares.into_iter().map(run).collect();
-        runs.into_iter().for_each(|run| tally.add(run.join().unwrap()));
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
-    let Tally { made, reframed, histogram } = tally;
-    println!("{made} changed bundles, {reframed} of them framed anew, seed {seed}: none affirmed, no panic");
-    let mut lines: Vec<_> = histogram.into_iter().collect();
-    lines.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    lines.iter().for_each(|(code, n)| println!("{n:>8}  {code}"));
-    assert!(reframed * 100 >= made * 30, "{reframed} of {made}");
+    let tally = tally.into_inner().unwrap();
+    tally.print(seed);
+    assert_eq!(tally.made, count);
+    assert!(tally.reframed * 100 >= tally.made * 30, "{} of {}", tally.reframed, tally.made);
 }

@@ -13,7 +13,7 @@ mod read;
 mod snapshot;
 mod write;
 
-pub use archive::Archive;
+pub use archive::{Archive, at};
 pub use heads::Heads;
 pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
 pub use name::{

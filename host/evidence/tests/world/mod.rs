@@ -237,6 +237,7 @@ impl World {
             spans: Vec::new(),
             streams: Vec::new(),
             receipts: Vec::new(),
+            inputs: None,
         };
         parts.play();
         parts
@@ -332,6 +333,8 @@ pub struct Parts {
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
+    /// Lines of inputs, with `lane`; without them each stream was given the same text.
+    pub inputs: Option<Vec<Value>>,
 }
 
 impl Parts {
@@ -465,7 +468,7 @@ impl Parts {
     pub fn files(&self) -> Memory {
         let input =
             |stream: &Value| json!({"lane": stream["lane"], "index": stream["index"], "input": {"text": "given"}});
-        let inputs: Vec<Value> = self.streams.iter().map(input).collect();
+        let inputs = self.inputs.clone().unwrap_or_else(|| self.streams.iter().map(input).collect());
         let lines = |values: &[Value], lane: usize, name: &str| {
             let mut text = String::new();
             for value in values.iter().filter(|value| value["lane"].as_u64().unwrap_or(0) == lane as u64) {
