@@ -8,6 +8,7 @@ use portcullis_evidence::verify::{Options, Trust};
 use portcullis_recorder::replay::Error;
 use portcullis_recorder::{Checked, check};
 use portcullis_verify::TrustArgs;
+use portcullis_verify::console::json_pretty;
 use std::path::{Path, PathBuf};
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         looked => looked?,
     };
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&checked)?);
+        outln!("{}", json_pretty(&checked)?);
     } else {
         show(&checked);
     }

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Directory, Snapshot};
 use portcullis_recorder::replay::{Sample, replay};
+use portcullis_verify::console::json_line;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     progress.finish_and_clear();
     let outcome = outcome?;
     if args.json {
-        outln!("{}", serde_json::to_string(&outcome)?);
+        outln!("{}", json_line(&outcome)?);
     } else {
         outln!("{outcome}");
     }

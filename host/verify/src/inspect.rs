@@ -1,6 +1,6 @@
 //! `inspect`.
 
-use crate::console::{Stdout, say};
+use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
 use portcullis_evidence::bundle::{self, Bundle, Directory};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         let mut heads = bundle.heads()?;
         for serial in (0..bundle.checkpoints()).take_while(|_| !Stdout.is_gone()) {
             let heads = heads.as_mut().map(|heads| heads.read()).transpose()?.unwrap_or_default();
-            say(checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads));
+            say(json_line(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?);
         }
     }
     let mut kinds = BTreeMap::<&str, u64>::new();
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
             *kinds.entry(kind).or_default() += 1;
             if args.records {
-                say(describe(&record, kind));
+                say(json_line(&describe(&record, kind))?);
             }
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "records": kinds,
             "ticket": ticket(&bundle.read(bundle::TICKET)?),
         });
-        say(serde_json::to_string_pretty(&overview)?);
+        say(json_pretty(&overview)?);
     }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `prove` and `check-receipt`.
 
-use crate::console::say;
+use crate::console::{json_line, json_pretty, say};
 use crate::output::{code_of, write_new};
 use crate::{CONTRADICTED, SIMULATED, TrustArgs, WARNED};
 use anyhow::Context;
@@ -51,9 +51,7 @@ pub struct CheckArgs {
 
 pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
     let proof = receipt::prove(&Directory::new(&args.bundle), args.lane, args.index)?;
-    let mut json = serde_json::to_vec(&proof)?;
-    json.push(b'\n');
-    write_new(&args.output, &json)?;
+    write_new(&args.output, format!("{}\n", json_line(&proof)?).as_bytes())?;
     Ok(0)
 }
 
@@ -61,7 +59,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     match check_files(args) {
         Ok((receipt, result)) => {
             if args.json {
-                say(serde_json::to_string_pretty(&result.to_json(&receipt))?);
+                say(json_pretty(&result.to_json(&receipt))?);
             } else {
                 show(&receipt, &result);
             }
@@ -69,7 +67,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         }
         Err(error) if args.json && code_of(&error) == CONTRADICTED => {
             let result = json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": format!("{error:#}")});
-            say(serde_json::to_string_pretty(&result)?);
+            say(json_pretty(&result)?);
             Ok(CONTRADICTED)
         }
         Err(error) => Err(error),

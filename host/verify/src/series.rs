@@ -1,7 +1,7 @@
 //! `verify-series`.
 
 use crate::TrustArgs;
-use crate::console::say;
+use crate::console::{json_pretty, say};
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::series::join;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let series = join(reports);
     if args.json {
-        say(serde_json::to_string_pretty(&series)?);
+        say(json_pretty(&series)?);
     } else {
         say(&series);
     }

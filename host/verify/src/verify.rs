@@ -1,6 +1,6 @@
 //! `verify`.
 
-use crate::console::say;
+use crate::console::{json_pretty, say};
 use crate::output::bar;
 use crate::{CONTRADICTED, TrustArgs};
 use portcullis_evidence::bundle::{BundleError, Directory};
@@ -26,13 +26,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         Err(error) if args.json && !error.is_operational() => {
             let status =
                 serde_json::json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": error.to_string()});
-            say(serde_json::to_string_pretty(&status)?);
+            say(json_pretty(&status)?);
             return Ok(CONTRADICTED);
         }
         Err(error) => return Err(error.into()),
     };
     if args.json {
-        say(serde_json::to_string_pretty(&report)?);
+        say(json_pretty(&report)?);
     } else {
         say(&report);
     }
