@@ -370,7 +370,7 @@ fn a_port_in_use_is_named() {
 /// A bundle that cannot be read is called by its name, and the system's words stand there once.
 #[test]
 fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
-    for (bundle, words) in [("README.md", "it is not a folder"), ("no/such/bundle", "No such file")] {
+    for (bundle, words) in [("README.md", "neither a folder nor a tar archive"), ("no/such/bundle", "No such file")] {
         let out = portcullis(&["inspect", bundle], b"");
         let said = stderr(&out);
         assert_eq!(out.status.code(), Some(1), "{said}");

@@ -3,7 +3,7 @@
 use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
-use portcullis_evidence::bundle::{self, Bundle, Directory};
+use portcullis_evidence::bundle::{self, Bundle};
 use portcullis_evidence::checkpoint::Signed;
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::record;
@@ -16,7 +16,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Show every record
     #[arg(long)]
@@ -27,8 +27,8 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let files = Directory::new(&args.bundle);
-    let bundle = Bundle::open(&files)?;
+    let files = bundle::at(&args.bundle)?;
+    let bundle = Bundle::open(&*files)?;
     if args.checkpoints {
         let mut heads = bundle.heads()?;
         for serial in (0..bundle.checkpoints()).take_while(|_| !Stdout.is_gone()) {

@@ -4,7 +4,7 @@ use crate::console::{json_line, json_pretty, say};
 use crate::output::{code_of, write_new};
 use crate::{CONTRADICTED, SIMULATED, TrustArgs, WARNED};
 use anyhow::Context;
-use portcullis_evidence::bundle::{Directory, Receipt};
+use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError, Standing};
 use portcullis_evidence::report::plain;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `prove`.
 #[derive(Debug, clap::Args)]
 pub struct ProveArgs {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Lane of the record
     #[arg(long, value_name = "LANE", default_value_t = 0)]
@@ -50,7 +50,7 @@ pub struct CheckArgs {
 }
 
 pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
-    let proof = receipt::prove(&Directory::new(&args.bundle), args.lane, args.index)?;
+    let proof = receipt::prove(&*bundle::at(&args.bundle)?, args.lane, args.index)?;
     write_new(&args.output, format!("{}\n", json_line(&proof)?).as_bytes())?;
     Ok(0)
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder whose folders are bundles
+    /// Folder whose entries are bundles, each a folder or a tar archive
     folder: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
