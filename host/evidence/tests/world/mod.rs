@@ -5,6 +5,9 @@
 
 mod independent;
 
+#[allow(unused_imports, reason = "each test takes what it needs")]
+pub use independent::write;
+
 use ed25519_dalek::SigningKey;
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
@@ -288,7 +291,7 @@ pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
-        mode: if id == "a" { Mode::Driven } else { Mode::Recorded },
+        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Recorded },
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Skip,
         release: Release::Span,
@@ -358,11 +361,16 @@ impl Parts {
 
     /// The whole honest session.
     pub fn play(&mut self) {
+        // No two streams of a session have one id.
+        let id = |slot: u16| format!("a{slot}");
+        for slot in 2..u16::from(self.count) {
+            self.ticket.contexts.insert(sha(&context(&id(slot), &self.package)));
+        }
         self.open();
         self.begin(0, "a");
         self.begin(1, "b");
         for slot in 2..u16::from(self.count) {
-            self.begin(slot, "a");
+            self.begin(slot, &id(slot));
             self.gate(slot, 1, "", "Drink water.", Determination::Admit);
         }
         self.gate(0, 1, "", "The dose is 5 mg.", Determination::Admit);
