@@ -4,7 +4,7 @@ mod outcome;
 
 pub use outcome::Outcome;
 
-use portcullis_core::context::{ContextDocument, ContextError};
+use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
@@ -263,7 +263,11 @@ impl Walk<'_, '_> {
         let context = self.bundle.read(&context)?;
         let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
-            // Another version may have been given something else.
+            // Another version, or a mode that is not replayed, may have been given something else.
+            (Err(_), Ok(ContextDocument { mode: mode @ (Mode::Held | Mode::Observed), .. })) => {
+                self.outcome.warn("unknown-version", of(&ReplayError::Mode(mode)));
+                return Ok(());
+            }
             (Err(_), Err(ContextError::Version { found })) => {
                 self.outcome.warn("unknown-version", of(&ReplayError::Version { found }));
                 return Ok(());

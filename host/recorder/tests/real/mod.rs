@@ -4,6 +4,7 @@
 use crate::world::{Card, Parts, World, sha};
 use portcullis_card::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Fault, Record, RecordType};
 use portcullis_evidence::certificate::key_id;
@@ -74,6 +75,20 @@ struct Governed {
     events: Vec<Event>,
 }
 
+impl Governed {
+    /// As if the first stream had come in this mode.
+    fn first_in(&mut self, mode: Mode) {
+        let Some(What::Begun { context, lane, log_index, .. }) = self.events.first_mut().map(|event| &mut event.what)
+        else {
+            panic!("a session begins with a stream");
+        };
+        context.mode = mode;
+        let begin = &mut self.lanes[usize::from(*lane)][log_index.unwrap() as usize];
+        begin.descriptor.commitment = context.digest();
+        begin.descriptor = Descriptor::sealed(begin.descriptor);
+    }
+}
+
 fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
     let compiled = package.compile().unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
@@ -104,12 +119,20 @@ fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
 
 /// The session of a card of `lanes` lanes: two checkpoints, an entry that is refused and a NOTE beside the governed ones.
 pub(crate) fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
+    session_in(world, card, lanes, None)
+}
+
+/// The same; with a mode, the first stream came in that one, piece by piece.
+pub(crate) fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
     let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
     let package = Package::from_files(files).unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
-    let governed = govern(&package, &anchors, lanes);
+    let mut governed = govern(&package, &anchors, lanes);
+    if let Some(mode) = mode {
+        governed.first_in(mode);
+    }
 
     let mut parts = world.session(card, 1, [0; 32]);
     parts.count = lanes;
@@ -177,6 +200,8 @@ struct StreamEvents {
     lane: u64,
     begin: u64,
     text: Option<String>,
+    /// Whether it came in piece by piece.
+    pieces: bool,
     answers: Vec<Result<Proposal, EngineError>>,
     /// Index and salt of the record of each sequence.
     entries: BTreeMap<u32, (u64, String)>,
@@ -192,7 +217,8 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
         let stream = streams.entry(event.stream).or_default();
         let span = |lane: u64, index: u64, salt: &str, held: &str, text: &str| json!({"lane": lane, "index": places.of(lane, index), "salt": salt, "held": held, "text": text});
         match &event.what {
-            What::Begun { id, text, lane, log_index, .. } => {
+            What::Begun { id, context, text, lane, log_index } => {
+                stream.pieces = matches!(context.mode, Mode::Held | Mode::Observed);
                 (stream.lane, stream.text) = (u64::from(*lane), text.clone());
                 stream.begin = places.of(stream.lane, log_index.unwrap());
                 let number = &mut begun[usize::from(*lane)];
@@ -213,8 +239,9 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
                 spans.push(span(stream.lane, index, &closing.salt, &closing.inert, ""));
                 stream.entries.insert(closing.seq, (places.of(stream.lane, index), closing.salt.clone()));
                 let given = match stream.text.take() {
-                    Some(text) => Input::Text(text),
-                    None => Input::Proposals(std::mem::take(&mut stream.answers)),
+                    Some(text) if stream.pieces => json!({"pieces": [text]}),
+                    Some(text) => json!(Input::Text(text)),
+                    None => json!(Input::Proposals(std::mem::take(&mut stream.answers))),
                 };
                 inputs.push(json!({"lane": stream.lane, "index": stream.begin, "input": given}));
                 for seq in &stream.released {
