@@ -11,7 +11,7 @@ use portcullis_core::context::Mode;
 use portcullis_evidence::bundle::Memory;
 use std::path::Path;
 use std::process::Command;
-use world::{World, remanifest};
+use world::{World, remanifest, sha};
 
 const CONTRADICTED: i32 = 3;
 const WARNED: i32 = 5;
@@ -103,5 +103,35 @@ fn a_mode_that_is_not_replayed_is_a_named_warning() {
         let (_, said) = scene.run("check", &scene.path(&format!("{}/bundle", mode.name())), &[]);
         assert!(said.contains("warned: unknown-version") && said.contains(mode.name()), "{said}");
         assert!(said.contains("3 of 4 streams replay"), "{said}");
+    }
+}
+
+/// A version that this program does not know is neither affirmed nor contradicted, and ends no command early.
+#[test]
+fn an_unknown_version_is_a_named_warning() {
+    let scene = Scene::new();
+    let changes: [(&str, fn(&mut Vec<u8>)); 3] = [
+        ("layout", |image| image[4] = 9),
+        ("map", |image| image[64] ^= 1),
+        ("short", |image| {
+            image[4] = 9;
+            image.truncate(40);
+        }),
+    ];
+    for (name, change) in changes {
+        let mut parts = real::session(&scene.world, &scene.world.card, 1);
+        change(&mut parts.image);
+        parts.ticket.policy = sha(&parts.image);
+        scene.write(name, &parts.files());
+        assert_eq!(scene.codes(name), [WARNED; 3], "{name}");
+        let (_, said) = scene.run("check", &scene.path(&format!("{name}/bundle")), &["--json"]);
+        let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+        for property in ["policy", "genuine", "complete", "replayable", "no_gaps"] {
+            assert_eq!(json["verify"]["properties"][property]["status"], "warned", "{name}: {json}");
+        }
+        assert_eq!(json["replay"]["reasons"][0]["code"], "unknown-version", "{name}: {json}");
+        let text = scene.path(&format!("{name}/bundle"));
+        let out = Command::new(env!("CARGO_BIN_EXE_portcullis")).args(["inspect", &text]).output().unwrap();
+        assert!(out.status.success(), "{name}");
     }
 }
