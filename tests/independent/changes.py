@@ -79,7 +79,7 @@ def a_row_cut(files):
     files["policy/image.bin"] = files["policy/image.bin"][:-1]
 
 
-@change("image-map")
+@change("ticket-policy")
 def another_map(files):
     flip(files, "policy/image.bin", 64)
 

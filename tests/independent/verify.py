@@ -137,11 +137,11 @@ def is_signed(checkpoint, key):
 
 
 def simulation(checkpoint, device):
-    """The marks of a simulated card."""
-    designs = {checkpoint["design"], device["design"]}
+    """The marks of a simulated card; without a checkpoint, those of its certificate."""
+    designs = {checkpoint["design"], device["design"]} if checkpoint else {device["design"]}
     tagged = [b"portcullis/slh-dsa/1\0\2" + bytes([d[0] & 127 | top]) + d[1:] for d in designs for top in (0, 128)]
     public = device["key"][:16] in [hmac.digest(SIM_SECRET, text, "sha256")[:16] for text in tagged]
-    marks = {"sim-flag": checkpoint["flags"] & SIM, "sim-key": public, "sim-root": device["class"] == 0,
+    marks = {"sim-flag": checkpoint and checkpoint["flags"] & SIM, "sim-key": public, "sim-root": device["class"] == 0,
              "sim-design": any(d[0] & 128 for d in designs)}
     return {code for code, found in marks.items() if found}
 
@@ -360,17 +360,20 @@ def read_lines(files, name, lane):
 def check_image(files, warnings):
     """Digest, numbers of rows, package digest and mapping version of the table image; the package fits it."""
     image = files["policy/image.bin"]
+    maps = [line.split()[-1] for line in RELEASES.read_text().splitlines() if line and line[0] != "#"]
+    if image[:4] == b"PCMI" and image[4:5] not in (b"", b"\0", b"\1"):
+        return {"digest": sha(image), "unknown": True}
     rows = [u(image, 8, 2), u(image, 10, 2)]
     well = image[:5] == b"PCMI\1" and not any(image[7:8] + image[12:16] + image[48:64]) and len(image) == 128 + 192 * sum(rows)
     need(well, "image-malformed")
-    maps = [line.split()[-1] for line in RELEASES.read_text().splitlines() if line and line[0] != "#"]
-    need(image[64:96].hex() in maps, "image-map")
+    if image[64:96].hex() not in maps:
+        return {"digest": sha(image), "unknown": True}
     package = {name[15:]: data for name, data in files.items() if name.startswith("policy/package/")}
     listing = "".join(f"{sha(package[path]).hex()}  {len(package[path])}  {path}\n" for path in bytewise(package))
     fits = [n for n in range(1, 1001) if sha(f"portcullis package 1, mapping {n}\n{listing}".encode()) == image[96:128]]
     need(fits or not package, "package-digest")
     warnings |= set() if package else {"package-withheld"}
-    return {"digest": sha(image), "rows": rows, "package": image[96:128], "mapping": max(fits, default=None)}
+    return {"digest": sha(image), "unknown": False, "rows": rows, "package": image[96:128], "mapping": max(fits, default=None)}
 
 
 def check_notes(files, checkpoints, ticket, trust, warnings):
@@ -391,6 +394,7 @@ class Walk:
     """One pass over checkpoints and the records under them."""
 
     def __init__(self, files, lanes, image, ticket, notes, warnings):
+        self.ids = set()
         self.files, self.image, self.ticket, self.notes, self.warnings = files, image, ticket, notes, warnings
         self.lanes = [Rules(image["rows"], lane, lanes) for lane in range(lanes)]
         self.lines = [{name: read_lines(files, name, lane) for name in LINES} for lane in range(lanes)]
@@ -449,6 +453,8 @@ class Walk:
         need(not unknown or unhex(context["profile_digest"], 32) in self.ticket["profiles"], "profile-not-permitted", at)
         need(context["package_digest"] == self.image["package"].hex(), "context-package", at)
         need(not stream or stream["id"] == context["id"], "stream-name", at)
+        self.warnings |= {"id-twice"} if context["id"] in self.ids and not context["predecessor"] else set()
+        self.ids.add(context["id"])
         here = all(f"anchors/{anchor}" in self.files for anchor in context["anchor_digests"])
         self.warnings |= (set() if here else {"anchor-withheld"}) | (set() if stream else {"stream-unnamed"})
 
@@ -519,7 +525,7 @@ def check_bundle(folder, trust, allow_sim, at, warnings):
     files, lanes, checkpoints = read_files(folder)
     image, ticket = check_image(files, warnings), parsed("ticket-malformed", read_ticket, files["ticket.cose"])
     need(ticket["policy"] == image["digest"], "ticket-policy")
-    need(not ticket["text_lane"], "text-lane")
+    need(image["unknown"] or not ticket["text_lane"], "text-lane")
     warnings |= set() if check_issuer(ticket, trust) else {"no-witness"}
     notes = check_notes(files, checkpoints, ticket, trust, warnings)
     at = notes[min(notes)]["time"] if notes else at
@@ -534,6 +540,13 @@ def check_bundle(folder, trust, allow_sim, at, warnings):
         need(any(ed25519(key, signed, signature) for key in trust["approvers"]), "approval-untrusted")
     for name in files:
         need(name[:9] != "contexts/" and name[:8] != "anchors/" or sha(files[name]).hex() in name, "file-digest", name)
+    if image["unknown"]:
+        marks = simulation(None, device)
+        need(allow_sim or not marks, min(marks, default=""))
+        # Records and checkpoints of an unknown version are not read.
+        package = any(name.startswith("policy/package/") for name in files)
+        warnings |= {"unknown-version"} | (set() if package else {"package-withheld"})
+        return marks
     walk, marks = parsed("not-a-bundle", Walk, files, lanes, image, ticket, notes, warnings), set()
     for serial in range(checkpoints):
         checkpoint = read_checkpoint(files[f"checkpoints/{serial:08}.cose"])

@@ -9,6 +9,7 @@ use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, bail, ensure};
 use portcullis_core::wire::{MAP_DIGEST, key_flags};
 use portcullis_policy::image::hex;
+use portcullis_verify::console::json_line;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -198,7 +199,7 @@ fn verify(dir: &Path, source: Option<&Path>, json: bool) -> Result<u8, Failure> 
             .iter()
             .map(|c| serde_json::json!({ "check": c.name, "result": word(c.outcome), "found": c.found }))
             .collect();
-        outln!("{}", serde_json::json!({ "target": target, "result": word(code), "checks": list }));
+        outln!("{}", json_line(&serde_json::json!({ "target": target, "result": word(code), "checks": list }))?);
     } else {
         for check in &checks {
             outln!("{:<13} {:<17} {}", word(check.outcome), check.name, check.found);

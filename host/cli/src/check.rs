@@ -2,11 +2,13 @@
 
 use crate::failure::Failure;
 use crate::replay::progress;
-use portcullis_evidence::bundle::{Archive, BundleError, Directory, Files, Snapshot};
+use portcullis_evidence::bundle;
 use portcullis_evidence::report::plain;
-use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
-use portcullis_recorder::replay::{Error, Outcome, replay};
-use portcullis_verify::{CONTRADICTED, TrustArgs};
+use portcullis_evidence::verify::{Options, Trust};
+use portcullis_recorder::replay::Error;
+use portcullis_recorder::{Checked, check};
+use portcullis_verify::TrustArgs;
+use portcullis_verify::console::json_pretty;
 use std::path::{Path, PathBuf};
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
@@ -25,28 +27,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What both found.
-#[derive(serde::Serialize)]
-struct Checked {
-    status: Status,
-    exit_code: u8,
-    /// Why the files are no bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verify: Option<Report>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replay: Option<Outcome>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (trust, options) = args.trust.load()?;
     let checked = match look(&args.bundle, &trust, options) {
-        Err(Error::Bundle(error)) if !error.is_operational() => broken(&error),
+        Err(Error::Bundle(error)) if !error.is_operational() => Checked::broken(&error),
         looked => looked?,
     };
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&checked)?);
+        outln!("{}", json_pretty(&checked)?);
     } else {
         show(&checked);
     }
@@ -54,29 +42,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 fn look(path: &Path, trust: &Trust, options: Options) -> Result<Checked, Error> {
-    let files: Box<dyn Files> =
-        if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) };
-    let snapshot = Snapshot::new(&*files);
-    let verified = progress("records verified");
-    let report = verify_snapshot(&snapshot, trust, options, &mut |records| verified.set_position(records));
+    let files = bundle::at(path)?;
+    let (verified, replayed) = (progress("records verified"), progress("streams replayed"));
+    let checked = check(&*files, trust, options, &mut |records| verified.set_position(records), &mut || {
+        verified.finish_and_clear();
+        replayed.inc(1);
+    });
     verified.finish_and_clear();
-    let report = report?;
-    let replayed = progress("streams replayed");
-    let outcome = replay(&snapshot, None, &mut || replayed.inc(1));
     replayed.finish_and_clear();
-    Ok(both(report, outcome?))
-}
-
-/// The worse of the two.
-fn both(report: Report, outcome: Outcome) -> Checked {
-    let status = report.status.max(outcome.status);
-    let exit_code = status.exit_code(report.simulated);
-    Checked { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
-}
-
-fn broken(error: &BundleError) -> Checked {
-    let error = Some(error.to_string());
-    Checked { status: Status::Contradicted, exit_code: CONTRADICTED, error, verify: None, replay: None }
+    checked
 }
 
 /// The verdict stands last, and once.

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let filter = args.filter.open(&policy.package)?;
     let mut card = args.card.open()?;
     let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
-    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &anchors)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &settings.profile, &anchors)?;
     journal.recorder = recorder;
     let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|session| {
         let keep = Box::new(|event: &Event| Ok(journal.event(event)?));

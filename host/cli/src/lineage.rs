@@ -7,7 +7,7 @@ use portcullis_evidence::report::plain;
 use portcullis_gate::What;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Reader, Tail, recover};
-use portcullis_verify::console::Stdout;
+use portcullis_verify::console::{Stdout, json_line};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -136,8 +136,7 @@ fn jsonl(path: &Path) -> Result<u8, Failure> {
     let mut reader = read(path)?;
     let mut out = std::io::BufWriter::new(Stdout);
     for entry in reader.by_ref() {
-        serde_json::to_writer(&mut out, &entry.map_err(anyhow::Error::from)?)?;
-        out.write_all(b"\n")?;
+        writeln!(out, "{}", json_line(&entry.map_err(anyhow::Error::from)?)?)?;
     }
     out.flush()?;
     tail(&reader, path);

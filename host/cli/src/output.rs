@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use portcullis_evidence::report::plain;
 use portcullis_gate::{Determination, Event, Summary, What};
 use portcullis_policy::image::hex;
-use portcullis_verify::console::Stdout;
+use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -96,17 +96,14 @@ impl Output {
     fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
         if self.json {
             for (determination, _) in &stream.determinations {
-                serde_json::to_writer(&mut self.stdout, determination)?;
-                self.stdout.write_all(b"\n")?;
+                writeln!(self.stdout, "{}", json_line(determination)?)?;
             }
-            serde_json::to_writer(&mut self.stdout, &SummaryLine { id: &stream.id, summary })?;
-            self.stdout.write_all(b"\n")?;
+            writeln!(self.stdout, "{}", json_line(&SummaryLine { id: &stream.id, summary })?)?;
         } else {
             self.text(stream, summary)?;
         }
         if let Some((file, Shape::JsonLines)) = &mut self.admitted {
-            serde_json::to_writer(&mut *file, &AdmittedLine { id: &stream.id, text: &stream.released })?;
-            file.write_all(b"\n")?;
+            writeln!(file, "{}", json_line(&AdmittedLine { id: &stream.id, text: &stream.released })?)?;
         }
         Ok(())
     }

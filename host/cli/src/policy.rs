@@ -16,7 +16,7 @@ use portcullis_policy::decision::{Decision, answer_of_row};
 use portcullis_policy::evaluate::{Banks, Evaluator};
 use portcullis_policy::image::Bank;
 use portcullis_policy::{Capacity, Compiled, Package};
-use portcullis_verify::console::Stdout;
+use portcullis_verify::console::{Stdout, json_line, json_pretty};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             let descriptor =
                 commands::eval_line(Contexts::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
             let explanation = commands::explain(&compiled, package.vocabulary(), &descriptor);
-            outln!("{}", serde_json::to_string_pretty(&explanation)?);
+            outln!("{}", json_pretty(&explanation)?);
             Ok(SUCCESS)
         }
         Command::Diff { a, b, json } => diff(a, b, *json),
@@ -332,8 +332,7 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
                 banks_of(&compiled, &completed).with_context(|| format!("line {}", number + 1))?
             }
         };
-        serde_json::to_writer(&mut out, &Decision::new(&compiled, &descriptor, &banks))?;
-        out.write_all(b"\n")?;
+        writeln!(out, "{}", json_line(&Decision::new(&compiled, &descriptor, &banks))?)?;
     }
     if let Some(session) = session {
         session.close()?;
@@ -363,14 +362,14 @@ fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
     let (compiled_a, compiled_b) = (a.compile()?, b.compile()?);
     let diff = commands::diff((&a, &compiled_a), (&b, &compiled_b))?;
     if json {
-        outln!("{}", serde_json::to_string(&diff)?);
+        outln!("{}", json_line(&diff)?);
     } else {
         for line in &diff.declarations {
             let label = if diff.not_compared.contains(line) { "not compared" } else { "declaration" };
             outln!("{label:<12} {line}");
         }
         for rule in &diff.rules {
-            outln!("rule         {} {}", rule.id, serde_json::to_string(&rule.change)?);
+            outln!("rule         {} {}", rule.id, json_line(&rule.change)?);
         }
         for witness in &diff.witnesses {
             let side = |d: &Decision| {

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::open;
 use portcullis_card::{Card, SessionConfig};
+use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_recorder::{Options, Recorder, RecorderError};
 use std::net::SocketAddr;
@@ -13,7 +14,9 @@ pub(crate) struct BundleArgs {
     /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
-    /// The session's ticket, from `portcullis ticket issue`. Without it the session issues one to itself, and says so.
+    /// The session's ticket, from `portcullis ticket issue`. One that this session cannot keep is refused before it begins: a ticket of
+    /// another card, policy or profile, or one that requires the text lane, which no card has yet. Without a ticket the session issues
+    /// one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     ticket: Option<PathBuf>,
     /// Approval of the policy, from `portcullis policy approve`.
@@ -47,6 +50,7 @@ impl BundleArgs {
         &self,
         card: &mut dyn Card,
         policy: &open::Policy,
+        profile: &Profile,
         anchors: &Anchors,
     ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
         let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
@@ -57,6 +61,7 @@ impl BundleArgs {
             device_cert: self.device_cert.clone(),
             device_chain: self.device_chain.clone(),
             witness: self.witness.zip(self.witness_key.clone()),
+            profile: profile.clone(),
             checkpoint_interval: self.checkpoint_interval,
         };
         let (recorder, config) = options.start(card, &policy.package, &policy.compiled, anchors)?;

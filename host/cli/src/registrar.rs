@@ -107,6 +107,9 @@ pub(crate) enum Ticket {
         /// Permitted profile, as `run --profile` takes it: the session may use no other; may be given several times. Default: any.
         #[arg(long, value_name = "FILE")]
         profile: Vec<PathBuf>,
+        /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records no seat.
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
+        seat: u16,
         /// Accepted entries without a heartbeat after which the card refuses; 0 is no limit.
         #[arg(long, default_value_t = 0)]
         heartbeat_records: u32,
@@ -204,6 +207,14 @@ pub(crate) struct WitnessArgs {
     issuer: Vec<PathBuf>,
 }
 
+/// The one seat that can be issued.
+fn seat(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) => Ok(0),
+        _ => Err("only seat 0 can be issued: a card of this layout version records no seat".to_owned()),
+    }
+}
+
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
@@ -275,6 +286,8 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             policy,
             context,
             profile,
+            // There is no other than 0.
+            seat: _,
             heartbeat_records,
             heartbeat_ticks,
             hours,

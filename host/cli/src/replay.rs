@@ -4,10 +4,11 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{Directory, Snapshot};
-use portcullis_recorder::replay::{Sample, replay};
+use portcullis_evidence::bundle::{self, Snapshot};
+use portcullis_recorder::replay::{Error, Outcome, Sample, replay};
+use portcullis_verify::console::json_line;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record, or not.
 ///
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 /// does both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the bundle.
+    /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
     /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -37,17 +38,24 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (seed, _) => seed.clone().unwrap_or_default(),
     };
     let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
-    let files = Directory::new(&args.bundle);
-    let progress = progress("streams replayed");
-    let outcome = replay(&Snapshot::new(&files), drawn, &mut || progress.inc(1));
-    progress.finish_and_clear();
-    let outcome = outcome?;
+    let outcome = match look(&args.bundle, drawn) {
+        Err(Error::Bundle(error)) if !error.is_operational() => Outcome::broken(&error),
+        looked => looked?,
+    };
     if args.json {
-        outln!("{}", serde_json::to_string(&outcome)?);
+        outln!("{}", json_line(&outcome)?);
     } else {
         outln!("{outcome}");
     }
     Ok(outcome.status.exit_code(false))
+}
+
+fn look(path: &Path, drawn: Option<Sample<'_>>) -> Result<Outcome, Error> {
+    let files = bundle::at(path)?;
+    let progress = progress("streams replayed");
+    let outcome = replay(&Snapshot::new(&*files), drawn, &mut || progress.inc(1));
+    progress.finish_and_clear();
+    outcome
 }
 
 /// A seed that nobody knew before.

@@ -253,12 +253,13 @@ fn local(
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
+    let profile = open::profile(args.profile.as_deref())?;
     let settings = Settings {
         granularity: args.granularity.map(Into::into),
         on_refuse: args.on_refuse.map(Into::into),
         release: args.release.into(),
         max_proposals: args.max_proposals,
-        profile: open::profile(args.profile.as_deref())?,
+        profile: profile.clone(),
         ..Settings::new(salt)
     };
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
@@ -270,7 +271,7 @@ fn local(
     }
     let mut taken = Taken::new(args, shape, &policy.header(&args.card))?;
     let mut card = args.card.open()?;
-    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &anchors)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     taken.journal.recorder = recorder;
     // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {

@@ -236,6 +236,25 @@ fn check_verifies_and_replays() {
     }
 }
 
+/// The store of a bundle is looked up in memory: the name that it has in the bundle is not a path of this machine.
+#[test]
+fn a_bundle_with_an_anchor_store_replays() {
+    let scene = Scene::new();
+    scene.input();
+    let store = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silva"],"kind":"person"}}
+{"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}
+"#;
+    std::fs::write(scene.path("store.jsonl"), store).unwrap();
+    let out = scene.bundle("b", " --anchors @store.jsonl");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(std::fs::read_dir(scene.path("b/anchors")).unwrap().count(), 1);
+    for line in ["replay @b", "check @b --trust @trust --allow-sim"] {
+        let (code, json, reasons) = scene.replayed(line);
+        assert_eq!(reasons, Vec::<String>::new(), "{line}: {json}");
+        assert_eq!(code, if line.starts_with("check") { SIMULATED } else { 0 }, "{line}: {json}");
+    }
+}
+
 /// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is no bundle.
 #[test]
 fn check_reads_a_tar_archive() {
@@ -256,6 +275,23 @@ fn check_reads_a_tar_archive() {
         let out = check(name);
         let shown = String::from_utf8_lossy(&out.stderr);
         assert_eq!((out.status.code(), &out.stdout), (Some(SIMULATED), &folder.stdout), "{name}: {shown}");
+        // Every command that reads a bundle reads an archive of it.
+        for line in [
+            "verify @NAME --trust @trust --allow-sim",
+            "replay @NAME",
+            "inspect @NAME",
+            "prove @NAME --index 3 --output @NAME.proof",
+            "extract @NAME --output @NAME.parts",
+        ] {
+            let [here, there] = ["b", name].map(|name| scene.run(&line.replace("NAME", name)));
+            let shown = String::from_utf8_lossy(&there.stderr);
+            assert_eq!(there.status.code(), here.status.code(), "{line}, {name}: {shown}");
+            if line.starts_with("verify") || line.starts_with("replay") || line.starts_with("inspect") {
+                assert_eq!(there.stdout, here.stdout, "{line}, {name}");
+            }
+        }
+        std::fs::remove_file(scene.path("b.proof")).unwrap();
+        std::fs::remove_dir_all(scene.path("b.parts")).unwrap();
     }
     let whole = std::fs::read(scene.path("top.tar")).unwrap();
     let code = |bytes: &[u8]| {
@@ -271,8 +307,13 @@ fn check_reads_a_tar_archive() {
         let mut changed = whole.clone();
         changed[at] ^= 1;
         assert_eq!(code(&changed), Some(CONTRADICTED), "{what}");
+        assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), CONTRADICTED, "{what}");
     }
+    // The last one is no archive any more.
+    assert_eq!(scene.code("replay @changed.tar"), CONTRADICTED);
     assert_eq!(code(b"no archive"), Some(1));
+    assert_eq!(scene.code("replay @changed.tar"), 1);
+    assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), 1);
     // A file that comes twice, and a link.
     std::os::unix::fs::symlink("manifest.json", scene.path("b/README.md.link")).unwrap();
     tar("link.tar", &["--format=ustar", "-C", "@/b", "."]);

@@ -370,7 +370,7 @@ fn a_port_in_use_is_named() {
 /// A bundle that cannot be read is called by its name, and the system's words stand there once.
 #[test]
 fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
-    for (bundle, words) in [("README.md", "it is not a folder"), ("no/such/bundle", "No such file")] {
+    for (bundle, words) in [("README.md", "neither a folder nor a tar archive"), ("no/such/bundle", "No such file")] {
         let out = portcullis(&["inspect", bundle], b"");
         let said = stderr(&out);
         assert_eq!(out.status.code(), Some(1), "{said}");
@@ -572,5 +572,34 @@ fn closed_pipes_are_quiet() {
         drop(child.stdout.take());
         let out = child.wait_with_output().unwrap();
         assert_eq!((out.status.code(), stderr(&out)), (Some(code), String::new()), "{args:?}");
+    }
+}
+
+/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may hold them as they are; ours does not.
+#[test]
+fn control_characters_are_escaped_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("b");
+    let path = bundle.to_str().unwrap();
+    let input = "{\"id\":\"a\u{9b}31mb\",\"text\":\"Fine\u{85}text\u{7f}.\"}\n".as_bytes();
+    let ran = portcullis(
+        &["run", "--policy", "policies/pii", "--card", "model", "--format", "jsonl", "--json", "--output", path],
+        input,
+    );
+    assert!(ran.status.success(), "{}", stderr(&ran));
+    std::fs::remove_file(path).unwrap();
+    std::fs::create_dir(&bundle).unwrap();
+    std::fs::write(bundle.join("x\u{9b}31m"), "").unwrap();
+    let trust = folder.path().join("trust");
+    std::fs::create_dir(&trust).unwrap();
+    let trust = trust.to_str().unwrap();
+    let verified = portcullis(&["verify", path, "--trust", trust, "--json"], b"");
+    let checked = portcullis(&["check", path, "--trust", trust, "--json"], b"");
+    let replayed = portcullis(&["replay", path, "--json"], b"");
+    let is_raw = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
+    for (what, output) in [("run", ran), ("verify", verified), ("check", checked), ("replay", replayed)] {
+        let said = stdout(&output);
+        assert!(!said.contains(is_raw), "{what}: {}", said.escape_debug());
+        assert!(said.contains("\\u009b31m"), "{what}: {said}");
     }
 }

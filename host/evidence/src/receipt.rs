@@ -275,7 +275,7 @@ impl Proof {
         }
         let device =
             certificate::verify_chain(self.certificate.as_bytes(), self.chain.as_bytes(), &trust.roots, options.at)?;
-        let marks = marks_of_simulation(Some(&device), &signed);
+        let marks = marks_of_simulation(Some(&device), Some(&signed));
         if let Some((_, what)) = marks.first().filter(|_| !options.allow_sim) {
             return Err(ReceiptError::Simulated(what));
         }

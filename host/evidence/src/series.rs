@@ -1,7 +1,7 @@
 //! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and each seat a chain.
 
 use crate::hex::Hex;
-use crate::verify::{Assurance, ProfileUse, Report, Signer, Status};
+use crate::verify::{Assurance, ProfileUse, Report, Signer, Status, UNKNOWN_VERSION};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -120,6 +120,10 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
 fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(&'static str, Status, String)) {
     let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
     let shown = previous.session.last_checkpoint.map(|digest| digest.0);
+    if previous.properties.complete.reasons.iter().any(|reason| reason.code == UNKNOWN_VERSION) {
+        let what = "the session before it is of a version that this program does not know: how it ended cannot be read";
+        return add(UNKNOWN_VERSION, Status::Warned, what.to_owned());
+    }
     match (named, is_closed(previous)) {
         (None, true) => {
             add(

@@ -641,7 +641,7 @@ fn heartbeats() {
         parts.begin(slot, "a");
     }
     parts.log.close();
-    assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap"]));
+    assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap", "replayable/id-twice"]));
     // The limit of time is exact: a clock before it an entry has credit, at it none. A record takes 400 clocks here.
     let at = |behind: u64, refused: bool| {
         let mut parts = honest.clone();

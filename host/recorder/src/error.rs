@@ -1,6 +1,7 @@
 //! Why a session cannot be recorded.
 
 use portcullis_card::SessionError;
+use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{BundleError, FinishError};
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
@@ -45,6 +46,12 @@ pub enum RecorderError {
     /// A file that is not an approval.
     #[error("`{}` is no approval", .0.display())]
     NoApproval(PathBuf),
+    /// The ticket permits certain profiles only, and that of the session, of this digest, is not among them.
+    #[error(
+        "the ticket permits other profiles than that of this session, whose digest is {0}; give a permitted one with `--profile`, or ask \
+         the issuer for a ticket that permits this one"
+    )]
+    Profile(Hex<32>),
     /// What was given does not fit the session.
     #[error("{0}")]
     Unfit(&'static str),

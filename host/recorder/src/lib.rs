@@ -3,8 +3,9 @@
 //! [`Options::start`] prepares a bundle and gives a [`Recorder`] and the configuration of the session to record. The session hands its
 //! records and checkpoints to the sink in that configuration; the caller hands every [`portcullis_gate::Event`] to
 //! [`Recorder::event`] before anything else sees it, and calls [`Recorder::finish`] once the session is closed. [`replay()`] makes the
-//! records of a bundle again from its texts.
+//! records of a bundle again from its texts, and [`check()`] verifies a bundle and replays it.
 
+pub mod check;
 mod error;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at its first surprise")]
@@ -16,6 +17,7 @@ pub mod replay;
 mod sink;
 mod witness;
 
+pub use check::{Checked, check};
 pub use error::RecorderError;
 pub use options::Options;
 pub use recorder::Recorder;

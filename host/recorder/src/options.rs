@@ -4,6 +4,7 @@ use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
 use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
+use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
@@ -42,6 +43,8 @@ pub struct Options {
     pub device_chain: Option<PathBuf>,
     /// Address of the witness, and the file of its key.
     pub witness: Option<(SocketAddr, PathBuf)>,
+    /// The profile that every stream of the session is governed under.
+    pub profile: Profile,
     /// Records after which a checkpoint is due; without it 4096 on a simulated card, else 32768.
     pub checkpoint_interval: Option<u32>,
 }
@@ -71,6 +74,14 @@ impl Options {
         }
         if terms.policy != image.digest() {
             let why = "the ticket is for another policy; ask the issuer for one of this policy's digest";
+            return Err(RecorderError::Unfit(why));
+        }
+        let profile = self.profile.digest();
+        if !terms.profiles.is_empty() && !terms.profiles.contains(&profile.0) {
+            return Err(RecorderError::Profile(profile));
+        }
+        if terms.text_lane {
+            let why = "the ticket requires the text lane, which no card has yet; ask the issuer for one that does not";
             return Err(RecorderError::Unfit(why));
         }
         if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && self.witness.is_none() {

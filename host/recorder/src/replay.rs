@@ -4,13 +4,13 @@ mod outcome;
 
 pub use outcome::Outcome;
 
-use portcullis_core::context::{ContextDocument, ContextError};
+use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
-use portcullis_core::wire::{Fault, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
+use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::record;
-use portcullis_evidence::verify::mapping_version;
+use portcullis_evidence::verify::{mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
 use portcullis_mapping::Mapper;
@@ -124,9 +124,18 @@ fn attempt(
 /// What another version made, this one cannot make again: that says nothing about the bundle.
 fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
-    let Ok((header, _)) = ImageHeader::read_from_prefix(&image) else { return Ok(None) };
+    if let Some(version) = other_layout(&image) {
+        let what = format!("the tables are of layout version {version}, this program reads version {LAYOUT_VERSION}");
+        return Ok(Some(format!("{what}; replay with the release that wrote the bundle")));
+    }
+    let header = ImageHeader::read_from_prefix(&image).ok().map(|(header, _)| header);
+    // What is not an image of any version differs from what the package compiles to.
+    let Some(header) = header.filter(|header| header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION)
+    else {
+        return Ok(None);
+    };
     let mapping = mapping_version(bundle, &header.package_digest)?.unwrap_or(MAPPING_VERSION);
-    let what = if header.version != LAYOUT_VERSION || header.map_digest != MAP_DIGEST {
+    let what = if header.map_digest != MAP_DIGEST {
         "the tables are of another version's layout".to_owned()
     } else if mapping != MAPPING_VERSION {
         format!(
@@ -254,7 +263,11 @@ impl Walk<'_, '_> {
         let context = self.bundle.read(&context)?;
         let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
-            // Another version may have been given something else.
+            // Another version, or a mode that is not replayed, may have been given something else.
+            (Err(_), Ok(ContextDocument { mode: mode @ (Mode::Held | Mode::Observed), .. })) => {
+                self.outcome.warn("unknown-version", of(&ReplayError::Mode(mode)));
+                return Ok(());
+            }
             (Err(_), Err(ContextError::Version { found })) => {
                 self.outcome.warn("unknown-version", of(&ReplayError::Version { found }));
                 return Ok(());

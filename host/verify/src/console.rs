@@ -7,6 +7,7 @@
 //! - A failure to write to stderr is ignored.
 
 use portcullis_evidence::report::plain;
+use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -59,6 +60,40 @@ fn keep(error: io::Error) {
 /// Writes a line to stdout.
 pub fn say(text: impl Display) {
     let _ = writeln!(Stdout, "{text}");
+}
+
+/// A value as JSON in one line, safe for a terminal: see [`escape`].
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn json_line(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(escape)
+}
+
+/// A value as JSON in many lines, safe for a terminal: see [`escape`].
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn json_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(escape)
+}
+
+/// Writes U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them for commands, as they do
+/// the characters below U+0020. They stand nowhere but in strings, so that the JSON says the same as before.
+fn escape(json: String) -> String {
+    let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
+    if !json.contains(controls) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if controls(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Writes a line to stderr.

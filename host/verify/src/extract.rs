@@ -1,14 +1,14 @@
 //! `extract`.
 
 use crate::console::say;
-use portcullis_evidence::bundle::Directory;
+use portcullis_evidence::bundle;
 use portcullis_evidence::extract::extract;
 use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Folder to make; one that exists is left as it is
     #[arg(long, value_name = "DIR")]
@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    extract(&Directory::new(&args.bundle), &args.output)?;
+    extract(&*bundle::at(&args.bundle)?, &args.output)?;
     say(format_args!("{}: how to check it stands in its README.md", args.output.display()));
     Ok(0)
 }

@@ -1,9 +1,9 @@
 //! `inspect`.
 
-use crate::console::{Stdout, say};
+use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
-use portcullis_evidence::bundle::{self, Bundle, Directory};
+use portcullis_evidence::bundle::{self, Bundle};
 use portcullis_evidence::checkpoint::Signed;
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::record;
@@ -16,7 +16,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Show every record
     #[arg(long)]
@@ -27,13 +27,13 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let files = Directory::new(&args.bundle);
-    let bundle = Bundle::open(&files)?;
+    let files = bundle::at(&args.bundle)?;
+    let bundle = Bundle::open(&*files)?;
     if args.checkpoints {
         let mut heads = bundle.heads()?;
         for serial in (0..bundle.checkpoints()).take_while(|_| !Stdout.is_gone()) {
             let heads = heads.as_mut().map(|heads| heads.read()).transpose()?.unwrap_or_default();
-            say(checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads));
+            say(json_line(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?);
         }
     }
     let mut kinds = BTreeMap::<&str, u64>::new();
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
             *kinds.entry(kind).or_default() += 1;
             if args.records {
-                say(describe(&record, kind));
+                say(json_line(&describe(&record, kind))?);
             }
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "records": kinds,
             "ticket": ticket(&bundle.read(bundle::TICKET)?),
         });
-        say(serde_json::to_string_pretty(&overview)?);
+        say(json_pretty(&overview)?);
     }
     Ok(0)
 }

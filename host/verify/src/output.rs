@@ -4,7 +4,7 @@ use crate::CONTRADICTED;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{self, BundleError, Directory, Files};
+use portcullis_evidence::bundle::{self, BundleError, Files};
 use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::extract::ExtractError;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};
@@ -34,7 +34,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 /// A bar over the records of a bundle, where stderr is a terminal.
-pub(crate) fn bar(files: &Directory) -> ProgressBar {
+pub(crate) fn bar(files: &dyn Files) -> ProgressBar {
     let is_log = |name: &str| (0..LANES_MAX).any(|lane| name == bundle::in_lane(bundle::RECORDS, lane));
     let names = files.names().unwrap_or_default();
     let bytes: u64 = names.iter().filter(|(name, _)| is_log(name)).map(|(_, size)| size).sum();

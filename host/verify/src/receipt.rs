@@ -1,10 +1,10 @@
 //! `prove` and `check-receipt`.
 
-use crate::console::say;
+use crate::console::{json_line, json_pretty, say};
 use crate::output::{code_of, write_new};
 use crate::{CONTRADICTED, SIMULATED, TrustArgs, WARNED};
 use anyhow::Context;
-use portcullis_evidence::bundle::{Directory, Receipt};
+use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError, Standing};
 use portcullis_evidence::report::plain;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `prove`.
 #[derive(Debug, clap::Args)]
 pub struct ProveArgs {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Lane of the record
     #[arg(long, value_name = "LANE", default_value_t = 0)]
@@ -50,10 +50,8 @@ pub struct CheckArgs {
 }
 
 pub(crate) fn prove(args: &ProveArgs) -> anyhow::Result<u8> {
-    let proof = receipt::prove(&Directory::new(&args.bundle), args.lane, args.index)?;
-    let mut json = serde_json::to_vec(&proof)?;
-    json.push(b'\n');
-    write_new(&args.output, &json)?;
+    let proof = receipt::prove(&*bundle::at(&args.bundle)?, args.lane, args.index)?;
+    write_new(&args.output, format!("{}\n", json_line(&proof)?).as_bytes())?;
     Ok(0)
 }
 
@@ -61,7 +59,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     match check_files(args) {
         Ok((receipt, result)) => {
             if args.json {
-                say(serde_json::to_string_pretty(&result.to_json(&receipt))?);
+                say(json_pretty(&result.to_json(&receipt))?);
             } else {
                 show(&receipt, &result);
             }
@@ -69,7 +67,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         }
         Err(error) if args.json && code_of(&error) == CONTRADICTED => {
             let result = json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": format!("{error:#}")});
-            say(serde_json::to_string_pretty(&result)?);
+            say(json_pretty(&result)?);
             Ok(CONTRADICTED)
         }
         Err(error) => Err(error),

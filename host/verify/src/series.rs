@@ -1,7 +1,7 @@
 //! `verify-series`.
 
 use crate::TrustArgs;
-use crate::console::say;
+use crate::console::{json_pretty, say};
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::series::join;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder whose folders are bundles
+    /// Folder whose entries are bundles, each a folder or a tar archive
     folder: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let series = join(reports);
     if args.json {
-        say(serde_json::to_string_pretty(&series)?);
+        say(json_pretty(&series)?);
     } else {
         say(&series);
     }

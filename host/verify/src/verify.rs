@@ -1,16 +1,16 @@
 //! `verify`.
 
-use crate::console::say;
+use crate::console::{json_pretty, say};
 use crate::output::bar;
 use crate::{CONTRADICTED, TrustArgs};
-use portcullis_evidence::bundle::{BundleError, Directory};
+use portcullis_evidence::bundle::{self, BundleError};
 use portcullis_evidence::verify::{Options, Report, Trust, verify};
 use std::path::{Path, PathBuf};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder of the bundle
+    /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
@@ -26,13 +26,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         Err(error) if args.json && !error.is_operational() => {
             let status =
                 serde_json::json!({"status": "contradicted", "exit_code": CONTRADICTED, "error": error.to_string()});
-            say(serde_json::to_string_pretty(&status)?);
+            say(json_pretty(&status)?);
             return Ok(CONTRADICTED);
         }
         Err(error) => return Err(error.into()),
     };
     if args.json {
-        say(serde_json::to_string_pretty(&report)?);
+        say(json_pretty(&report)?);
     } else {
         say(&report);
     }
@@ -41,9 +41,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 
 /// Checks a bundle, with a bar for the long ones.
 pub(crate) fn check(bundle: &Path, trust: &Trust, options: Options) -> Result<Report, BundleError> {
-    let files = Directory::new(bundle);
-    let bar = bar(&files);
-    let report = verify(&files, trust, options, &mut |records| bar.set_position(records));
+    let files = bundle::at(bundle)?;
+    let bar = bar(&*files);
+    let report = verify(&*files, trust, options, &mut |records| bar.set_position(records));
     bar.finish_and_clear();
     report
 }

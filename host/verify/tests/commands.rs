@@ -169,9 +169,11 @@ fn what_holds_no_bundle_is_named() {
     let files = scene.world.honest().files();
     fs::create_dir(scene.path("empty")).unwrap();
     fs::write(scene.path("file"), "no bundle").unwrap();
-    for (name, message) in
-        [("nowhere", "No such file or directory"), ("empty", "the folder is empty"), ("file", "it is not a folder")]
-    {
+    for (name, message) in [
+        ("nowhere", "No such file or directory"),
+        ("empty", "the folder is empty"),
+        ("file", "neither a folder nor a tar archive"),
+    ] {
         let output = scene.run("verify", &[text(&scene.path(name))]);
         assert_code(&output, 1);
         let said = String::from_utf8(output.stderr).unwrap();

@@ -34,7 +34,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 
 /// In the order in which they are run.
 const RUNS: [Run; 10] = [
-    tests("bundles", "1,000,000 changed bundles, none affirmed", &["--test", "campaign"]),
+    tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card_chaos"]),
     tests("kills", "100 kills of card and driver", &["--test", "card_vfio_user", "may_die"]),
     tests(

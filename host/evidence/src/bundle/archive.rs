@@ -2,7 +2,7 @@
 
 use super::BundleError;
 use super::name::{self, FILES_MAX};
-use super::read::Files;
+use super::read::{Directory, Files};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -71,6 +71,14 @@ impl Files for Archive {
         file.seek(SeekFrom::Start(begins)).map_err(BundleError::io(name))?;
         Ok(Box::new(file.take(size)))
     }
+}
+
+/// The files of a bundle at `path`: of a tar archive where a file stands there, else of a folder.
+///
+/// # Errors
+/// As [`Archive::open`]. A folder is not looked at yet.
+pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
+    Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
 /// A bundle has files beside its folders: where all files are below one folder, the archive is of that folder.

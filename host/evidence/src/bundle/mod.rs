@@ -16,7 +16,7 @@ mod snapshot;
 mod withhold;
 mod write;
 
-pub use archive::Archive;
+pub use archive::{Archive, at};
 pub use disk::Growing;
 pub use finish::{FinishError, Finished, finish};
 pub use heads::Heads;

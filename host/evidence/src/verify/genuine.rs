@@ -42,14 +42,14 @@ pub(super) fn certificate(
     }
 }
 
-/// Marks of a simulated card, each of which is enough.
+/// Marks of a simulated card, each of which is enough. Without a checkpoint that can be read, those of its certificate are looked for.
 pub(crate) fn marks_of_simulation(
     device: Option<&DeviceCertificate>,
-    signed: &Signed,
+    signed: Option<&Signed>,
 ) -> Vec<(&'static str, &'static str)> {
-    let wire = &signed.checkpoint.wire;
-    let designs = [Some(wire.design_id), device.map(|d| d.design_id)];
-    let flag = u16::from(wire.key_flags) & key_flags::SIM != 0;
+    let wire = signed.map(|signed| &signed.checkpoint.wire);
+    let designs = [wire.map(|wire| wire.design_id), device.map(|d| d.design_id)];
+    let flag = wire.is_some_and(|wire| u16::from(wire.key_flags) & key_flags::SIM != 0);
     let key = device.is_some_and(|d| designs.iter().flatten().any(|design| sim::is_public(&d.public_key, design)));
     let root = device.is_some_and(|d| d.class == Class::Sim);
     let design = designs.iter().flatten().any(sim::is_design);
@@ -68,14 +68,7 @@ pub(crate) fn marks_of_simulation(
 pub(super) fn checkpoint(signed: &Signed, facts: &Facts, options: Options, findings: &mut Findings) -> bool {
     let wire = &signed.checkpoint.wire;
     let serial = wire.serial.get();
-    let marks = marks_of_simulation(facts.device.as_ref(), signed);
-    for (code, what) in &marks {
-        if options.allow_sim {
-            findings.warn(Genuine, code, what);
-        } else {
-            findings.contradict(Genuine, code, what);
-        }
-    }
+    let simulated = simulation(facts.device.as_ref(), Some(signed), options, findings);
     if let Some(device) = &facts.device {
         let what = format!("the signature of checkpoint {serial} is not the certified key's");
         findings.require(signed.verify(&device.public_key), Genuine, "checkpoint-signature", what);
@@ -90,6 +83,24 @@ pub(super) fn checkpoint(signed: &Signed, facts: &Facts, options: Options, findi
         let what =
             format!("checkpoint {serial} carries key flags {flags:#x}, which the certificate's class does not have");
         findings.require(class, Genuine, "checkpoint-class", what);
+    }
+    simulated
+}
+
+/// Reports the marks of a simulated card; whether there are any.
+pub(super) fn simulation(
+    device: Option<&DeviceCertificate>,
+    signed: Option<&Signed>,
+    options: Options,
+    findings: &mut Findings,
+) -> bool {
+    let marks = marks_of_simulation(device, signed);
+    for (code, what) in &marks {
+        if options.allow_sim {
+            findings.warn(Genuine, code, what);
+        } else {
+            findings.contradict(Genuine, code, what);
+        }
     }
     !marks.is_empty()
 }

@@ -18,7 +18,7 @@ mod withheld;
 
 pub(crate) use genuine::marks_of_simulation;
 
-pub use policy::mapping_version;
+pub use policy::{mapping_version, other_layout};
 
 pub use findings::{Findings, Properties, Property, Reason, Status};
 pub use trust::TrustError;
@@ -28,10 +28,15 @@ use crate::certificate::{Class, DeviceCertificate, TrustStore};
 use crate::hex::Hex;
 use crate::note::WitnessKey;
 use crate::record::Counts;
+use crate::ticket::{Signed, Ticket};
 use ed25519_dalek::VerifyingKey;
+use policy::Tables;
 use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Code of a bundle whose records and checkpoints this verifier does not read.
+pub(crate) const UNKNOWN_VERSION: &str = "unknown-version";
 
 /// Whom the verifier believes. Never read from a bundle.
 #[derive(Clone, Debug, Default)]
@@ -272,7 +277,7 @@ pub fn verify_snapshot(
     summary.bundle_digest = Some(Hex(bundle.digest(bundle::MANIFEST)?));
 
     complete::manifest(&bundle, &mut findings)?;
-    let image = policy::image(&bundle, &mut findings, &mut summary)?;
+    let tables = policy::image(&bundle, &mut findings, &mut summary)?;
     let ticket = gaps::ticket(&bundle, trust, &mut findings, &mut summary)?;
     let notes = gaps::notes(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
     let at = summary.witnessed.map(|(first, _)| first).or(options.at);
@@ -282,6 +287,13 @@ pub fn verify_snapshot(
 
     let withheld = withheld::read(&bundle, trust, ticket.as_ref(), &mut findings, &mut summary)?;
 
+    let image = match tables {
+        Tables::Image(image) => Some(image),
+        Tables::Malformed => None,
+        Tables::Unknown(what) => {
+            return Ok(unknown(&what, ticket.as_ref(), device.as_ref(), options, findings, summary));
+        }
+    };
     let facts = walk::Facts { ticket, image, device, notes, withheld };
     let simulated = walk::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
     summary.refusals = policy::rules(&summary.counts, facts.image.as_ref());
@@ -298,6 +310,33 @@ pub fn verify_snapshot(
         findings.contradict(Property::Complete, "file-changed", format!("`{name}` changed while it was read"));
     }
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
+}
+
+/// A bundle of a version that this verifier does not know. Its records and checkpoints are not looked at, so that nothing is affirmed
+/// and nothing of them contradicted; what does not depend on the card's layouts was checked.
+fn unknown(
+    what: &str,
+    ticket: Option<&Signed<Ticket>>,
+    device: Option<&DeviceCertificate>,
+    options: Options,
+    mut findings: Findings,
+    summary: Summary,
+) -> Report {
+    if let Some(ticket) = ticket {
+        if let Some(image) = summary.policy_digest {
+            policy::ticket(&ticket.content, &image.0, &mut findings);
+        }
+        if let Some(device) = device {
+            gaps::key(&ticket.content, device, &mut findings);
+        }
+    }
+    let simulated = genuine::simulation(device, None, options, &mut findings);
+    for property in Property::ALL {
+        let what = format!("{what}: records and checkpoints were not read; verify with a release that knows it");
+        findings.warn(property, UNKNOWN_VERSION, what);
+    }
+    // No signature was checked, so that there is no assurance of any level.
+    conclude(findings, summary, simulated, None)
 }
 
 fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {

@@ -22,15 +22,28 @@ pub(super) struct Image {
     rows: Vec<Row>,
 }
 
+/// What the bundle holds as its table image.
+pub(super) enum Tables {
+    Image(Image),
+    /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be read.
+    Unknown(String),
+    /// Not an image.
+    Malformed,
+}
+
 /// Reads the image and compares the package with what its header says.
 pub(super) fn image(
     bundle: &Bundle<'_>,
     findings: &mut Findings,
     summary: &mut Summary,
-) -> Result<Option<Image>, BundleError> {
+) -> Result<Tables, BundleError> {
     let bytes = bundle.read(bundle::IMAGE)?;
     let digest = Sha256::digest(&bytes).into();
     summary.policy_digest = Some(Hex(digest));
+    if let Some(version) = other_layout(&bytes) {
+        let what = format!("the table image is of layout version {version}, this verifier reads {LAYOUT_VERSION}");
+        return Ok(Tables::Unknown(what));
+    }
     let parsed = ImageHeader::read_from_prefix(&bytes).ok().and_then(|(header, rest)| {
         let rows = <[Row]>::ref_from_bytes(rest).ok()?;
         let counted = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
@@ -39,17 +52,23 @@ pub(super) fn image(
     });
     let Some((header, rows)) = parsed else {
         findings.contradict(Policy, "image-malformed", "the policy's table image is not one of this layout version");
-        return Ok(None);
+        return Ok(Tables::Malformed);
     };
-    findings.require(
-        releases::all().any(|release| release.map_digest == header.map_digest),
-        Policy,
-        "image-map",
-        "the policy's table image is for a layout or register map of no release that this verifier knows",
-    );
+    if !releases::all().any(|release| release.map_digest == header.map_digest) {
+        let map = hex::encode(&header.map_digest);
+        let what = format!("the table image is for the register map {map}, of no release that this verifier knows");
+        return Ok(Tables::Unknown(what));
+    }
     summary.package_digest = Some(Hex(header.package_digest));
     package(bundle, &header, findings, summary)?;
-    Ok(Some(Image { digest, header, rows }))
+    Ok(Tables::Image(Image { digest, header, rows }))
+}
+
+/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no version 0.
+#[must_use]
+pub fn other_layout(image: &[u8]) -> Option<u8> {
+    let [magic @ .., version] = *image.first_chunk::<5>()?;
+    (magic == IMAGE_MAGIC.to_le_bytes() && ![0, LAYOUT_VERSION].contains(&version)).then_some(version)
 }
 
 /// Mapping versions that a package digest is tried with; some are of the future.
@@ -162,13 +181,16 @@ pub(super) fn checkpoint(checkpoint: &Checkpoint, image: Option<&Image>, finding
     }
 }
 
-/// What the ticket says of the tables and of the card's text lane.
-pub(super) fn ticket(ticket: &Ticket, image: Option<&Image>, findings: &mut Findings) {
+/// What the ticket says of the card's text lane.
+pub(super) fn text_lane(ticket: &Ticket, findings: &mut Findings) {
     let what = "the ticket requires the text lane, and no card of this layout version has one";
     findings.require(!ticket.text_lane, Policy, "text-lane", what);
-    let Some(image) = image else { return };
+}
+
+/// What the ticket says of the tables. The digest is over the whole file, whatever its layout.
+pub(super) fn ticket(ticket: &Ticket, image: &[u8; 32], findings: &mut Findings) {
     let what = format!("the ticket is for policy digest {}", hex::encode(&ticket.policy));
-    findings.require(ticket.policy == image.digest, Policy, "ticket-policy", what);
+    findings.require(ticket.policy == *image, Policy, "ticket-policy", what);
 }
 
 /// The profile that the stream at `at` is governed under; `None` where its context document is not at hand.

@@ -8,7 +8,7 @@ use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::Session;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Files whose names are digests, and the package.
 pub(super) fn files(bundle: &Bundle<'_>, findings: &mut Findings) -> Result<(), BundleError> {
@@ -46,9 +46,13 @@ struct Known {
     id: [u8; 32],
 }
 
-/// The context documents that streams began in.
+/// The context documents that streams began in, and the ids of these streams. Both grow with the documents of the bundle, not with its log.
 #[derive(Default)]
-pub(super) struct Contexts(BTreeMap<[u8; 32], Context>);
+pub(super) struct Contexts {
+    documents: BTreeMap<[u8; 32], Context>,
+    /// SHA-256 of each id.
+    ids: BTreeSet<[u8; 32]>,
+}
 
 impl Contexts {
     /// The context document of a stream that begins there, called `id`, whether or not it is withheld; gives the digest of its profile, where
@@ -73,11 +77,11 @@ impl Contexts {
             summary.profile_unknown += 1;
             return Ok(None);
         }
-        let known = match self.0.get(digest) {
+        let known = match self.documents.get(digest) {
             Some(known) => *known,
             None => {
                 let known = read(bundle, &name, digest, open, findings, summary)?;
-                self.0.insert(*digest, known);
+                self.documents.insert(*digest, known);
                 known
             }
         };
@@ -108,6 +112,12 @@ impl Contexts {
         }
         let what = format!("the stream at {at} was governed under another policy package");
         findings.require(known.package, Policy, "context-package", what);
+        // A stream that continues another one has its id.
+        if !self.ids.insert(known.id) && !known.continues {
+            let what =
+                format!("the stream at {at} has the id of another stream: the id does not tell which one is meant");
+            findings.warn(Replayable, "id-twice", what);
+        }
         match id {
             Some(id) => {
                 let what = format!("`streams.jsonl` calls the stream at {at} by another name than its context");

@@ -38,7 +38,10 @@ pub(super) fn records(
     progress: &mut dyn FnMut(u64),
 ) -> Result<bool, BundleError> {
     if let Some(ticket) = &facts.ticket {
-        policy::ticket(&ticket.content, facts.image.as_ref(), findings);
+        policy::text_lane(&ticket.content, findings);
+        if let Some(image) = &facts.image {
+            policy::ticket(&ticket.content, &image.digest, findings);
+        }
         if let Some(device) = &facts.device {
             gaps::key(&ticket.content, device, findings);
         }

@@ -35,7 +35,8 @@ pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
     assert!(report.exit_code == 3 || warned == ours(Status::Warned), "{said}\n{:#?}", report.properties);
 }
 
-fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &Memory) {
+/// Writes a bundle into `folder`, and beside it the trust folder of the world's parties.
+pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &Memory) {
     let put = |name: &str, content: &[u8]| {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -5,6 +5,9 @@
 
 mod independent;
 
+#[allow(unused_imports, reason = "each test takes what it needs")]
+pub use independent::write;
+
 use ed25519_dalek::SigningKey;
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
@@ -243,6 +246,7 @@ impl World {
             spans: Vec::new(),
             streams: Vec::new(),
             receipts: Vec::new(),
+            inputs: None,
         };
         parts.play();
         parts
@@ -293,7 +297,7 @@ pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
-        mode: if id == "a" { Mode::Driven } else { Mode::Recorded },
+        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Recorded },
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Skip,
         release: Release::Span,
@@ -338,6 +342,8 @@ pub struct Parts {
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
+    /// Lines of inputs, with `lane`; without them each stream was given the same text.
+    pub inputs: Option<Vec<Value>>,
 }
 
 impl Parts {
@@ -361,11 +367,16 @@ impl Parts {
 
     /// The whole honest session.
     pub fn play(&mut self) {
+        // No two streams of a session have one id.
+        let id = |slot: u16| format!("a{slot}");
+        for slot in 2..u16::from(self.count) {
+            self.ticket.contexts.insert(sha(&context(&id(slot), &self.package)));
+        }
         self.open();
         self.begin(0, "a");
         self.begin(1, "b");
         for slot in 2..u16::from(self.count) {
-            self.begin(slot, "a");
+            self.begin(slot, &id(slot));
             self.gate(slot, 1, "", "Drink water.", Determination::Admit);
         }
         self.gate(0, 1, "", "The dose is 5 mg.", Determination::Admit);
@@ -471,7 +482,7 @@ impl Parts {
     pub fn files(&self) -> Memory {
         let input =
             |stream: &Value| json!({"lane": stream["lane"], "index": stream["index"], "input": {"text": "given"}});
-        let inputs: Vec<Value> = self.streams.iter().map(input).collect();
+        let inputs = self.inputs.clone().unwrap_or_else(|| self.streams.iter().map(input).collect());
         let lines = |values: &[Value], lane: usize, name: &str| {
             let mut text = String::new();
             for value in values.iter().filter(|value| value["lane"].as_u64().unwrap_or(0) == lane as u64) {

@@ -62,6 +62,8 @@ pub struct Store {
     path: PathBuf,
     contents: Contents,
     digest: [u8; 32],
+    /// Whether there is a file that could change; a store of a bundle is in memory alone.
+    is_file: bool,
     stamp: Option<(u64, SystemTime)>,
 }
 
@@ -169,33 +171,26 @@ impl Store {
         } else {
             jsonl::read(path, &bytes)?
         };
-        Self::of(path, contents)
+        Self::of(path, contents, true)
     }
 
-    /// Opens a store of JSON Lines from somebody who is not trusted: SQLite reads no file of theirs.
+    /// The store of JSON Lines whose content is `bytes`. It is called `path` in messages; no file of that name is looked at.
     ///
     /// # Errors
     /// As [`Store::open`]; [`StoreError::Database`].
-    pub fn open_json_lines(path: &Path) -> Result<Self, StoreError> {
-        Self::from_json_lines(path, &read(path)?)
-    }
-
-    /// The store of JSON Lines whose content is `bytes`, called `path`.
-    ///
-    /// # Errors
-    /// As [`Store::open_json_lines`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
             return Err(StoreError::Database { path: path.to_owned() });
         }
-        Self::of(path, jsonl::read(path, bytes)?)
+        Self::of(path, jsonl::read(path, bytes)?, false)
     }
 
-    fn of(path: &Path, contents: Contents) -> Result<Self, StoreError> {
+    fn of(path: &Path, contents: Contents, is_file: bool) -> Result<Self, StoreError> {
         let contents =
             contents.canonical().map_err(|problem| StoreError::Content { path: path.to_owned(), problem })?;
         let digest = contents.digest();
-        Ok(Self { path: path.to_owned(), contents, digest, stamp: stamp(path) })
+        let stamp = if is_file { stamp(path) } else { None };
+        Ok(Self { path: path.to_owned(), contents, digest, is_file, stamp })
     }
 
     /// Its file.
@@ -218,6 +213,9 @@ impl Store {
 
     /// Whether the file has another length or time than when it was opened, and another content.
     pub(super) fn changed(&self) -> bool {
+        if !self.is_file {
+            return false;
+        }
         let now = stamp(&self.path);
         now.is_none() || (now != self.stamp && !Self::open(&self.path).is_ok_and(|s| s.digest == self.digest))
     }

@@ -1,5 +1,6 @@
 //! What came of a replay.
 
+use portcullis_evidence::bundle::BundleError;
 use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Reason, Status};
 use std::fmt;
@@ -23,6 +24,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Files that are not a bundle.
+    #[must_use]
+    pub fn broken(error: &BundleError) -> Self {
+        let mut outcome = Self::default();
+        outcome.contradict("replay-bundle", error);
+        outcome
+    }
+
     pub(super) fn contradict(&mut self, code: &'static str, detail: impl fmt::Display) {
         self.add(code, Status::Contradicted, detail);
     }

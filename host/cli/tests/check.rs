@@ -1,0 +1,137 @@
+//! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The card's key and the authority
+//! that certifies it are the test's own.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../../recorder/tests/real/mod.rs"]
+mod real;
+#[path = "../../evidence/tests/world/mod.rs"]
+mod world;
+
+use portcullis_core::context::Mode;
+use portcullis_evidence::bundle::Memory;
+use std::path::Path;
+use std::process::Command;
+use world::{World, remanifest, sha};
+
+const CONTRADICTED: i32 = 3;
+const WARNED: i32 = 5;
+
+struct Scene {
+    folder: tempfile::TempDir,
+    world: World,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), world: World::new() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes the bundle, and beside it the trust folder of the world's parties.
+    fn write(&self, name: &str, files: &Memory) {
+        world::write(&self.folder.path().join(name), &self.world.trust(false), &self.world, files);
+    }
+
+    /// Exit code and standard output of a command about the bundle at `path`.
+    fn run(&self, command: &str, path: &str, more: &[&str]) -> (i32, String) {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+        program.args([command, path]).args(more);
+        if command != "replay" {
+            program.arg("--trust").arg(Path::new(path).with_file_name("trust"));
+        }
+        let out = program.output().unwrap();
+        let said = String::from_utf8([out.stdout, out.stderr].concat()).unwrap();
+        (out.status.code().unwrap(), said)
+    }
+
+    /// Exit codes of `verify`, `replay` and `check`.
+    fn codes(&self, name: &str) -> [i32; 3] {
+        let path = self.path(&format!("{name}/bundle"));
+        ["verify", "replay", "check"].map(|command| self.run(command, &path, &[]).0)
+    }
+}
+
+#[test]
+fn a_real_bundle_is_affirmed_and_one_lie_is_not() {
+    let scene = Scene::new();
+    for lanes in [1, 4] {
+        let name = format!("honest-{lanes}");
+        let honest = real::session(&scene.world, &scene.world.card, lanes).files();
+        scene.write(&name, &honest);
+        assert_eq!(scene.codes(&name), [0; 3], "{lanes} lanes");
+        let (code, said) = scene.run("check", &scene.path(&format!("{name}/bundle")), &[]);
+        assert!(code == 0 && said.contains("assurance    L2"), "{said}");
+        assert!(said.contains("4 of 4 streams replay") && said.ends_with("verdict      affirmed\n"), "{said}");
+
+        // A lie about what a stream was given: nothing that the card signed names it, and the replay finds it.
+        let mut files = honest.clone();
+        let inputs = files.0.get_mut("inputs.jsonl").unwrap();
+        let text = String::from_utf8(inputs.clone()).unwrap();
+        *inputs = text.replace("The line is closed.", "The line is open.  ").into_bytes();
+        assert_ne!(text.as_bytes(), *inputs);
+        remanifest(&mut files);
+        let name = format!("lie-{lanes}");
+        scene.write(&name, &files);
+        assert_eq!(scene.codes(&name), [0, CONTRADICTED, CONTRADICTED], "{lanes} lanes");
+        let (_, said) = scene.run("check", &scene.path(&format!("{name}/bundle")), &["--json"]);
+        let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&json["verify"]["status"], &json["status"]), (&"affirmed".into(), &"contradicted".into()));
+        assert_eq!(json["replay"]["reasons"][0]["code"], "replay-differs", "{json}");
+    }
+}
+
+/// Nobody but this test trusts the authority that certified the card.
+#[test]
+fn another_trust_folder_affirms_nothing() {
+    let scene = Scene::new();
+    scene.write("b", &real::session(&scene.world, &scene.world.card, 1).files());
+    std::fs::remove_dir_all(scene.path("b/trust/roots")).unwrap();
+    assert_eq!(scene.codes("b"), [CONTRADICTED, 0, CONTRADICTED]);
+}
+
+/// What this release does not replay is not false: the text of a held stream came in piece by piece.
+#[test]
+fn a_mode_that_is_not_replayed_is_a_named_warning() {
+    let scene = Scene::new();
+    for mode in [Mode::Held, Mode::Observed] {
+        let files = real::session_in(&scene.world, &scene.world.card, 1, Some(mode)).files();
+        scene.write(mode.name(), &files);
+        assert_eq!(scene.codes(mode.name()), [0, WARNED, WARNED], "{}", mode.name());
+        let (_, said) = scene.run("check", &scene.path(&format!("{}/bundle", mode.name())), &[]);
+        assert!(said.contains("warned: unknown-version") && said.contains(mode.name()), "{said}");
+        assert!(said.contains("3 of 4 streams replay"), "{said}");
+    }
+}
+
+/// A version that this program does not know is neither affirmed nor contradicted, and ends no command early.
+#[test]
+fn an_unknown_version_is_a_named_warning() {
+    let scene = Scene::new();
+    let changes: [(&str, fn(&mut Vec<u8>)); 3] = [
+        ("layout", |image| image[4] = 9),
+        ("map", |image| image[64] ^= 1),
+        ("short", |image| {
+            image[4] = 9;
+            image.truncate(40);
+        }),
+    ];
+    for (name, change) in changes {
+        let mut parts = real::session(&scene.world, &scene.world.card, 1);
+        change(&mut parts.image);
+        parts.ticket.policy = sha(&parts.image);
+        scene.write(name, &parts.files());
+        assert_eq!(scene.codes(name), [WARNED; 3], "{name}");
+        let (_, said) = scene.run("check", &scene.path(&format!("{name}/bundle")), &["--json"]);
+        let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+        for property in ["policy", "genuine", "complete", "replayable", "no_gaps"] {
+            assert_eq!(json["verify"]["properties"][property]["status"], "warned", "{name}: {json}");
+        }
+        assert_eq!(json["replay"]["reasons"][0]["code"], "unknown-version", "{name}: {json}");
+        let text = scene.path(&format!("{name}/bundle"));
+        let out = Command::new(env!("CARGO_BIN_EXE_portcullis")).args(["inspect", &text]).output().unwrap();
+        assert!(out.status.success(), "{name}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Tickets that a session cannot keep are refused before it begins: no bundle is written that a verifier would contradict.
+#![cfg(feature = "sim")]
+#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise, its helpers included")]
+
+use ed25519_dalek::SigningKey;
+use portcullis_evidence::ticket::Ticket;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    key: String,
+    policy: String,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("in.txt"), "Call the desk.").unwrap();
+        std::fs::write(folder.path().join("support.toml"), "domain = \"support\"\n").unwrap();
+        let mut scene = Self { folder, key: String::new(), policy: String::new() };
+        let info: serde_json::Value = serde_json::from_slice(&scene.run("card info --json").stdout).unwrap();
+        scene.key = info["public_key"].as_str().unwrap().to_owned();
+        let digests = String::from_utf8(scene.run("policy digest policies/pii").stdout).unwrap();
+        let line = digests.lines().find(|line| line.starts_with("policy")).unwrap();
+        scene.policy = line.split_whitespace().last().unwrap().to_owned();
+        scene
+    }
+
+    /// Runs a command line; `@name` is a path below the scene's folder.
+    fn run(&self, line: &str) -> Output {
+        let words = line.split(' ').map(|word| match word.strip_prefix('@') {
+            Some(name) => self.folder.path().join(name).into_os_string(),
+            None => word.into(),
+        });
+        // A gate that is not refused would serve until somebody ends it.
+        let mut command = Command::new("timeout");
+        command.args(["20", env!("CARGO_BIN_EXE_portcullis")]).args(words);
+        command.current_dir(root()).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Exit code and standard error.
+    fn said(&self, line: &str) -> (Option<i32>, String) {
+        let out = self.run(line);
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    }
+
+    fn issue(&self, more: &str) -> (Option<i32>, String) {
+        let Self { key, policy, .. } = self;
+        self.said(&format!(
+            "ticket issue --store @tickets.sqlite --key @issuer.key --public-key {key} --policy {policy} {more}"
+        ))
+    }
+}
+
+#[test]
+fn a_ticket_of_another_profile_is_refused_before_the_session() {
+    let scene = Scene::new();
+    assert_eq!(scene.issue("--profile @support.toml --output @1.cose"), (Some(0), String::new()));
+    let run = "run --policy policies/pii --input @in.txt --ticket @1.cose --bundle @b";
+    let gated = "gated --policy policies/pii --socket @gate --ticket @1.cose --bundle @b";
+    for line in [run, gated] {
+        let (code, said) = scene.said(line);
+        assert_eq!(code, Some(1), "{line}: {said}");
+        assert!(said.contains("the ticket permits other profiles") && said.contains("--profile"), "{line}: {said}");
+        assert!(!scene.folder.path().join("b").exists(), "{line}: a bundle was begun");
+    }
+    let (code, said) = scene.said(&format!("{run} --profile @support.toml"));
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// No card has a text lane yet, so that no session could keep such a ticket.
+#[test]
+fn a_ticket_that_requires_the_text_lane_is_refused_before_the_session() {
+    let scene = Scene::new();
+    assert_eq!(scene.issue("--output @1.cose"), (Some(0), String::new()));
+    let path = scene.folder.path().join("1.cose");
+    let ticket = Ticket::parse(&std::fs::read(&path).unwrap()).unwrap().content;
+    let requiring = Ticket { text_lane: true, ..ticket };
+    std::fs::write(&path, requiring.sign(&SigningKey::from_bytes(&[1; 32])).unwrap()).unwrap();
+    let (code, said) = scene.said("run --policy policies/pii --input @in.txt --ticket @1.cose --bundle @b");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("requires the text lane") && said.contains("ask the issuer"), "{said}");
+    assert!(!scene.folder.path().join("b").exists(), "a bundle was begun");
+}
+
+/// A card of this layout records no seat, so that there is no other than seat 0.
+#[test]
+fn only_seat_0_can_be_issued() {
+    let scene = Scene::new();
+    let (code, said) = scene.issue("--seat 1 --output @1.cose");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("only seat 0"), "{said}");
+    assert!(!scene.folder.path().join("1.cose").exists());
+    assert_eq!(scene.issue("--seat 0 --output @1.cose"), (Some(0), String::new()));
+}

@@ -1,0 +1,60 @@
+//! Check of a bundle: its verification and its replay, over one snapshot of its files.
+
+use crate::replay::{Error, Outcome, replay};
+use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
+use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
+
+/// What verification and replay found.
+#[derive(Debug, serde::Serialize)]
+pub struct Checked {
+    /// The worse of the two.
+    pub status: Status,
+    /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Why the files are not a bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The verifier's report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Report>,
+    /// What the replay gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Outcome>,
+}
+
+impl Checked {
+    fn both(report: Report, outcome: Outcome) -> Self {
+        let status = report.status.max(outcome.status);
+        let exit_code = status.exit_code(report.simulated);
+        Self { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
+    }
+
+    /// Files that are not a bundle.
+    #[must_use]
+    pub fn broken(error: &BundleError) -> Self {
+        let status = Status::Contradicted;
+        let exit_code = status.exit_code(false);
+        Self { status, exit_code, error: Some(error.to_string()), verify: None, replay: None }
+    }
+}
+
+/// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams` is called after
+/// each stream that is replayed.
+///
+/// # Errors
+/// [`Error`]: nothing could be read, or this program failed. Files that are not a bundle are [`Checked::broken`].
+pub fn check(
+    files: &dyn Files,
+    trust: &Trust,
+    options: Options,
+    records: &mut dyn FnMut(u64),
+    streams: &mut dyn FnMut(),
+) -> Result<Checked, Error> {
+    let snapshot = Snapshot::new(files);
+    let report = match verify_snapshot(&snapshot, trust, options, records) {
+        Err(error) if !error.is_operational() => return Ok(Checked::broken(&error)),
+        verified => verified?,
+    };
+    let outcome = replay(&snapshot, None, streams)?;
+    Ok(Checked::both(report, outcome))
+}
