@@ -1,5 +1,6 @@
 rtl/shells/common/sync_bit.sv
 rtl/shells/common/async_fifo.sv
+rtl/shells/common/axi_slice.sv
 rtl/shells/common/event_cdc.sv
 rtl/shells/common/irq_request.sv
 rtl/shells/common/card_reset.sv

@@ -2,7 +2,7 @@
 //
 //   bus_clk_i                                  card_clk_i
 //   AXI4-Lite slave ──► queues ──────────────► axil_guard ──► portcullis_top
-//   AXI4 master     ◄── queues, write_order ◄── dma_fence ◄──
+//   AXI4 master     ◄── slices, write_order, queues ◄── dma_fence ◄──
 //   flr_i, flr_done_o, hint_o ◄──────────────► card_reset, event_cdc
 //
 // The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after the bus is quiet; `flr_done_o` rises
@@ -211,38 +211,67 @@ module shell_card #(
       .m_rlast_i(f_rlast), .m_rvalid_i(f_rvalid), .m_rready_o(f_rready)
   );
 
-  logic q_wvalid, q_wready;
+  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held back before their slice, so that none
+  // leaves it before its request is offered behind the other one.
+  logic q_awvalid, q_awready, q_wvalid, q_wready, o_wvalid, o_wready, q_bvalid, q_bready;
+  logic q_arvalid, q_arready, q_rvalid, q_rready;
+  logic [71:0] q_aw;
+  logic [576:0] q_w;
+  logic [6:0] q_b;
+  logic [76:0] q_ar;
+  logic [519:0] q_r;
   async_fifo #(.Width(72), .Log2(3)) u_dma_aw (
       .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_awvalid), .wr_ready_o(f_awready),
       .wr_data_i({f_awlen, f_awaddr}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(m_awvalid_o), .rd_ready_i(m_awready_i),
-      .rd_data_o({m_awlen_o, m_awaddr_o})
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_awvalid), .rd_ready_i(q_awready),
+      .rd_data_o(q_aw)
+  );
+  axi_slice #(.Width(72)) u_slice_aw (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_awvalid), .s_ready_o(q_awready), .s_data_i(q_aw),
+      .m_valid_o(m_awvalid_o), .m_ready_i(m_awready_i), .m_data_o({m_awlen_o, m_awaddr_o})
   );
   async_fifo #(.Width(577), .Log2(4)) u_dma_w (
       .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_wvalid), .wr_ready_o(f_wready),
       .wr_data_i({f_wlast, f_wstrb, f_wdata}),
       .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_wvalid), .rd_ready_i(q_wready),
-      .rd_data_o({m_wlast_o, m_wstrb_o, m_wdata_o})
+      .rd_data_o(q_w)
   );
   write_order u_order (
       .clk_i(bus_clk_i), .rst_i(bus_rst), .awvalid_i(m_awvalid_o), .awready_i(m_awready_i),
-      .wvalid_i(q_wvalid), .wlast_i(m_wlast_o), .wready_i(m_wready_i), .wvalid_o(m_wvalid_o), .wready_o(q_wready)
+      .wvalid_i(q_wvalid), .wlast_i(q_w[576]), .wready_i(o_wready), .wvalid_o(o_wvalid), .wready_o(q_wready)
+  );
+  axi_slice #(.Width(577)) u_slice_w (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(o_wvalid), .s_ready_o(o_wready), .s_data_i(q_w),
+      .m_valid_o(m_wvalid_o), .m_ready_i(m_wready_i), .m_data_o({m_wlast_o, m_wstrb_o, m_wdata_o})
+  );
+  axi_slice #(.Width(7)) u_slice_b (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_bvalid_i), .s_ready_o(m_bready_o), .s_data_i({m_bresp_i, m_bid_i}),
+      .m_valid_o(q_bvalid), .m_ready_i(q_bready), .m_data_o(q_b)
   );
   async_fifo #(.Width(7), .Log2(3)) u_dma_b (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(m_bvalid_i), .wr_ready_o(m_bready_o),
-      .wr_data_i({m_bresp_i, m_bid_i}),
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(q_bvalid), .wr_ready_o(q_bready),
+      .wr_data_i(q_b),
       .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_bvalid), .rd_ready_i(f_bready),
       .rd_data_o({f_bresp, f_bid})
   );
   async_fifo #(.Width(77), .Log2(3)) u_dma_ar (
       .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_arvalid), .wr_ready_o(f_arready),
       .wr_data_i({f_arid, f_arlen, f_araddr}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(m_arvalid_o), .rd_ready_i(m_arready_i),
-      .rd_data_o({m_arid_o, m_arlen_o, m_araddr_o})
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_arvalid), .rd_ready_i(q_arready),
+      .rd_data_o(q_ar)
+  );
+  axi_slice #(.Width(77)) u_slice_ar (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_arvalid), .s_ready_o(q_arready), .s_data_i(q_ar),
+      .m_valid_o(m_arvalid_o), .m_ready_i(m_arready_i), .m_data_o({m_arid_o, m_arlen_o, m_araddr_o})
+  );
+  axi_slice #(.Width(520)) u_slice_r (
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_rvalid_i), .s_ready_o(m_rready_o),
+      .s_data_i({m_rlast_i, m_rresp_i, m_rid_i, m_rdata_i}),
+      .m_valid_o(q_rvalid), .m_ready_i(q_rready), .m_data_o(q_r)
   );
   async_fifo #(.Width(520), .Log2(4)) u_dma_r (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(m_rvalid_i), .wr_ready_o(m_rready_o),
-      .wr_data_i({m_rlast_i, m_rresp_i, m_rid_i, m_rdata_i}),
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(q_rvalid), .wr_ready_o(q_rready),
+      .wr_data_i(q_r),
       .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_rvalid), .rd_ready_i(f_rready),
       .rd_data_o({f_rlast, f_rresp, f_rid, f_rdata})
   );
