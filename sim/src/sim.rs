@@ -7,7 +7,7 @@ use cxx::UniquePtr;
 
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
-use crate::{DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
+use crate::{DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch};
 
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
@@ -256,6 +256,16 @@ impl Sim {
         let (kind, nth, bit) = fault.code();
         self.pin().inject(kind, nth, bit);
         Ok(())
+    }
+
+    /// Inverts one bit of a table's RAM, now, as radiation does. No write, no lock and no register takes part.
+    ///
+    /// # Errors
+    /// [`SimError::TableBit`], [`SimError::Assertion`].
+    pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
+        self.healthy()?;
+        let upset = self.pin().upset_table(at.lane, at.entropy, at.row, at.bit);
+        if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
     }
 
     /// Changes latencies and stall pattern from the next clock on; requests in flight keep the latency they had.

@@ -15,6 +15,12 @@ const FILE_LIST: &str = "rtl/portcullis.f";
 /// takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
+/// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is 24; this is small enough
+/// for a test to wait for.
+const PATROL: &str = "PORTCULLIS_PATROL";
+const DEFAULT_PATROL: &str = "16";
+/// Makes the tables' RAM reachable for the harness, so that a test can upset a bit of it.
+const HOOKS: &str = "sim/verilated/hooks.vlt";
 /// Whether parts with nothing to do sleep (1) or not (0); nothing that can be seen differs.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
 /// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root: `portcullis_top` as a synthesis
@@ -45,6 +51,7 @@ fn build() -> Result<()> {
     let rounds = parameter(ROUNDS, DEFAULT_ROUNDS);
     let lanes = parameter(LANES, DEFAULT_LANES);
     let sleep = parameter(SLEEP, "1");
+    let patrol = parameter(PATROL, DEFAULT_PATROL);
     if verilator::only_lints() {
         println!("cargo::metadata=compiled=no");
         return Ok(());
@@ -60,6 +67,7 @@ fn build() -> Result<()> {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
         card.extend([format!("-GRounds={rounds}"), format!("-GLanes={lanes}"), format!("-GSleep={sleep}")]);
+        card.extend([format!("-GPatrolLog2={patrol}"), HOOKS.to_owned()]);
         card.extend(files.iter().cloned());
         card
     };
@@ -67,7 +75,9 @@ fn build() -> Result<()> {
     // Built alike, so that it tells whether the card's assertions are alive.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
-    println!("cargo::rerun-if-changed={}", workspace.join(CANARY).display());
+    for file in [CANARY, HOOKS] {
+        println!("cargo::rerun-if-changed={}", workspace.join(file).display());
+    }
     // The harness includes the headers of every class.
     let units = [
         Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
