@@ -100,7 +100,9 @@ module attest
   logic checkpoint_quiet;
   logic patrol;
   assign patrol = patrol_i && run_i;
-  assign quiet_o = state_q == StReady && !digest_i && !patrol && checkpoint_quiet;
+  logic row_awaited;  // A row of the tables is all that can go on.
+  assign row_awaited = state_q == StPatrol && patrol && read_o && !read_ready_i;
+  assign quiet_o = checkpoint_quiet && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
   // ---- the core, and who has it
   hash_request_t request, derive_request, digest_request, checkpoint_request, signer_request;

@@ -122,6 +122,25 @@ module portcullis_top
   // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would change, so that they cost nothing;
   // they wake in the clock in which something comes to them.
   logic csr_clk, attest_clk, attest_quiet;
+  // What the register block gets from the others; held while it sleeps, so that its read multiplexer and its fields stand still.
+  typedef struct packed {
+    csr_status_t status;
+    lane_status_t [Lanes-1:0] lanes;
+    logic cfg_locked, header_ack, policy_ack, entropy_ack;
+    logic [31:0] header_data, policy_data, entropy_data;
+  } shown_t;
+  shown_t standing, shown;
+  assign standing = '{
+          status: status,
+          lanes: lane_status,
+          cfg_locked: cfg_locked,
+          header_ack: header_rd_ack,
+          policy_ack: policy_rd_ack,
+          entropy_ack: entropy_rd_ack,
+          header_data: header_rd_data,
+          policy_data: policy_rd_data,
+          entropy_data: entropy_rd_data
+      };
   if (Sleep) begin : g_sleep
     localparam int unsigned Settle = 16;  // Clocks after which the last answer is given and every register stands.
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
@@ -139,7 +158,12 @@ module portcullis_top
     end
     assign csr_clk = clk_i && csr_awake_q;
     assign attest_clk = clk_i && attest_awake_q;
+    // Registers alone make it, no input of the card, so that in the second half of a clock it is what it will be at the next edge.
+    logic shown_clk;
+    assign shown_clk = !clk_i && csr_awake;
+    always_ff @(posedge shown_clk) shown <= standing;
   end else begin : g_awake
+    assign shown = standing;
     assign csr_clk = clk_i;
     assign attest_clk = clk_i;
   end
@@ -175,24 +199,24 @@ module portcullis_top
       .s_axil_rvalid,
       .s_axil_rdata,
       .s_axil_rresp,
-      .cfg_locked_i(cfg_locked),
-      .status_i(status),
+      .cfg_locked_i(shown.cfg_locked),
+      .status_i(shown.status),
       .config_o(cfg),
       .doorbells_o(doorbells),
-      .lane_status_i(lane_status),
+      .lane_status_i(shown.lanes),
       .lane_config_o(lane_cfg),
       .lane_doorbells_o(lane_doorbells),
       .command_write_o(command_write),
       .command_o(command),
       .header_access_o(header_access),
-      .header_rd_ack_i(header_rd_ack),
-      .header_rd_data_i(header_rd_data),
+      .header_rd_ack_i(shown.header_ack),
+      .header_rd_data_i(shown.header_data),
       .policy_access_o(policy_access),
-      .policy_rd_ack_i(policy_rd_ack),
-      .policy_rd_data_i(policy_rd_data),
+      .policy_rd_ack_i(shown.policy_ack),
+      .policy_rd_data_i(shown.policy_data),
       .entropy_access_o(entropy_access),
-      .entropy_rd_ack_i(entropy_rd_ack),
-      .entropy_rd_data_i(entropy_rd_data)
+      .entropy_rd_ack_i(shown.entropy_ack),
+      .entropy_rd_data_i(shown.entropy_data)
   );
 
   // ---- time

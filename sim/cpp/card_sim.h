@@ -56,6 +56,9 @@ class CardSim {
 std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
                                       uint64_t seed, uint64_t watchdog, rust::Str trace);
 
+// Nanoseconds in which one bank of 256 rows, alone, is swept for so many clocks; 0 when an assertion failed.
+uint64_t sweep_alone(uint64_t clocks);
+
 // What a model with a failing assertion, built as the card is, says before it is stopped; empty when it is not stopped.
 rust::String canary();
 

@@ -32,6 +32,6 @@ pub use config::{LANES, MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WA
 pub use error::SimError;
 pub use inject::{Inject, TableBit};
 pub use memory::DmaRegion;
-pub use sim::{Sim, canary};
+pub use sim::{Sim, canary, sweep_alone};
 pub use stats::SimStats;
 pub use watch::Watch;

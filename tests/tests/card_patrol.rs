@@ -115,12 +115,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
 }
 
 /// Submits GATEs for so many clocks, and checks each answer; the session's error, if it ends before.
-fn judged(
-    session: &mut Session<&mut SimCard>,
-    world: &World,
-    rng: &mut Rng,
-    clocks: u64,
-) -> Result<(), SessionError> {
+fn judged(session: &mut Session<&mut SimCard>, world: &World, rng: &mut Rng, clocks: u64) -> Result<(), SessionError> {
     const STREAMS: u16 = 32;
     let evaluator = world.evaluator();
     let begins: Vec<_> = (0..STREAMS)
