@@ -27,11 +27,13 @@ rtl/gate/stream_table.sv
 rtl/gate/entry_check.sv
 rtl/gate/resolve.sv
 rtl/gate/counters.sv
+rtl/gate/table_port.sv
 rtl/gate/lane.sv
 rtl/log/sha256.sv
 rtl/log/log_tree.sv
 rtl/log/heartbeat.sv
 rtl/log/table_digest.sv
+rtl/log/table_patrol.sv
 rtl/log/checkpoint.sv
 rtl/log/checkpoint_head.sv
 rtl/log/device_key.sv

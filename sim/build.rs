@@ -3,8 +3,14 @@
 use std::env;
 use std::error::Error;
 
-const FILES: [&str; 5] =
-    ["cpp/host_memory.cpp", "cpp/bus_memory.cpp", "cpp/bus_rules.cpp", "cpp/card_model.cpp", "cpp/card_sim.cpp"];
+const FILES: [&str; 6] = [
+    "cpp/host_memory.cpp",
+    "cpp/bus_memory.cpp",
+    "cpp/bus_rules.cpp",
+    "cpp/card_model.cpp",
+    "cpp/card_sim.cpp",
+    "cpp/swept_bank.cpp",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=cpp");

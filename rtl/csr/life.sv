@@ -14,7 +14,7 @@
 // OPENING: checks in the order of the fault codes, the tables' digest after what needs no hashing, ring configuration last; then the
 // stream table is cleared, the OPEN record written, and RUN entered once that write was answered and the checkpoint over
 // it written. CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
-// RUN: a heartbeat that is presented waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
+// RUN: tables that hash to another digest than OPEN's are a fault. A heartbeat that is presented waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
 // FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow where the session's log is open and
 // the bus lives. The first cause stays until RESET.
 // Doorbells: the submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM may need
@@ -41,6 +41,7 @@ module life
     input  logic         digest_done_i,      // ... the digest stands; the checks below are read in this clock.
     input  logic         digest_expected_i,  // It is the one that the host expects.
     input  logic         digest_same_i,      // It is the one that OPEN found.
+    input  logic         changed_i,          // They were hashed again in RUN, and it was another.
     // Ring.
     output logic         ring_open_o,
     output logic         ring_fetch_o,
@@ -127,6 +128,7 @@ module life
     cause = FaultNone;
     if (command_q && !allowed) cause = FaultCommand;
     if (state_q == StRehash && digest_done_i && !digest_same_i) cause = FaultTableChanged;
+    if (ring_used && changed_i) cause = FaultTableChanged;
     if (ring_used && needs_reset_i) cause = FaultNeedsReset;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
     // In StStreams the ring's fault is looked at once the ring has settled; see below.

@@ -4,6 +4,10 @@
 // once made it changes only by a reset or when the root is computed again after an abandoned signature. With two lanes the tables of each are
 // hashed once, and called alike exactly when both hashed to the same.
 //
+// Tables that are due to be hashed again in RUN are hashed as soon as no checkpoint has the core, before the next one gets it; a checkpoint that
+// has the core keeps it until it is written or aborted. Tables are called changed exactly when such a hash ended, in RUN, with
+// another digest than OPEN's or with lanes that differ.
+//
 // The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have proofs of their own) are free but for what those
 // proofs give: one request at a time, only while busy, and for a checkpoint only while granted and not during an abort;
 // a checkpoint is signed once, and is wanted until its last word is written.
@@ -17,6 +21,7 @@ module attest_props
     input logic clk,
     input logic reset,
     input logic digest_wanted,
+    input logic patrol,
     input image_header_t header,
     input logic read_ready,
     input row_t row,
@@ -63,7 +68,7 @@ module attest_props
   logic rst;
   assign rst = !started || reset;
 
-  logic digest_alike;
+  logic digest_alike, patrol_done, changed;
   logic [2:0] read_lane;
   attest #(
       .Lanes(Lanes)
@@ -76,6 +81,9 @@ module attest_props
       .digest_done_o(digest_done),
       .digest_o(digest),
       .digest_alike_o(digest_alike),
+      .patrol_i(patrol),
+      .patrol_done_o(patrol_done),
+      .changed_o(changed),
       .read_lane_o(read_lane),
       .header_i(header),
       .read_o(read),
@@ -116,11 +124,17 @@ module attest_props
       .tail_o(tail)
   );
 
-  typedef enum logic [4:0] {
-    Derive = 5'h01, Keygen = 5'h02, Ready = 5'h04, Digest = 5'h08, Checkpoint = 5'h10
+  typedef enum logic [5:0] {
+    Derive = 6'h01, Keygen = 6'h02, Ready = 6'h04, Digest = 6'h08, Checkpoint = 6'h10, Patrol = 6'h20
   } state_e;
-  logic [4:0] at;
+  logic [5:0] at;
+  logic hashing, due;
   assign at = dut.state_q;
+  assign hashing = at == Digest || at == Patrol;
+  assign due = patrol && run;
+
+  // Life asks for a digest in OPENING and CLOSING alone.
+  always_comb assume (!(digest_wanted && run));
 
   // ---- what the users keep, by their own proofs
   typedef struct packed {
@@ -141,14 +155,14 @@ module attest_props
       };
   logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
   assign signer_reset = rst || (abort && at == Checkpoint);
-  assign digest_abort = !digest_wanted && at == Digest;
+  assign digest_abort = (!digest_wanted && at == Digest) || (!due && at == Patrol);
   // Whose turn it is: the state says so, and within a checkpoint the signer while it is busy.
   users_t turn;
   always_comb begin
     turn = '0;
     case (at)
       Derive: turn.derive = 1'b1;
-      Digest: turn.digest = 1'b1;
+      Digest, Patrol: turn.digest = 1'b1;
       Checkpoint: begin
         turn.checkpoint = dut.signer_ready;
         turn.signer = !dut.signer_ready;
@@ -197,17 +211,20 @@ module attest_props
   logic [2:0] hashed_q;
   digest_t first_q;
   always_ff @(posedge clk) begin
-    if (rst || at != Digest) hashed_q <= '0;
+    if (rst || !hashing) hashed_q <= '0;
     else if (dut.digest_done) hashed_q <= hashed_q + 3'd1;
     if (dut.digest_done && hashed_q == '0) first_q <= dut.digest;
   end
 
-  logic known_q, was_rst_q, was_keygen_q;
+  logic known_q, was_rst_q, was_keygen_q, kept_q, due_q, changed_q;
   logic [255:0] key_q;
   always_ff @(posedge clk) begin
     known_q <= started;
     was_rst_q <= rst;
     was_keygen_q <= at == Keygen;
+    kept_q <= !rst && at == Checkpoint && dut.wanted && !abort;
+    due_q <= !rst && at == Ready && due;
+    changed_q <= !rst && patrol_done && (digest_bytes(dut.digest) != policy_digest || (Lanes == 2 && dut.digest != first_q));
     key_q <= public_key;
   end
 
@@ -230,32 +247,39 @@ module attest_props
       if (at == Ready) assert (!dut.core_busy && !dut.request.start);
       if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
       if (at == Derive) assert (public_key == '0);
-      assert (digest_done == (dut.digest_done && digest_wanted && 32'(read_lane) == Lanes - 1));
+      assert (digest_done == (at == Digest && dut.digest_done && digest_wanted && 32'(read_lane) == Lanes - 1));
+      assert (patrol_done == (at == Patrol && dut.digest_done && due && 32'(read_lane) == Lanes - 1));
+      assert (changed == changed_q);
+      if (kept_q) assert (at == Checkpoint);
+      if (due_q) assert (at == Patrol);
       // Every lane's tables are hashed, one lane's after another's, and called alike only where all hashed to the same.
-      if (dut.digest_start && at == Digest) assert (32'(hashed_q) + 32'd1 < Lanes);
-      if (at == Digest) assert (read_lane == hashed_q);
+      if (dut.digest_start && hashing) assert (32'(hashed_q) + 32'd1 < Lanes);
+      if (hashing) assert (read_lane == hashed_q);
       if (digest_done) assert (digest_alike == (Lanes == 1 || dut.digest == first_q));
       if (at == Derive || at == Keygen) assert (!dut.digest_start && !dut.sign);
       if (dut.keygen) assert (at == Keygen && dut.signer_ready);
 
       // ---- what the induction needs
       assert (waits_q.derive == 1'b0 || at == Derive);
-      assert (waits_q.digest == 1'b0 || at == Digest);
+      assert (waits_q.digest == 1'b0 || hashing);
       assert (waits_q.checkpoint == 1'b0 || at == Checkpoint);
       assert (waits_q.signer == 1'b0 || at == Keygen || at == Checkpoint);
       assert ((waits_q != '0) == (dut.core_busy || dut.answer.done));
-      if (at == Ready || at == Digest || at == Derive) assert (!signer_busy_q);
-      if (at != Digest) assert (!digest_busy_q);
+      if (at == Ready || hashing || at == Derive) assert (!signer_busy_q);
+      if (!hashing) assert (!digest_busy_q);
       if (at != Derive) assert (derived_q);
       if (at == Checkpoint && !signed_q) assert (!signer_busy_q);
       if (at != Checkpoint) assert (!signed_q);
-      if (at == Digest && hashed_q != '0) assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
-      if (at == Digest && hashed_q == '0) assert (dut.alike_q);
+      if (hashing && hashed_q != '0) assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
+      if (hashing && hashed_q == '0) assert (dut.alike_q);
 
       // ---- not vacuous
       cover (at == Ready && public_key != '0);
       cover (at == Digest && told.digest);
       cover (digest_done && digest_alike);
+      cover (at == Patrol && told.digest && dut.wanted);
+      cover (changed);
+      cover (patrol_done && digest_alike);
       cover (at == Checkpoint && told.checkpoint);
       cover (at == Checkpoint && told.signer);
       cover (was_keygen_q && at == Ready && key_q != '0 && public_key != key_q);

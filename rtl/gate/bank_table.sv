@@ -58,8 +58,14 @@ module bank_table
   assign continues = access_i.whole
       && (access_i.word == 6'd0 || (access_i.word == next_word_q && access_row == open_row_q));
 
+  // One write enable a word, as the vendors' templates for a RAM with column writes have it (UG901): a variable index into the row
+  // would not infer a RAM.
   always_ff @(posedge clk_i) begin
-    if (write_word) mem[access_row][access_i.word] <= access_i.data;
+    if (write_word) begin
+      for (int unsigned w = 0; w < RowWords; w++) begin
+        if (access_i.word == 6'(w)) mem[access_row][w] <= access_i.data;
+      end
+    end
   end
 
   always_ff @(posedge clk_i) begin

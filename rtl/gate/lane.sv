@@ -54,7 +54,7 @@ module lane
     input  logic           tables_clear_i,
     input  logic           check_i,          // `complete_o` answers a clock later.
     output logic           complete_o,
-    // Read-back of a row, for its hash; the row stands two clocks later.
+    // Read-back of a row, for its hash, also while rows are swept; the row stands two clocks after it is accepted.
     input  logic           read_i,
     input  logic           read_entropy_i,
     input  logic [15:0]    read_row_i,
@@ -241,8 +241,20 @@ module lane
       .busy_o(sweep_busy)
   );
 
-  // Read-back shares the sweep's port, which is free then; the window comes first.
-  assign read_ready_o = !reading;
+  // Read-back shares the sweep's port.
+  logic table_read;
+  logic [15:0] table_row;
+  table_port u_port (
+      .step_i(step),
+      .judge_i(judge),
+      .row_i(row),
+      .window_i(reading),
+      .read_i,
+      .read_row_i,
+      .ready_o(read_ready_o),
+      .read_o(table_read),
+      .row_o(table_row)
+  );
   row_t policy_read, entropy_read;
   assign read_row_o = read_entropy_i ? entropy_read : policy_read;
 
@@ -263,8 +275,6 @@ module lane
   end
 
   // ---- banks
-  logic [15:0] swept_row;
-  assign swept_row = read_i ? read_row_i : row;
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;
   assign complete_o = policy_complete && entropy_complete;
@@ -282,13 +292,13 @@ module lane
       .check_i,
       .count_i(header_i.policy_rows),
       .complete_o(policy_complete),
-      .read_i(read_i && !read_entropy_i && !reading),
+      .read_i(table_read && !read_entropy_i),
       .row_o(policy_read),
       .step_i(step),
       .first_i(first),
       .last_i(last),
       .judge_i(judge),
-      .row_i(swept_row),
+      .row_i(table_row),
       .desc_i(swept_q),
       .done_o(policy_done),
       .answer_o(policy_answer)
@@ -307,13 +317,13 @@ module lane
       .check_i,
       .count_i(header_i.entropy_rows),
       .complete_o(entropy_complete),
-      .read_i(read_i && read_entropy_i && !reading),
+      .read_i(table_read && read_entropy_i),
       .row_o(entropy_read),
       .step_i(step),
       .first_i(first),
       .last_i(last),
       .judge_i(judge),
-      .row_i(swept_row),
+      .row_i(table_row),
       .desc_i(swept_q),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
@@ -603,7 +613,7 @@ module lane
       else $error("lane: an admit that no verdict allows");
       assert (!(resolved && taken_q && rec_valid_q)) else $error("lane: a record over another");
       assert (!(step && !locked_i)) else $error("lane: a sweep over unlocked tables");
-      assert (!(step && read_i)) else $error("lane: a sweep over a read-back");
+      assert (!(step && table_read)) else $error("lane: a sweep over a read-back");
     end
   end
 endmodule

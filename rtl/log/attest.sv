@@ -4,6 +4,10 @@
 // hashed or signed (`public_key_o` is zero). From then on the core serves one at a time: the digest of every lane's tables while life
 // asks for it, or a checkpoint from its snapshots to its signature. Verdicts never wait for it: lanes hash with cores of their own.
 //
+// In RUN the tables are hashed again when `patrol_i` says that they are due: in the next clock without a checkpoint under way, so that a host
+// that asks for one checkpoint after another cannot put it off. A checkpoint that becomes due meanwhile takes its snapshots and waits for
+// the core until the hash is done; what is being signed is never interrupted. The hash is given up when RUN ends.
+//
 // Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design id), i of 0 SK.seed, 1 SK.prf,
 // 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a parameter: it is in the bitstream and in nothing that the host can read.
 //
@@ -28,6 +32,9 @@ module attest
     output logic          digest_done_o,       // ... this, for one clock.
     output logic [255:0]  digest_o,            // What the last lane's hashed to last; layout order.
     output logic          digest_alike_o,      // So did every other lane's.
+    input  logic          patrol_i,            // In RUN: they are due to be hashed again, until ...
+    output logic          patrol_done_o,       // ... this, for one clock.
+    output logic          changed_o,           // They hashed to something else than `policy_digest_i`; one clock, a clock later.
     input  image_header_t header_i,
     output logic [2:0]    read_lane_o,
     output logic          read_o,
@@ -68,12 +75,13 @@ module attest
     input  logic          beat_answered_i,
     output logic [31:0]   tail_o
 );
-  typedef enum logic [4:0] {
-    StDerive     = 5'h01,  // The seeds are being derived.
-    StKeygen     = 5'h02,  // The public key is being computed.
-    StReady      = 5'h04,
-    StDigest     = 5'h08,
-    StCheckpoint = 5'h10
+  typedef enum logic [5:0] {
+    StDerive     = 6'h01,  // The seeds are being derived.
+    StKeygen     = 6'h02,  // The public key is being computed.
+    StReady      = 6'h04,
+    StDigest     = 6'h08,  // Tables, for life.
+    StCheckpoint = 6'h10,
+    StPatrol     = 6'h20   // Tables, again, in RUN.
   } state_e;
 
   // What is signed begins like this: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) whose protected header is
@@ -90,13 +98,19 @@ module attest
 
   state_e state_q;
   logic checkpoint_quiet;
-  assign quiet_o = state_q == StReady && !digest_i && checkpoint_quiet;
+  logic patrol;
+  assign patrol = patrol_i && run_i;
+  logic row_awaited;  // A row of the tables is all that can go on.
+  assign row_awaited = state_q == StPatrol && patrol && read_o && !read_ready_i;
+  assign quiet_o = checkpoint_quiet && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
   // ---- the core, and who has it
   hash_request_t request, derive_request, digest_request, checkpoint_request, signer_request;
   hash_answer_t answer, derive_answer, digest_answer, checkpoint_answer, signer_answer;
-  logic core_reset, core_busy, signer_ready;
-  assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || (!digest_i && state_q == StDigest);
+  logic core_reset, core_busy, signer_ready, hashing, digest_abort;
+  assign hashing = state_q == StDigest || state_q == StPatrol;
+  assign digest_abort = (state_q == StDigest && !digest_i) || (state_q == StPatrol && !patrol);
+  assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || digest_abort;
   sha256 #(
       .Rounds(Rounds)
   ) u_sha256 (
@@ -118,7 +132,7 @@ module attest
         request = derive_request;
         derive_answer.done = answer.done;
       end
-      StDigest: begin
+      StDigest, StPatrol: begin
         request = digest_request;
         digest_answer.done = answer.done;
       end
@@ -166,12 +180,12 @@ module attest
   logic digest_start, digest_done, digest_busy, digest_more, alike_q;
   digest_t digest, before_q;
   logic [2:0] lane_q;
-  assign digest_more = state_q == StDigest && digest_done && 32'(lane_q) != Lanes - 1;
-  assign digest_start = digest_i && (state_q == StReady || digest_more);
+  assign digest_more = hashing && digest_done && 32'(lane_q) != Lanes - 1;
+  assign digest_start = (state_q == StReady && (digest_i || patrol)) || (digest_more && !digest_abort);
   assign read_lane_o = lane_q;
   always_ff @(posedge clk_i) begin
     if (digest_done) before_q <= digest;
-    if (rst_i || state_q != StDigest) begin
+    if (rst_i || !hashing) begin
       lane_q <= '0;
       alike_q <= 1'b1;
     end else if (digest_more) begin
@@ -184,7 +198,7 @@ module attest
       .clk_i,
       .rst_i,
       .start_i(digest_start),
-      .abort_i(!digest_i && state_q == StDigest),
+      .abort_i(digest_abort),
       .busy_o(digest_busy),
       .done_o(digest_done),
       .digest_o(digest),
@@ -197,7 +211,12 @@ module attest
       .hash_o(digest_request),
       .hash_i(digest_answer)
   );
-  assign digest_done_o = digest_done && digest_i && !digest_more;
+  assign digest_done_o = state_q == StDigest && digest_done && digest_i && !digest_more;
+  assign patrol_done_o = state_q == StPatrol && digest_done && patrol && !digest_more;
+  // A register, as the comparison is wide and a fault stops the lanes in its clock.
+  always_ff @(posedge clk_i) begin
+    changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == policy_digest_i);
+  end
   assign digest_o = digest_bytes(digest);
 
   // ---- checkpoints
@@ -295,9 +314,10 @@ module attest
         end
         StReady: begin
           if (digest_i) state_q <= StDigest;
+          else if (patrol) state_q <= StPatrol;
           else if (wanted && !abort_i) state_q <= StCheckpoint;
         end
-        StDigest: if ((digest_done && !digest_more) || !digest_i) state_q <= StReady;
+        StDigest, StPatrol: if ((digest_done && !digest_more) || digest_abort) state_q <= StReady;
         StCheckpoint: begin
           if (abort_i) state_q <= StKeygen;
           else if (!wanted) state_q <= StReady;
@@ -310,7 +330,8 @@ module attest
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       assert ($onehot(state_q)) else $error("attest: state not one-hot");
-      assert (!(digest_busy && state_q != StDigest && !digest_done)) else $error("attest: hashing without the core");
+      assert (!(digest_busy && !hashing && !digest_done)) else $error("attest: hashing without the core");
+      assert (!(digest_i && run_i)) else $error("attest: life asks for the tables' digest in RUN");
       assert (!(core_busy && state_q == StReady)) else $error("attest: a hash that nobody waits for");
       assert (!(sign && !signer_ready)) else $error("attest: a signature over another");
     end

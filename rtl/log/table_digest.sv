@@ -3,7 +3,7 @@
 //
 // Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o` (one clock) until the
 // next start. After reset: idle, digest zero.
-// The caller owes: tables locked, `header_i` constant and no sweep from `start_i` to `done_o`; the hash core for that time; a
+// The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core for that time; a
 // row in the second clock after `read_o && read_ready_i`.
 module table_digest
   import layout_pkg::*;

@@ -1,8 +1,8 @@
 // The card: registers, life, image header, lanes and the attestation of their logs, between an AXI4-Lite slave and an AXI4 master.
 //
 // Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digests,
-// checkpoints), session_fork (a session's records for every lane), bus_share (one master for all lanes). Tables are written to all lanes at once;
-// a read of a table window shows lane 0's, and OPEN and CLOSE read back those of every lane.
+// checkpoints), table_patrol (when tables are hashed again), session_fork (a session's records for every lane), bus_share (one master for all lanes). Tables are written to all lanes at once;
+// a read of a table window shows lane 0's; OPEN, CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed.
 // A fault in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
 // Elaboration stops where a production card would have the key that everybody knows, or call itself simulated.
 // `irq_o` is high for one clock after a completion was written; it is a hint and nothing waits for it.
@@ -20,6 +20,7 @@ module portcullis_top
     parameter int unsigned MaxReads = 32,      // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
     parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
+    parameter int unsigned PatrolLog2 = 24,    // Pause before the tables are hashed again in RUN, log2 of clocks: 4 to 40.
     parameter bit          Sleep = 1'b0,       // Stop the clocks of parts that have nothing to do; for simulation.
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
@@ -121,6 +122,25 @@ module portcullis_top
   // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would change, so that they cost nothing;
   // they wake in the clock in which something comes to them.
   logic csr_clk, attest_clk, attest_quiet;
+  // What the register block gets from the others; held while it sleeps, so that its read multiplexer and its fields stand still.
+  typedef struct packed {
+    csr_status_t status;
+    lane_status_t [Lanes-1:0] lanes;
+    logic cfg_locked, header_ack, policy_ack, entropy_ack;
+    logic [31:0] header_data, policy_data, entropy_data;
+  } shown_t;
+  shown_t standing, shown;
+  assign standing = '{
+          status: status,
+          lanes: lane_status,
+          cfg_locked: cfg_locked,
+          header_ack: header_rd_ack,
+          policy_ack: policy_rd_ack,
+          entropy_ack: entropy_rd_ack,
+          header_data: header_rd_data,
+          policy_data: policy_rd_data,
+          entropy_data: entropy_rd_data
+      };
   if (Sleep) begin : g_sleep
     localparam int unsigned Settle = 16;  // Clocks after which the last answer is given and every register stands.
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
@@ -138,7 +158,12 @@ module portcullis_top
     end
     assign csr_clk = clk_i && csr_awake_q;
     assign attest_clk = clk_i && attest_awake_q;
+    // Registers alone make it, no input of the card, so that in the second half of a clock it is what it will be at the next edge.
+    logic shown_clk;
+    assign shown_clk = !clk_i && csr_awake;
+    always_ff @(posedge shown_clk) shown <= standing;
   end else begin : g_awake
+    assign shown = standing;
     assign csr_clk = clk_i;
     assign attest_clk = clk_i;
   end
@@ -174,24 +199,24 @@ module portcullis_top
       .s_axil_rvalid,
       .s_axil_rdata,
       .s_axil_rresp,
-      .cfg_locked_i(cfg_locked),
-      .status_i(status),
+      .cfg_locked_i(shown.cfg_locked),
+      .status_i(shown.status),
       .config_o(cfg),
       .doorbells_o(doorbells),
-      .lane_status_i(lane_status),
+      .lane_status_i(shown.lanes),
       .lane_config_o(lane_cfg),
       .lane_doorbells_o(lane_doorbells),
       .command_write_o(command_write),
       .command_o(command),
       .header_access_o(header_access),
-      .header_rd_ack_i(header_rd_ack),
-      .header_rd_data_i(header_rd_data),
+      .header_rd_ack_i(shown.header_ack),
+      .header_rd_data_i(shown.header_data),
       .policy_access_o(policy_access),
-      .policy_rd_ack_i(policy_rd_ack),
-      .policy_rd_data_i(policy_rd_data),
+      .policy_rd_ack_i(shown.policy_ack),
+      .policy_rd_data_i(shown.policy_data),
       .entropy_access_o(entropy_access),
-      .entropy_rd_ack_i(entropy_rd_ack),
-      .entropy_rd_data_i(entropy_rd_data)
+      .entropy_rd_ack_i(shown.entropy_ack),
+      .entropy_rd_data_i(shown.entropy_data)
   );
 
   // ---- time
@@ -236,6 +261,7 @@ module portcullis_top
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
   logic [255:0] found_digest, policy_digest_q;
+  logic patrol_due, patrol_done, tables_changed;
   logic found_alike;
   life_e sign_life;
 
@@ -254,6 +280,7 @@ module portcullis_top
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
       .digest_same_i(found_alike && found_digest == policy_digest_q),
+      .changed_i(tables_changed),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
       .ring_halt_o(ring_halt),
@@ -335,6 +362,16 @@ module portcullis_top
   always_ff @(posedge clk_i) boot_nonce_q <= boot_nonce_i;
   assign status.boot_nonce = boot_nonce_q;
 
+  // On the clock that never sleeps.
+  table_patrol #(
+      .PauseLog2(PatrolLog2)
+  ) u_patrol (
+      .clk_i,
+      .rst_i,
+      .run_i(status.life == LifeRun),
+      .done_i(patrol_done),
+      .due_o(patrol_due)
+  );
   logic [31:0] ckpt_head;
   checkpoint_head u_checkpoint_head (
       .clk_i,
@@ -361,6 +398,9 @@ module portcullis_top
       .digest_done_o(tables_hashed),
       .digest_o(found_digest),
       .digest_alike_o(found_alike),
+      .patrol_i(patrol_due),
+      .patrol_done_o(patrol_done),
+      .changed_o(tables_changed),
       .header_i(header),
       .read_lane_o(read_lane),
       .read_o(read),

@@ -32,6 +32,8 @@ class CardSim {
   bool run_until(uint64_t address, uint64_t mask, uint64_t value, bool equal, uint64_t bound);
 
   void inject(uint8_t kind, uint32_t nth, uint32_t bit);
+  // Inverts one bit of a row in a lane's policy or entropy table, as an upset of the RAM does. False when there is no such bit.
+  bool upset_table(uint32_t lane, bool entropy, uint32_t row, uint32_t bit);
   void set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed);
 
   Counters counters() const;
@@ -53,6 +55,9 @@ class CardSim {
 // `lanes` is 1 or what this build has beside it.
 std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
                                       uint64_t seed, uint64_t watchdog, rust::Str trace);
+
+// Nanoseconds in which one bank of 256 rows, alone, is swept for so many clocks; 0 when an assertion failed.
+uint64_t sweep_alone(uint64_t clocks);
 
 // What a model with a failing assertion, built as the card is, says before it is stopped; empty when it is not stopped.
 rust::String canary();

@@ -12,6 +12,8 @@ pub const MAX_LATENCY: u32 = 1_000;
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
 /// SHA-256 rounds a clock in the simulated card.
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
+/// Clocks that the simulated card pauses in RUN before it hashes its tables again; the card's default is 2^24.
+pub const PATROL_CLOCKS: u64 = portcullis_verilated::PATROL_CLOCKS;
 /// Lanes of the larger of the two cards that this build simulates: 4, or what the build's environment says in `PORTCULLIS_LANES`.
 pub const LANES: u32 = portcullis_verilated::LANES;
 

@@ -77,6 +77,9 @@ pub enum SimError {
     /// A fault injection that cannot be carried out.
     #[error("cannot inject: {0}")]
     Inject(&'static str),
+    /// A bit that no table of this card has, or a card whose model hides its tables (a netlist's).
+    #[error("there is no such bit in the simulated card's tables: {0:?}")]
+    TableBit(crate::TableBit),
     /// A trace was asked for, but the crate was built without its feature `trace`.
     #[error("this simulator cannot write traces: build it with `--features portcullis-sim/trace`")]
     TraceUnavailable,

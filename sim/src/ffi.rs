@@ -69,12 +69,16 @@ pub(crate) mod bridge {
         fn run_until(self: Pin<&mut CardSim>, address: u64, mask: u64, value: u64, equal: bool, bound: u64) -> bool;
         /// Arms a fault; kinds are numbered in `inject.h`.
         fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
+        /// Inverts one bit of a row in a lane's policy or entropy table; false when there is no such bit.
+        fn upset_table(self: Pin<&mut CardSim>, lane: u32, entropy: bool, row: u32, bit: u32) -> bool;
         /// Changes latencies and stall pattern from the next clock on.
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
 
         fn counters(self: &CardSim) -> Counters;
         /// The first violations of the bus rules, one a line; empty when there is none.
         fn violations(self: &CardSim) -> String;
+        /// Nanoseconds in which one bank alone is swept for so many clocks; 0 when an assertion failed.
+        fn sweep_alone(clocks: u64) -> u64;
         /// Runs a model whose only assertion fails; what the simulator said, empty when nothing stopped it.
         fn canary() -> String;
         /// Acts as if an assertion of the RTL failed now.

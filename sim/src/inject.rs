@@ -1,4 +1,17 @@
-//! Faults that a test can make the bus show.
+//! Faults that a test can make the bus and the tables show.
+
+/// One bit of a table's RAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableBit {
+    /// Lane.
+    pub lane: u32,
+    /// Of the entropy bank; else of the policy bank.
+    pub entropy: bool,
+    /// Row, to the size of the bank.
+    pub row: u32,
+    /// Bit of the row's bytes, 0 to 1535.
+    pub bit: u32,
+}
 
 /// One fault of the bus. Bursts are counted from 0, from the call of [`crate::Sim::inject`] on: `nth: 0` is the next
 /// one that the card issues. Injections of one kind queue up; each happens once.

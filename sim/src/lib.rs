@@ -28,10 +28,10 @@ mod sim;
 mod stats;
 mod watch;
 
-pub use config::{LANES, MAX_LATENCY, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
+pub use config::{LANES, MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
 pub use error::SimError;
-pub use inject::Inject;
+pub use inject::{Inject, TableBit};
 pub use memory::DmaRegion;
-pub use sim::{Sim, canary};
+pub use sim::{Sim, canary, sweep_alone};
 pub use stats::SimStats;
 pub use watch::Watch;

@@ -7,7 +7,9 @@ use cxx::UniquePtr;
 
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
-use crate::{DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, WATCHDOG_CLOCKS, Watch};
+use crate::{
+    DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch,
+};
 
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
@@ -28,6 +30,14 @@ pub(crate) const WRITE: u8 = 2;
 pub fn canary() -> Option<String> {
     let text = bridge::canary();
     (!text.is_empty()).then_some(text)
+}
+
+/// The time in which one bank of 256 rows, without the rest of a card, is swept for `clocks` clocks: what the speed of a simulated
+/// card is compared with. `None` when an assertion failed.
+#[must_use]
+pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
+    let nanoseconds = bridge::sweep_alone(clocks);
+    (nanoseconds > 0).then(|| std::time::Duration::from_nanos(nanoseconds))
 }
 
 /// A simulated card with the host memory that it reaches.
@@ -256,6 +266,16 @@ impl Sim {
         let (kind, nth, bit) = fault.code();
         self.pin().inject(kind, nth, bit);
         Ok(())
+    }
+
+    /// Inverts one bit of a table's RAM, now, as radiation does. No write, no lock and no register takes part.
+    ///
+    /// # Errors
+    /// [`SimError::TableBit`], [`SimError::Assertion`].
+    pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
+        self.healthy()?;
+        let upset = self.pin().upset_table(at.lane, at.entropy, at.row, at.bit);
+        if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
     }
 
     /// Changes latencies and stall pattern from the next clock on; requests in flight keep the latency they had.

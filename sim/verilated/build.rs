@@ -15,6 +15,12 @@ const FILE_LIST: &str = "rtl/portcullis.f";
 /// takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
+/// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is 24; this is small enough
+/// for a test to wait for.
+const PATROL: &str = "PORTCULLIS_PATROL";
+const DEFAULT_PATROL: &str = "17";
+/// Makes the tables' RAM reachable for the harness, so that a test can upset a bit of it.
+const HOOKS: &str = "sim/verilated/hooks.vlt";
 /// Whether parts with nothing to do sleep (1) or not (0); nothing that can be seen differs.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
 /// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root: `portcullis_top` as a synthesis
@@ -45,6 +51,7 @@ fn build() -> Result<()> {
     let rounds = parameter(ROUNDS, DEFAULT_ROUNDS);
     let lanes = parameter(LANES, DEFAULT_LANES);
     let sleep = parameter(SLEEP, "1");
+    let patrol = parameter(PATROL, DEFAULT_PATROL);
     if verilator::only_lints() {
         println!("cargo::metadata=compiled=no");
         return Ok(());
@@ -60,6 +67,7 @@ fn build() -> Result<()> {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
         card.extend([format!("-GRounds={rounds}"), format!("-GLanes={lanes}"), format!("-GSleep={sleep}")]);
+        card.extend([format!("-GPatrolLog2={patrol}"), HOOKS.to_owned()]);
         card.extend(files.iter().cloned());
         card
     };
@@ -67,12 +75,17 @@ fn build() -> Result<()> {
     // Built alike, so that it tells whether the card's assertions are alive.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
-    println!("cargo::rerun-if-changed={}", workspace.join(CANARY).display());
+    for file in [CANARY, HOOKS] {
+        println!("cargo::rerun-if-changed={}", workspace.join(file).display());
+    }
+    // The swept table alone, to compare the card's speed with.
+    let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
     // The harness includes the headers of every class.
     let units = [
         Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
         Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) },
         Unit { top: "canary", prefix: "Vcanary", arguments: canary },
+        Unit { top: "bank", prefix: "Vbank", arguments: bank },
     ];
     let verilator = Verilator::find(&workspace)?;
     let model = out.join("model");
@@ -82,8 +95,16 @@ fn build() -> Result<()> {
     }
     for unit in &units {
         verilator.run(&workspace, unit, &model)?;
+        leave_out_garbage(&model.join(format!("{}.cpp", unit.prefix)))?;
     }
     compile(&verilator, &model, trace, &lanes)
+}
+
+/// Takes out what frees objects of SystemVerilog classes, of which the RTL has none: it locks a mutex in every evaluation.
+fn leave_out_garbage(class: &Path) -> Result<()> {
+    const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
+    let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
+    Ok(fs::write(class, text.replace(COLLECTS, ""))?)
 }
 
 /// The netlist that the environment names, if it names one; tells cargo about it.
@@ -141,7 +162,14 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     };
     let (start_up, clocked) = verilator::generated(model)?;
     // At 3 the build takes longer, and the card is not faster.
-    base().opt_level(2).debug(false).files(clocked).compile("portcullis_model");
+    let mut clock = base();
+    clock.opt_level(2).debug(false).files(clocked);
+    clock.flag("-include").flag(hooks.join("assert_always.h"));
+    // Verilated code clears and copies many small arrays in each clock. For these GCC takes string instructions, which start slowly.
+    for what in ["memset", "memcpy"] {
+        clock.flag_if_supported(format!("-m{what}-strategy=unrolled_loop:512:noalign,libcall:-1:noalign"));
+    }
+    clock.compile("portcullis_model");
 
     // Neither the runtime nor the start of a model is on the path of a clock: optimising them less saves build time.
     let mut runtime = base();

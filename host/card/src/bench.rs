@@ -67,6 +67,14 @@ impl BenchReport {
         u64::try_from(u128::from(self.verdicts) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX)
     }
 
+    /// Clocks of the card in a second of wall time, rounded down; of a simulated card its speed.
+    #[must_use]
+    pub fn clocks_per_second(&self) -> Option<u64> {
+        let nanoseconds = self.elapsed.as_nanos().max(1);
+        let rate = |clocks: u64| u64::try_from(u128::from(clocks) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX);
+        self.clocks.map(rate)
+    }
+
     /// How much of its bus's time the card used for reading and for writing, in basis points: data beats over clocks.
     #[must_use]
     pub fn bus_basis_points(&self) -> Option<(u64, u64)> {
@@ -237,9 +245,11 @@ mod tests {
                 && report.latency(0.5) <= report.latency(0.999)
                 && report.latency(0.999) <= report.latency(1.0)
         );
-        assert_eq!((report.clocks, report.bus_basis_points()), (None, None));
+        assert_eq!((report.clocks, report.clocks_per_second(), report.bus_basis_points()), (None, None, None));
         let counted = BenchReport { clocks: Some(2_000_000), ..report };
         assert_eq!(counted.bus_basis_points(), Some((50, 100)));
+        let timed = BenchReport { elapsed: Duration::from_millis(1_600), ..counted };
+        assert_eq!(timed.clocks_per_second(), Some(1_250_000));
     }
 
     #[test]

@@ -74,7 +74,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         sim: open::SimArgs,
     },
-    /// Saturate a card and say how fast it judges: verdicts a second, clocks a verdict, use of the bus, latency.
+    /// Saturate a card and say how fast it judges: verdicts a second, clocks a second, clocks a verdict, use of the bus, latency. For the
+    /// simulated card also how fast one of its tables alone is swept, in the same run.
+    #[command(after_help = "Example:\n  portcullis card bench --verdicts 4000 --json")]
     Bench {
         #[command(flatten)]
         card: CardArgs,
@@ -114,6 +116,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1), attest: *attest };
             let report = bench::run(card.open()?, &image, config)?;
             let clocks = report.clocks_per_verdict_hundredths();
+            let sweep = if card.name() == "sim" { sweep_alone() } else { None };
             if *json {
                 outln!(
                     "{}",
@@ -121,7 +124,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                         "card": card.name(), "lanes": report.lanes.len(), "lane_verdicts": report.lanes, "rows": report.rows, "verdicts": report.verdicts, "admits": report.admits,
                         "rejects": report.rejects, "decomposes": report.decomposes,
                         "opened_microseconds": report.opened.as_micros(), "microseconds": report.elapsed.as_micros(), "verdicts_per_second": report.verdicts_per_second(),
-                        "clocks": report.clocks, "hundredths_of_a_clock_per_verdict": clocks,
+                        "clocks": report.clocks, "clocks_per_second": report.clocks_per_second(), "table_clocks_per_second": sweep, "hundredths_of_a_clock_per_verdict": clocks,
                         "bus_read_basis_points": report.bus_basis_points().map(|bus| bus.0),
                         "bus_write_basis_points": report.bus_basis_points().map(|bus| bus.1),
                         "latency_nanoseconds": {
@@ -146,6 +149,17 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                     outln!("verdicts by lane    {}", shares.join(", "));
                 }
                 outln!("verdicts a second   {} of wall time", report.verdicts_per_second());
+                if let Some(rate) = report.clocks_per_second() {
+                    outln!("clocks a second     {rate} of wall time");
+                    if let Some(sweep) = sweep {
+                        let ratio = u128::from(sweep) * 100 / u128::from(rate.max(1));
+                        outln!(
+                            "swept table alone   {sweep} clocks a second, {}.{:02} times as many",
+                            ratio / 100,
+                            ratio % 100
+                        );
+                    }
+                }
                 if let Some(clocks) = clocks {
                     outln!("clocks a verdict    {}.{:02}", clocks / 100, clocks % 100);
                 }
@@ -167,6 +181,19 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
     }
+}
+
+/// Clocks in a second in which one table of the simulated card, alone, is swept.
+#[cfg(feature = "sim")]
+fn sweep_alone() -> Option<u64> {
+    const CLOCKS: u64 = 1_000_000;
+    let time = portcullis_sim::sweep_alone(CLOCKS)?;
+    u64::try_from(u128::from(CLOCKS) * 1_000_000_000 / time.as_nanos().max(1)).ok()
+}
+
+#[cfg(not(feature = "sim"))]
+fn sweep_alone() -> Option<u64> {
+    None
 }
 
 #[cfg(feature = "sim")]

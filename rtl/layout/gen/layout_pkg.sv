@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h5b9bbc80e4a9e7331bed7e38b87fb6fad993222e49b5b851ae892ceccf8ce9bd;
+    256'h90183ae33945f8cd519cec6de800d740360cde067e1b682ae822919ee7db3643;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -147,7 +147,7 @@ package layout_pkg;
     FaultImageIncomplete = 16'h0402,  // Integrity: a row that the header counts, or the header, was not written whole.
     FaultImageDigest = 16'h0403,  // Integrity: the digest of the tables is not the expected one.
     FaultUnsupported = 16'h0404,  // Integrity: OPEN asks for a part that this card does not have.
-    FaultTableChanged = 16'h0405,  // Integrity: the tables hash to another digest at CLOSE.
+    FaultTableChanged = 16'h0405,  // Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE.
     FaultLockStep = 16'h0406   // Integrity: two hash cores disagree.
   } fault_e;
 

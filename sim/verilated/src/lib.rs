@@ -15,6 +15,9 @@ pub use params::WATCHDOG_LOG2;
 pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;
 /// Lanes of the second card, beside the one with a single lane: 4, or what the build's environment says in `PORTCULLIS_LANES`.
 pub const LANES: u32 = number(env!("PORTCULLIS_LANES"));
+/// Clocks that the cards pause in RUN before they hash their tables again: 2^17, or 2 to the power that the build's environment says in
+/// `PORTCULLIS_PATROL`.
+pub const PATROL_CLOCKS: u64 = 1 << number(env!("PORTCULLIS_PATROL"));
 
 const fn number(text: &str) -> u32 {
     match u32::from_str_radix(text, 10) {

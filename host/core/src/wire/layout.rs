@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    189, 233, 140, 207, 236, 44, 137, 174, 81, 184, 181, 73, 46, 34, 147, 217, 250, 182, 127, 184, 56, 126, 237, 27,
-    51, 231, 169, 228, 128, 188, 155, 91,
+    67, 54, 219, 231, 158, 145, 34, 232, 42, 104, 27, 126, 6, 222, 12, 54, 64, 215, 0, 232, 109, 236, 156, 81, 205,
+    248, 69, 57, 227, 58, 24, 144,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -801,7 +801,7 @@ pub enum Fault {
     ImageDigest = 1027,
     /// Integrity: OPEN asks for a part that this card does not have.
     Unsupported = 1028,
-    /// Integrity: the tables hash to another digest at CLOSE.
+    /// Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE.
     TableChanged = 1029,
     /// Integrity: two hash cores disagree.
     LockStep = 1030,

@@ -1,0 +1,269 @@
+// What is proved, without bound, of hashing the tables again in RUN: no verdict is changed or delayed by it, and no read of a window. Two banks
+// with the same table, behind the same sweep, one of which is read back at any time: both give the same answers in the same clocks, and
+// the same words to the host. A read-back waits at most as many clocks as a sweep has rows, besides those in which a window
+// is read or the lane is stopped, and its row, as stored, stands two clocks after it was accepted, while the tables are locked.
+//
+// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the hash before ended, until they are hashed or RUN ends.
+//
+// Sweep, table_port, bank and table_patrol are the card's own, the bank with two rows, the other bank with any number; entries, the tables'
+// contents, window accesses (no two reads in adjacent clocks) and the lock are free in every clock, with the contracts that sweep and bank_table state. A read-back is of this bank
+// or of the other. The pause is of 16 clocks.
+module patrol_props
+  import layout_pkg::*;
+  import gate_pkg::*;
+(
+    input logic clk,
+    input logic reset,
+    input logic flush,
+    input logic valid,
+    input logic judge,
+    input logic last_ready,
+    input table_access_t access,
+    input logic locked,
+    input logic clear,
+    input descriptor_t desc,
+    input logic read,
+    input logic mine,
+    input logic [15:0] read_row,
+    input logic run,
+    input logic hashed
+);
+  localparam int unsigned Rows = 2;
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started || reset;
+
+  logic [15:0] count, others, rows;
+  always_ff @(posedge clk) {count, others} <= {count, others};
+  always_comb assume (count != '0 && count <= 16'(Rows) && others != '0);
+  assign rows = count > others ? count : others;
+
+  logic window;
+  assign window = access.valid && !access.write;
+
+  logic ready, step, first, last, judged;
+  logic [15:0] row;
+  sweep u_sweep (
+      .clk_i(clk),
+      .rst_i(rst),
+      .flush_i(flush),
+      .valid_i(valid),
+      .ready_o(ready),
+      .judge_i(judge),
+      .policy_rows_i(count),
+      .entropy_rows_i(others),
+      .hold_i(window),
+      .last_ready_i(last_ready),
+      .step_o(step),
+      .first_o(first),
+      .last_o(last),
+      .judge_o(judged),
+      .row_o(row),
+      .busy_o()
+  );
+  logic stands_q, stood_judge_q, taken_q;
+  always_ff @(posedge clk) begin
+    stands_q <= !rst && !flush && valid && !ready;
+    taken_q <= ready;
+    stood_judge_q <= judge;
+  end
+  always_comb begin
+    if (stands_q) assume (valid && judge == stood_judge_q);
+    if (taken_q) assume (!valid);
+  end
+
+  // A read-back, of a row that counts; it stands until it is accepted or given up.
+  logic accepted, waits_q, mine_q;
+  logic [15:0] read_row_q;
+  always_ff @(posedge clk) begin
+    waits_q <= !rst && read && !accepted;
+    mine_q <= mine;
+    read_row_q <= read_row;
+  end
+  always_comb begin
+    assume (read_row < (mine ? count : others));
+    if (waits_q && read) assume (mine == mine_q && read_row == read_row_q);
+  end
+
+  // Seen by the bank that is read back, and by the one that is not.
+  logic [1:0] port_read, port_ready, ack, done;
+  logic [1:0][15:0] port_row;
+  logic [1:0][31:0] data;
+  row_t [1:0] back;
+  bank_answer_t [1:0] answer;
+  for (genvar b = 0; b < 2; b++) begin : g_bank
+    table_port u_port (
+        .step_i(step),
+        .judge_i(judged),
+        .row_i(row),
+        .window_i(window),
+        .read_i(read && b == 0),
+        .read_row_i(read_row),
+        .ready_o(port_ready[b]),
+        .read_o(port_read[b]),
+        .row_o(port_row[b])
+    );
+    bank #(
+        .Rows(Rows)
+    ) u_bank (
+        .clk_i(clk),
+        .rst_i(rst),
+        .access_i(access),
+        .locked_i(locked),
+        .clear_i(clear),
+        .rd_ack_o(ack[b]),
+        .rd_data_o(data[b]),
+        .check_i(1'b0),
+        .count_i(count),
+        .complete_o(),
+        .read_i(port_read[b] && mine),
+        .row_o(back[b]),
+        .step_i(step),
+        .first_i(first),
+        .last_i(last),
+        .judge_i(judged),
+        .row_i(port_row[b]),
+        .desc_i(desc),
+        .done_o(done[b]),
+        .answer_o(answer[b])
+    );
+  end
+  assign accepted = read && port_ready[0];
+
+  // What the RAMs hold when power comes is anything, but the same.
+  logic same;
+  always_comb begin
+    same = 1'b1;
+    for (int unsigned r = 0; r < Rows; r++) same &= g_bank[0].u_bank.u_table.mem[r] == g_bank[1].u_bank.u_table.mem[r];
+  end
+  always_comb if (!started) assume (same);
+
+  // A read-back of this bank's row that was accepted one and two clocks ago; the tables are locked since.
+  logic took1_q, took2_q, row1_q, row2_q, kept;
+  assign kept = locked && !clear && !rst;
+  always_ff @(posedge clk) begin
+    took1_q <= kept && accepted && mine;
+    took2_q <= kept && took1_q;
+    row1_q <= read_row[0];
+    row2_q <= row1_q;
+  end
+  // Clocks that it has waited, those of a window's read left out; the row at which the sweep goes on.
+  logic [16:0] waited_q, bound;
+  logic [15:0] next_row;
+  assign next_row = u_sweep.active_q && u_sweep.judge_q ? u_sweep.row_q : '0;
+  assign bound = next_row > read_row_q ? 17'(next_row) - 17'(read_row_q) - 17'd1
+      : 17'(next_row) + 17'(rows) - 17'(read_row_q) - 17'd1;
+  always_ff @(posedge clk) begin
+    if (rst || flush || !read || accepted) waited_q <= '0;
+    else if (!window) waited_q <= waited_q + 17'd1;
+  end
+  // The last clock that it waited was the single step of an entry that is not judged.
+  logic single_q, window_q;
+  always_ff @(posedge clk) begin
+    window_q <= !rst && window;
+    if (rst || flush || !read || accepted) single_q <= 1'b0;
+    else if (!window) single_q <= !judged;
+  end
+  // A register port that serves one read at a time.
+  always_comb if (window_q) assume (!window);
+
+  logic due;
+  table_patrol #(
+      .PauseLog2(4)
+  ) u_patrol (
+      .clk_i(clk),
+      .rst_i(rst),
+      .run_i(run),
+      .done_i(hashed),
+      .due_o(due)
+  );
+  logic [4:0] quiet_q;  // Clocks of RUN without a hash that ended.
+  always_ff @(posedge clk) begin
+    if (rst || !run || hashed) quiet_q <= '0;
+    else if (!quiet_q[4]) quiet_q <= quiet_q + 5'd1;
+  end
+
+  // The registers of the two banks, where they matter.
+  logic step1, step2, read1, read2, live1, live2, took_step_q;
+  assign step1 = g_bank[0].u_bank.step_q[0];
+  assign step2 = g_bank[0].u_bank.step_q[1];
+  assign read1 = g_bank[0].u_bank.u_table.read1_q;
+  assign read2 = g_bank[0].u_bank.u_table.read2_q;
+  assign live1 = g_bank[0].u_bank.u_table.live1_q;
+  assign live2 = g_bank[0].u_bank.u_table.live2_q;
+  always_ff @(posedge clk) took_step_q <= !rst && accepted && step;
+
+  always_comb begin
+    if (started) begin
+      // ---- the claims
+      assert (done[0] == done[1]);
+      if (done[0]) assert (answer[0] == answer[1]);
+      assert (ack[0] == ack[1]);
+      if (ack[0]) assert (data[0] == data[1]);
+      if (took2_q && g_bank[0].u_bank.u_table.valid_q[row2_q]) assert (back[0] == g_bank[0].u_bank.u_table.mem[row2_q]);
+      if (!rst) assert (waited_q <= 17'(rows));
+      assert (due == quiet_q[4]);
+
+      // ---- what the induction needs
+      assert (same);
+      assert (g_bank[0].u_bank.u_table.valid_q == g_bank[1].u_bank.u_table.valid_q);
+      assert (g_bank[0].u_bank.u_table.open_row_q == g_bank[1].u_bank.u_table.open_row_q);
+      assert (g_bank[0].u_bank.u_table.next_word_q == g_bank[1].u_bank.u_table.next_word_q);
+      assert (g_bank[0].u_bank.step_q == g_bank[1].u_bank.step_q);
+      assert (read1 == g_bank[1].u_bank.u_table.read1_q && read2 == g_bank[1].u_bank.u_table.read2_q);
+      assert (!(read1 && step1) && !(read2 && step2));
+      if (step1) begin
+        assert (g_bank[0].u_bank.row_q[0] == g_bank[1].u_bank.row_q[0]);
+        assert (g_bank[0].u_bank.first_q[0] == g_bank[1].u_bank.first_q[0]);
+        assert (g_bank[0].u_bank.last_q[0] == g_bank[1].u_bank.last_q[0]);
+      end
+      if (step1 || read1) begin
+        assert (live1 == g_bank[1].u_bank.u_table.live1_q);
+        if (live1) assert (g_bank[0].u_bank.u_table.ram_q == g_bank[1].u_bank.u_table.ram_q);
+      end
+      if (read1) assert (g_bank[0].u_bank.u_table.word1_q == g_bank[1].u_bank.u_table.word1_q);
+      if (step2) begin
+        assert (g_bank[0].u_bank.row_q[1] == g_bank[1].u_bank.row_q[1]);
+        assert (g_bank[0].u_bank.first_q[1] == g_bank[1].u_bank.first_q[1]);
+        assert (g_bank[0].u_bank.last_q[1] == g_bank[1].u_bank.last_q[1]);
+      end
+      if (step2 || read2) begin
+        assert (live2 == g_bank[1].u_bank.u_table.live2_q);
+        if (live2) assert (back[0] == back[1]);
+      end
+      if (read2) assert (g_bank[0].u_bank.u_table.word2_q == g_bank[1].u_bank.u_table.word2_q);
+      assert (g_bank[0].u_bank.u_match.step_q == g_bank[1].u_bank.u_match.step_q);
+      assert (g_bank[0].u_bank.u_match.first_q == g_bank[1].u_bank.u_match.first_q);
+      assert (g_bank[0].u_bank.u_match.last_q == g_bank[1].u_bank.u_match.last_q);
+      assert (g_bank[0].u_bank.u_match.live_q == g_bank[1].u_bank.u_match.live_q);
+      if (g_bank[0].u_bank.u_match.live_q) begin
+        assert (g_bank[0].u_bank.u_match.conditions_q == g_bank[1].u_bank.u_match.conditions_q);
+        assert (g_bank[0].u_bank.u_match.kind_q == g_bank[1].u_bank.u_match.kind_q);
+        assert (g_bank[0].u_bank.u_match.index_q == g_bank[1].u_bank.u_match.index_q);
+      end
+      assert (g_bank[0].u_bank.u_match.seen_q == g_bank[1].u_bank.u_match.seen_q);
+      if (took1_q && g_bank[0].u_bank.u_table.valid_q[row1_q]) begin
+        assert (live1 && g_bank[0].u_bank.u_table.ram_q == g_bank[0].u_bank.u_table.mem[row1_q]);
+      end
+      assert (u_patrol.count_q == quiet_q[3:0] || due);
+      assert (!due || quiet_q == 5'd16);
+      // Where the sweep stands: in a judged entry at a row of the longer bank, else at row 0 of one step.
+      if (u_sweep.active_q) begin
+        assert (u_sweep.last_row_q == (u_sweep.judge_q ? rows - 16'd1 : 16'd0) && u_sweep.row_q <= u_sweep.last_row_q);
+        assert (u_sweep.started_q || u_sweep.row_q != '0);
+      end
+      if (u_sweep.handover_q) assert (u_sweep.started_q);
+      if (waits_q) assert (read_row_q < (mine_q ? count : others));
+      if (waited_q != '0) assert (waits_q);
+      if (single_q) assert (!u_sweep.active_q && (u_sweep.handover_q ? !window_q : window_q && !u_sweep.started_q));
+      if (waited_q != '0) assert (waited_q <= (single_q ? 17'(rows) : bound));
+
+      // ---- not vacuous: a row read back between two steps, one taken along, one that waited for a window
+      cover (took2_q && step1 && step2);
+      cover (took_step_q && took1_q);
+      cover (accepted && waited_q == 17'd2);
+    end
+  end
+endmodule
