@@ -27,8 +27,8 @@ module axi_slice_props (
   );
 
   logic stalled_q, reset_q;
-  logic [3:0] data_q, inside;
-  assign inside = in_q - out_q;
+  logic [3:0] data_q, words;
+  assign words = in_q - out_q;
   logic [1:0] quick_q;
   always_ff @(posedge clk) begin
     reset_q <= rst;
@@ -39,7 +39,7 @@ module axi_slice_props (
     quick_q <= rst || !(s_valid && s_ready && m_valid && m_ready) ? '0 : quick_q + 2'(!(&quick_q));
 
     if (started && !reset_q) begin
-      assert (inside == 4'(m_valid) + 4'(dut.held_q));
+      assert (words == 4'(m_valid) + 4'(dut.held_q));
       assert (!dut.held_q || m_valid);
       if (m_valid) assert (m_data == out_q);
       if (dut.held_q) assert (dut.spare_q == out_q + 4'd1);

@@ -194,40 +194,70 @@ module alveo_xdma #(
   logic [31:0] r_addr, r_wdata, r_rdata;
   logic [3:0] r_wstrb;
   logic [1:0] r_bresp, r_rresp;
+  // The bridge's pins meet nothing but register slices.
+  logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready, s_rvalid, s_rready;
+  logic [48:0] s_aw, s_ar;
+  logic [576:0] s_w;
+  logic [5:0] s_b;
+  logic [518:0] s_r;
+  axi_slice #(.Width(49)) u_slice_aw (
+      .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(reg_awvalid), .s_ready_o(reg_awready),
+      .s_data_i({reg_awid, reg_awaddr[31:0], reg_awlen, reg_awsize, reg_awburst}),
+      .m_valid_o(s_awvalid), .m_ready_i(s_awready), .m_data_o(s_aw)
+  );
+  axi_slice #(.Width(577)) u_slice_w (
+      .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(reg_wvalid), .s_ready_o(reg_wready),
+      .s_data_i({reg_wlast, reg_wstrb, reg_wdata}),
+      .m_valid_o(s_wvalid), .m_ready_i(s_wready), .m_data_o(s_w)
+  );
+  axi_slice #(.Width(6)) u_slice_b (
+      .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(s_bvalid), .s_ready_o(s_bready), .s_data_i(s_b),
+      .m_valid_o(reg_bvalid), .m_ready_i(reg_bready), .m_data_o({reg_bid, reg_bresp})
+  );
+  axi_slice #(.Width(49)) u_slice_ar (
+      .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(reg_arvalid), .s_ready_o(reg_arready),
+      .s_data_i({reg_arid, reg_araddr[31:0], reg_arlen, reg_arsize, reg_arburst}),
+      .m_valid_o(s_arvalid), .m_ready_i(s_arready), .m_data_o(s_ar)
+  );
+  axi_slice #(.Width(519)) u_slice_r (
+      .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(s_rvalid), .s_ready_o(s_rready), .s_data_i(s_r),
+      .m_valid_o(reg_rvalid), .m_ready_i(reg_rready), .m_data_o({reg_rid, reg_rdata, reg_rresp, reg_rlast})
+  );
+
   axi_to_axil #(
       .IdWidth(4)
   ) u_registers (
       .clk_i(clk),
       .rst_i(bus_rst_q),
-      .s_awid_i(reg_awid),
-      .s_awaddr_i(reg_awaddr[31:0]),
-      .s_awlen_i(reg_awlen),
-      .s_awsize_i(reg_awsize),
-      .s_awburst_i(reg_awburst),
-      .s_awvalid_i(reg_awvalid),
-      .s_awready_o(reg_awready),
-      .s_wdata_i(reg_wdata),
-      .s_wstrb_i(reg_wstrb),
-      .s_wlast_i(reg_wlast),
-      .s_wvalid_i(reg_wvalid),
-      .s_wready_o(reg_wready),
-      .s_bid_o(reg_bid),
-      .s_bresp_o(reg_bresp),
-      .s_bvalid_o(reg_bvalid),
-      .s_bready_i(reg_bready),
-      .s_arid_i(reg_arid),
-      .s_araddr_i(reg_araddr[31:0]),
-      .s_arlen_i(reg_arlen),
-      .s_arsize_i(reg_arsize),
-      .s_arburst_i(reg_arburst),
-      .s_arvalid_i(reg_arvalid),
-      .s_arready_o(reg_arready),
-      .s_rid_o(reg_rid),
-      .s_rdata_o(reg_rdata),
-      .s_rresp_o(reg_rresp),
-      .s_rlast_o(reg_rlast),
-      .s_rvalid_o(reg_rvalid),
-      .s_rready_i(reg_rready),
+      .s_awid_i(s_aw[48:45]),
+      .s_awaddr_i(s_aw[44:13]),
+      .s_awlen_i(s_aw[12:5]),
+      .s_awsize_i(s_aw[4:2]),
+      .s_awburst_i(s_aw[1:0]),
+      .s_awvalid_i(s_awvalid),
+      .s_awready_o(s_awready),
+      .s_wdata_i(s_w[511:0]),
+      .s_wstrb_i(s_w[575:512]),
+      .s_wlast_i(s_w[576]),
+      .s_wvalid_i(s_wvalid),
+      .s_wready_o(s_wready),
+      .s_bid_o(s_b[5:2]),
+      .s_bresp_o(s_b[1:0]),
+      .s_bvalid_o(s_bvalid),
+      .s_bready_i(s_bready),
+      .s_arid_i(s_ar[48:45]),
+      .s_araddr_i(s_ar[44:13]),
+      .s_arlen_i(s_ar[12:5]),
+      .s_arsize_i(s_ar[4:2]),
+      .s_arburst_i(s_ar[1:0]),
+      .s_arvalid_i(s_arvalid),
+      .s_arready_o(s_arready),
+      .s_rid_o(s_r[518:515]),
+      .s_rdata_o(s_r[514:3]),
+      .s_rresp_o(s_r[2:1]),
+      .s_rlast_o(s_r[0]),
+      .s_rvalid_o(s_rvalid),
+      .s_rready_i(s_rready),
       .m_awvalid_o(r_awvalid),
       .m_awready_i(r_awready),
       .m_addr_o(r_addr),
