@@ -110,7 +110,8 @@ fn a_mode_that_is_not_replayed_is_a_named_warning() {
 #[test]
 fn an_unknown_version_is_a_named_warning() {
     let scene = Scene::new();
-    let changes: [(&str, fn(&mut Vec<u8>)); 3] = [
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(&str, Change); 3] = [
         ("layout", |image| image[4] = 9),
         ("map", |image| image[64] ^= 1),
         ("short", |image| {
