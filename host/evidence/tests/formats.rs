@@ -14,6 +14,7 @@ use portcullis_evidence::bundle::{Bundle, commitment};
 use portcullis_evidence::certificate::{TrustStore, key_id, verify_chain};
 use portcullis_evidence::record::Rules;
 use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::withholding::{Terms, Withholding};
 use portcullis_evidence::{hex, receipt, sim};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -102,6 +103,13 @@ fn signed(world: &World) -> Value {
     let (parts, root) = honest(world, 1);
     let ticket = parts.ticket_bytes();
     let approval = Approval::sign(sha(&parts.image), "Board", &world.issuer);
+    let withheld = Terms {
+        ticket: sha(&ticket),
+        before: sha(b"manifest"),
+        name: "clerk".to_owned(),
+        reason: "erased on request".to_owned(),
+        streams: [(0, 1), (0, 300), (3, 2)].into(),
+    };
     let note = parts.notes().remove(1);
     let checkpoint = parts.log.checkpoints[1];
     json!({
@@ -113,6 +121,10 @@ fn signed(world: &World) -> Value {
                    "records": parts.ticket.heartbeat_records, "ticks": parts.ticket.heartbeat_ticks,
                    "validity": [parts.ticket.not_before, parts.ticket.not_after], "issuer": parts.ticket.issuer},
         "approval": {"message": hex::encode(&approval), "policy": hex::encode(&sha(&parts.image)), "name": "Board"},
+        "withholding": {"message": hex::encode(&Withholding::sign(&withheld, &world::clerk()).unwrap()),
+                        "key": hex::encode(world::clerk().verifying_key().as_bytes()), "ticket": hex::encode(&withheld.ticket),
+                        "before": hex::encode(&withheld.before), "name": withheld.name, "reason": withheld.reason,
+                        "streams": withheld.streams},
         "note": {"text": String::from_utf8(note).unwrap(), "witness": world.trust(false).witnesses[0].to_string(),
                  "key_id": hex::encode(&parts.ticket.key), "ticket": parts.ticket.serial, "serial": 1,
                  "checkpoint": hex::encode(&sha(checkpoint.as_bytes())), "nonce": world::nonce(1), "index": 1,
