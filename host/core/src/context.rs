@@ -4,6 +4,7 @@
 //! takes nothing else, so that equal content has equal bytes and one digest.
 
 use crate::hex::Hex;
+use crate::json;
 use crate::state::{Profile, Task};
 use crate::wire::Granularity;
 use serde::{Deserialize, Serialize};
@@ -140,7 +141,7 @@ impl ContextDocument {
     /// beside it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
         let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
-        let Versioned { version } = serde_json::from_slice(bytes).map_err(malformed)?;
+        let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;
         if version != CONTEXT_VERSION {
             return Err(ContextError::Version { found: version });
         }
@@ -240,7 +241,7 @@ mod tests {
             assert_ne!(wrong, good, "{from}");
             assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
         }
-        for wrong in ["", "{}", "[]", "{\"version\":\"3\"}", "{\"version\":4294967296}"] {
+        for wrong in ["", "{}", "[]", "[9]", "{\"version\":\"3\"}", "{\"version\":4294967296}"] {
             assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
         }
     }

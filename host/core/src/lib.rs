@@ -6,6 +6,7 @@ pub mod drift;
 pub mod fixed;
 pub mod hex;
 pub mod inert;
+pub mod json;
 pub mod manifest;
 pub mod mutation;
 pub mod reason;

@@ -10,7 +10,7 @@
 //! | OID | where | content |
 //! | --- | --- | --- |
 //! | 2.5.29.19 basic constraints, critical | CA | cA, path length |
-//! | 2.5.29.15 key usage, critical | all | leaf: digitalSignature without keyCertSign; CA: keyCertSign |
+//! | 2.5.29.15 key usage | all | leaf: digitalSignature without keyCertSign; CA: keyCertSign |
 //! | [`DESIGN_ID`] | leaf | OCTET STRING of 16 bytes: the design that holds the key |
 //! | [`CLASS`] | leaf | ENUMERATED: 0 simulated, 1 class key (every card of the design has it), 2 the key of one card |
 //! | [`CLASS`] | root | ENUMERATED 0 in the root of simulated cards, left out in every other |

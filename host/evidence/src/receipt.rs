@@ -10,6 +10,7 @@ use crate::ticket::{Ticket, TicketError};
 use crate::tree::{self, PROOF_MAX, Prover};
 use crate::verify::{Options, Signer, Trust, marks_of_simulation};
 use portcullis_core::inert::is_formatting;
+use portcullis_core::json;
 use portcullis_core::wire::{Determination, Record, RecordType};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
@@ -30,7 +31,7 @@ pub struct Proof {
     /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
     /// The lane's head in the checkpoint; absent where it is the only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
     /// COSE message of the checkpoint over that tree.
     pub checkpoint: Hex<{ crate::cose::MESSAGE_BYTES }>,
@@ -40,6 +41,11 @@ pub struct Proof {
     pub certificate: String,
     /// Intermediates, PEM; may be empty.
     pub chain: String,
+}
+
+/// A head that is there is an object; `null` does not stand for one that is absent.
+fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
+    json::object(from).map(Some)
 }
 
 /// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's path.
@@ -221,11 +227,11 @@ impl Proof {
     ///
     /// # Errors
     /// [`ReceiptError::Malformed`].
-    pub fn parse(json: &[u8]) -> Result<Self, ReceiptError> {
-        if json.len() > MAX_BYTES {
+    pub fn parse(text: &[u8]) -> Result<Self, ReceiptError> {
+        if text.len() > MAX_BYTES {
             return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
         }
-        let proof: Self = serde_json::from_slice(json).map_err(|error| ReceiptError::Malformed(error.to_string()))?;
+        let proof: Self = json::from_slice(text).map_err(|error| ReceiptError::Malformed(error.to_string()))?;
         if proof.schema != SCHEMA || proof.path.len() > PROOF_MAX {
             return Err(ReceiptError::Malformed("another schema, or a path that is too long".to_owned()));
         }

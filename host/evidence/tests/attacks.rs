@@ -6,7 +6,7 @@
 mod world;
 
 use ed25519_dalek::SigningKey;
-use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record};
+use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record, RecordType};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -501,6 +501,14 @@ fn released_without_being_admitted() {
     let rejected = json!({"serial": 1, "lane": 0, "index": 4, "salt": parts.spans[1]["salt"]});
     parts.receipts.insert(1, rejected);
     assert_contradicted(&world.check(&parts.files()), "genuine/receipt-not-admitted");
+    // No receipt is about an entry that the card refused.
+    let mut parts = world.honest();
+    let refused =
+        parts.log.lanes[0].iter().position(|r| r.answer.record_type == u8::from(RecordType::Refused)).unwrap();
+    let receipt = json!({"serial": 1, "lane": 0, "index": refused, "salt": "00".repeat(16)});
+    let at = parts.receipts.iter().position(|line| line["index"].as_u64() > Some(refused as u64)).unwrap();
+    parts.receipts.insert(at, receipt);
+    assert_contradicted(&world.check(&parts.files()), "genuine/line-without-record");
     let mut parts = world.honest();
     parts.receipts[0]["serial"] = json!(2);
     assert_contradicted(&world.check(&parts.files()), "genuine/receipt-session");
@@ -854,7 +862,7 @@ fn streams_are_numbered_as_they_begin() {
     }
 }
 
-/// A package of a mapping that is not known yet is a warning by name; the verifier took it without a word.
+/// A package of a mapping that no known release has is a warning by name; the verifier took it without a word.
 #[test]
 fn a_mapping_of_the_future_is_named() {
     let world = World::new();
@@ -867,6 +875,8 @@ fn a_mapping_of_the_future_is_named() {
     let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
     let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
     for (mapping, code) in [
+        // No release had this one.
+        (1, "replayable/mapping-version"),
         (known + 1, "replayable/mapping-version"),
         (999, "replayable/mapping-version"),
         (1001, "policy/package-digest"),

@@ -209,6 +209,10 @@ fn a_lane_that_shrinks() {
     assert!(parts.log.checkpoints[2].size > parts.log.checkpoints[1].size);
     let report = world.check(&parts.files());
     assert_contradicted(&report, "complete/checkpoint-order");
+    // A log is too short for one checkpoint, though not for the last one.
+    parts.log.lanes = under;
+    let report = world.check(&parts.files());
+    assert_contradicted(&report, "complete/records-missing");
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Outcome {
 fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     let (trust, options) = args.trust.load()?;
     let proof = Proof::parse(&read(&args.proof)?)?;
-    let receipt: Receipt = serde_json::from_slice(&read(&args.receipt)?)
+    let receipt = Receipt::parse(&read(&args.receipt)?)
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
     let issuer = checked.issuer;

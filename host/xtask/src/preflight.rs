@@ -12,7 +12,7 @@ const BUILD_MIB: u64 = 3_000;
 /// Oldest Rust that builds the workspace.
 const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python that the pinned tools run on.
-const PYTHON: &str = "3.9";
+const PYTHON: &str = "3.11";
 
 /// How the names of needs begin that only making a Python environment has.
 const MODULE: &str = "Python's module";

@@ -15,6 +15,7 @@ use crate::extract::BUNDLE_README;
 use crate::hex;
 use crate::record::{Rules, Seen, read};
 use crate::tree::{Frontier, leaf};
+use portcullis_core::json;
 use portcullis_core::wire::{ImageHeader, LaneHead, Record, RecordType};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -231,7 +232,7 @@ impl<'a> Unfinished<'a> {
     /// What there is, when the bundle is finished already.
     fn sealed(&self) -> Result<Option<Finished>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
-        if serde_json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
+        if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
             return Ok(None);
         }
         let directory = Directory::new(self.folder);
@@ -500,7 +501,7 @@ pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<Sorte
     let mut last = None;
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(BundleError::io(name))?;
-        match serde_json::from_slice::<Receipt>(&line) {
+        match Receipt::parse(&line) {
             Ok(receipt) if receipt.index() < size => {
                 changed |= last.is_some_and(|last| last >= receipt.index());
                 last = Some(receipt.index());

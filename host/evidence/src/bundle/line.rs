@@ -3,6 +3,7 @@
 use super::BundleError;
 use super::name::line_max;
 use crate::hex::Hex;
+use portcullis_core::json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -94,6 +95,16 @@ impl Indexed for Receipt {
     }
 }
 
+impl Receipt {
+    /// The receipt in a JSON text.
+    ///
+    /// # Errors
+    /// Another text.
+    pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
+        json::from_slice(text)
+    }
+}
+
 impl Span {
     /// The commitment to this text: SHA-256(`portcullis/span/1\0` || salt || u32 length || held || text).
     #[must_use]
@@ -170,7 +181,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
         if line.pop() != Some(b'\n') {
             return Err(BundleError::content(&self.name, "a line that is too long, or without its end"));
         }
-        let line: T = serde_json::from_slice(&line).map_err(|error| BundleError::content(&self.name, error))?;
+        let line: T = json::from_slice(&line).map_err(|error| BundleError::content(&self.name, error))?;
         if self.last.is_some_and(|last| last >= line.index()) {
             return Err(BundleError::content(&self.name, format!("line {} is out of order", line.index())));
         }
@@ -219,6 +230,7 @@ mod tests {
             ("{\"index\":1.0,\"stream\":0,\"id\":\"a\"}\n", 0),
             ("{\"index\":1,\"stream\":0,\"id\":\"a\"} {}\n", 0),
             ("{\"index\":-1,\"stream\":0,\"id\":\"a\"}\n", 0),
+            ("[1,0,\"a\"]\n", 0),
             (&twice, 1),
             (&long, 0),
         ] {

@@ -31,6 +31,7 @@ pub use withhold::{Choice, Reason, Withheld, WithholdError, withhold, withhold_i
 pub use write::{LineFile, Writer};
 
 use crate::hex::Hex;
+use portcullis_core::json;
 use serde::{Deserialize, Serialize};
 
 /// `schema` of a manifest.
@@ -131,6 +132,7 @@ pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
     /// Files, in bytewise order of their paths.
+    #[serde(deserialize_with = "json::objects")]
     pub files: Vec<ManifestFile>,
 }
 

@@ -39,6 +39,8 @@ pub const README: &str = "README.md";
 pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
 /// Most files of a policy package: its listing is hashed once for each version of the mapping that it can be of.
 pub(super) const PACKAGE_FILES_MAX: usize = 4096;
+/// Most parts of a path in a policy package. It bounds how deep the folders of a bundle are: `policy`, `package` and ten more.
+const PARTS_MAX: usize = 11;
 /// Most files in all.
 pub(super) const FILES_MAX: usize = 4_000_000;
 
@@ -160,7 +162,7 @@ pub(super) fn serial(name: &str, suffix: &str) -> Option<u64> {
 /// A relative path of plain parts: nothing hidden, nothing above, no control characters.
 fn is_package_path(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(is_plain);
-    path.len() <= 512 && path.split('/').all(plain)
+    path.len() <= 512 && path.split('/').count() <= PARTS_MAX && path.split('/').all(plain)
 }
 
 /// What file managers leave behind in every folder that they show.
@@ -227,6 +229,7 @@ mod tests {
             "policy/x",
             "policy/package//x",
             "policy/package/.git/x",
+            "policy/package/1/2/3/4/5/6/7/8/9/10/11/12",
             "policy/package/a\u{202e}b",
             "contexts/ab.json",
             "records/lane-8.bin",

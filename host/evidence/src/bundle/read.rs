@@ -5,6 +5,7 @@ use super::line::{Indexed, Input, Lines, Receipt, Span, Stream};
 use super::name::{self, cap};
 use super::{BundleError, Manifest, SCHEMA};
 use crate::checkpoint::LANES_MAX;
+use portcullis_core::json;
 use portcullis_core::wire::LaneHead;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -287,7 +288,7 @@ impl<'a> Bundle<'a> {
     /// A manifest that is not one, or that lists other files, sizes or digests.
     pub fn check_manifest(&self) -> Result<(), BundleError> {
         let wrong = |what: &str| BundleError::content(name::MANIFEST, what);
-        let manifest: Manifest = serde_json::from_slice(&self.read(name::MANIFEST)?)
+        let manifest: Manifest = json::from_slice(&self.read(name::MANIFEST)?)
             .map_err(|error| BundleError::content(name::MANIFEST, error))?;
         if manifest.schema != SCHEMA {
             return Err(wrong("another schema"));

@@ -113,10 +113,15 @@ impl Parsed {
         self.extensions.get(&oid).map(|(_, value)| value.as_slice())
     }
 
-    pub(super) fn extension<'a, T: Decode<'a>>(&'a self, oid: ObjectIdentifier) -> Result<Option<T>, CertificateError> {
+    pub(super) fn extension<'a, T: Decode<'a> + Encode>(
+        &'a self,
+        oid: ObjectIdentifier,
+    ) -> Result<Option<T>, CertificateError> {
         self.raw_extension(oid)
             .map(|value| {
-                T::from_der(value).map_err(|_| CertificateError::Profile(self.which, "has a broken extension"))
+                // As the certificate itself: what is written in another form than DER's one is not DER.
+                let found = T::from_der(value).ok().filter(|found| found.to_der().is_ok_and(|der| der == value));
+                found.ok_or(CertificateError::Profile(self.which, "has a broken extension"))
             })
             .transpose()
     }

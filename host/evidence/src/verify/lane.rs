@@ -79,6 +79,8 @@ pub(super) struct Lane<'a> {
     tree: Frontier,
     /// Records under the last checkpoint.
     signed: u64,
+    /// Most records under any checkpoint.
+    most: u64,
     beats: Beats,
     last_note: Option<u64>,
     close: Option<Session>,
@@ -106,6 +108,7 @@ impl<'a> Lane<'a> {
             broken: false,
             tree: Frontier::new(),
             signed: 0,
+            most: 0,
             beats: Beats::default(),
             last_note: None,
             close: None,
@@ -142,6 +145,11 @@ impl<'a> Lane<'a> {
     /// Records under the last checkpoint, as its heads say.
     pub(super) const fn signed(&self) -> u64 {
         self.signed
+    }
+
+    /// Most records under any checkpoint, as the heads say.
+    pub(super) const fn most(&self) -> u64 {
+        self.most
     }
 
     pub(super) const fn beats(&self) -> &Beats {
@@ -184,7 +192,7 @@ impl<'a> Lane<'a> {
 
     /// Reads on to the first `size` records, which a checkpoint covers, or to the end of the log.
     pub(super) fn sign(&mut self, size: u64, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
-        self.signed = size;
+        (self.signed, self.most) = (size, self.most.max(size));
         self.read_to(size, shared)
     }
 
@@ -265,6 +273,9 @@ impl<'a> Lane<'a> {
                 self.begun.insert(slot, index);
                 let withheld = self.is_withheld(slot, facts);
                 let line = self.streams.about(index)?;
+                if line.is_none() && !withheld {
+                    replayable::unnamed(at, findings);
+                }
                 match (self.inputs.about(index)?, withheld) {
                     (Some(_), true) => withheld::left(at, "the input", findings),
                     (None, false) => replayable::input_withheld(at, findings),
@@ -303,7 +314,9 @@ impl<'a> Lane<'a> {
                 if let (Seen::Entry(Opcode::End, _), Some(span)) = (&seen, &span) {
                     genuine::end(span, at, findings);
                 }
-                if let Some(receipt) = self.receipts.about(index)? {
+                // Nothing was released for a refused entry: a receipt about it is left for the end.
+                let receipt = if matches!(seen, Seen::Refused(_)) { None } else { self.receipts.about(index)? };
+                if let Some(receipt) = receipt {
                     if withheld {
                         withheld::left(at, "the receipt", findings);
                     }

@@ -106,9 +106,9 @@ fn package(
     summary.mapping_version = mapping_version(bundle, &header.package_digest)?;
     let what = "the files of the policy package are not those that the table image was built from";
     findings.require(summary.mapping_version.is_some(), Policy, "package-digest", what);
-    if let Some(version) = summary.mapping_version.filter(|version| *version > MAPPING_VERSION) {
-        let what =
-            format!("the package is of mapping version {version}, this program knows versions up to {MAPPING_VERSION}");
+    let known = |version: &u32| releases::all().any(|release| release.mapping == *version);
+    if let Some(version) = summary.mapping_version.filter(|version| !known(version)) {
+        let what = format!("the package is of mapping version {version}, of no release that this program knows");
         findings.warn(Replayable, "mapping-version", what);
     }
     Ok(())

@@ -118,13 +118,9 @@ impl Contexts {
                 format!("the stream at {at} has the id of another stream: the id does not tell which one is meant");
             findings.warn(Replayable, "id-twice", what);
         }
-        match id {
-            Some(id) => {
-                let what = format!("`streams.jsonl` calls the stream at {at} by another name than its context");
-                findings.require(known.id == <[u8; 32]>::from(Sha256::digest(id)), Replayable, "stream-name", what);
-            }
-            None => findings.warn(Replayable, "stream-unnamed", format!("no line names the stream at {at}")),
-        }
+        let named = id.is_none_or(|id| known.id == <[u8; 32]>::from(Sha256::digest(id)));
+        let what = format!("`streams.jsonl` calls the stream at {at} by another name than its context");
+        findings.require(named, Replayable, "stream-name", what);
         Ok(Some(known.profile))
     }
 }
@@ -160,6 +156,11 @@ fn read(
     summary.profiles.entry(profile).or_insert(used);
     let id = Sha256::digest(&context.id).into();
     Ok(Context::Read(Known { mode: context.mode, profile, continues, package, id }))
+}
+
+/// A stream that no line names.
+pub(super) fn unnamed(at: At, findings: &mut Findings) {
+    findings.warn(Replayable, "stream-unnamed", format!("no line names the stream at {at}"));
 }
 
 /// A stream whose input is not disclosed.

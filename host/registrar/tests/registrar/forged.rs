@@ -103,7 +103,7 @@ fn certificates_that_no_honest_authority_makes() {
     assert!(leaf(&|_| ()).is_ok());
     let null = || Some(Any::null());
     let other = |pem: &str| Forged::of(pem).spki;
-    let wrong: [(&str, Change); 19] = [
+    let wrong: [(&str, Change); 21] = [
         ("has an unknown critical extension", &|f| f.extension("2.5.29.14").critical = true),
         ("has an unknown critical extension", &|f| f.extension(DESIGN).critical = true),
         ("has an extension twice", &|f| f.extensions.push(f.extensions[0].clone())),
@@ -118,6 +118,9 @@ fn certificates_that_no_honest_authority_makes() {
         ("has a subject key of broken bytes", &|f| f.spki.subject_public_key = BitString::new(3, [8; 32]).unwrap()),
         ("is an authority", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0xff])),
         ("has a broken extension", &|f| f.set(BASIC, &[0x30, 1])),
+        // DER leaves FALSE out, and no zero bits at the end of a usage.
+        ("has a broken extension", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0])),
+        ("has a broken extension", &|f| f.set(USAGE, &[3, 2, 0, 0x80])),
         ("is not for signatures alone", &|f| f.remove(USAGE)),
         ("is not for signatures alone", &|f| f.set(USAGE, &[3, 2, 2, 4])),
         ("is not for signatures alone", &|f| f.set(USAGE, &[3, 2, 2, 0x84])),
