@@ -81,6 +81,10 @@ def signed(v, proofs, at):
     same("signed", [d.hex() for d in t.contexts + t.profiles], ticket["contexts"] + ticket["profiles"])
     same("signed", [*t.limits, *t.validity], [ticket["records"], ticket["ticks"], *ticket["validity"]])
     formats.check_approval(unhex(v["approval"]["message"]), unhex(v["approval"]["policy"]), trust)
+    w, warnings = v["withholding"], set()
+    trust.withholders = [unhex(w["key"])]
+    named = formats.read_withholding(unhex(w["message"]), SimpleNamespace(digest=unhex(w["ticket"])), trust, warnings)
+    same("signed", ([list(stream) for stream in named], warnings), (w["streams"], set()))
     n = formats.read_note(note["text"].encode(), trust)
     made = [n.origin.hex(), n.ticket, n.serial, n.checkpoint.hex(), n.nonce, n.index, n.time]
     same("signed", made, [note[k] for k in ("key_id", "ticket", "serial", "checkpoint", "nonce", "index", "time")])
