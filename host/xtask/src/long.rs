@@ -96,7 +96,10 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
 /// The commit that is checked out; a tree with changes is marked.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
-    let clean = capture(Command::new("git").args(["status", "--porcelain", "--untracked-files=no"]))?.is_empty();
+    // The rows of earlier runs are no change of what is run.
+    let others = format!(":!{DOC}");
+    let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", &others];
+    let clean = capture(Command::new("git").args(status))?.is_empty();
     Ok(format!("{}{}", hash.trim(), if clean { "" } else { " and changes" }))
 }
 
