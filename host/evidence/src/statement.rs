@@ -5,7 +5,7 @@ use crate::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 /// `{1: -8}`: EdDSA.
-const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
+pub(crate) const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
 const COSE_SIGN1: u64 = 18;
 
 /// A payload, and a signature that is not checked until [`Statement::signer`].
@@ -54,7 +54,7 @@ impl Statement {
 }
 
 /// The `Sig_structure` (RFC 9052, 4.4) over `payload`.
-fn to_be_signed(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn to_be_signed(payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put_head(&mut out, Major::Array, 4);
     put_text(&mut out, "Signature1");

@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 
 pub use crate::cbor::CborError;
 use crate::cbor::{Major, Reader, put_bytes, put_head, put_text};
+use crate::statement::{PROTECTED, to_be_signed};
 
 /// Version of the payload.
 pub const VERSION: u64 = 2;
@@ -38,8 +39,6 @@ pub const MAX_ISSUER: usize = 64;
 /// The issuer's name in a ticket that an operator made.
 pub const SELF_ISSUER: &str = "self";
 
-/// `{1: -8}`: EdDSA (RFC 9053, 2.2).
-const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
 const COSE_SIGN1: u64 = 18;
 /// Header parameter `kid` (RFC 9052, 3.1).
 const KID: u64 = 4;
@@ -333,17 +332,6 @@ fn kid(key: &VerifyingKey) -> [u8; 8] {
     let mut id = [0; 8];
     id.copy_from_slice(Sha256::digest(key.as_bytes()).split_at(8).0);
     id
-}
-
-/// The `Sig_structure` (RFC 9052, 4.4) over `payload`.
-fn to_be_signed(payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(payload.len() + 24);
-    put_head(&mut out, Major::Array, 4);
-    put_text(&mut out, "Signature1");
-    put_bytes(&mut out, &PROTECTED);
-    put_bytes(&mut out, &[]);
-    put_bytes(&mut out, payload);
-    out
 }
 
 fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {

@@ -262,7 +262,7 @@ fn a_killed_session_is_completed() {
     }
 }
 
-/// A recorder that dies before its card signed anything leaves no evidence, and is told so.
+/// A recorder that dies before its card signed anything leaves no evidence, and `bundle finish` says so.
 #[test]
 fn nothing_signed_is_nothing_to_complete() {
     let scene = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ pub enum FinishError {
     NothingSigned(String),
     /// It was finished, and changed afterwards.
     #[error(
-        "the bundle was finished, and is not what its manifest lists any more: {0}. That is no crash: see `portcullis verify`"
+        "the bundle was finished, and its files were changed afterwards: {0}. A crash does not do that, so nothing is mended; see `portcullis verify`"
     )]
     Sealed(BundleError),
     /// No bundle.

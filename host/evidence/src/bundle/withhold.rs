@@ -60,13 +60,15 @@ pub enum WithholdError {
     #[error("no stream of the bundle is called `{0}`")]
     Unknown(String),
     /// Nothing to take out.
-    #[error("no stream of the bundle is meant: nothing is taken out")]
+    #[error("the choice matches no stream of the bundle; nothing was taken out")]
     Nothing,
-    /// Times that nobody vouches for.
-    #[error("no witness saw the bundle, so that nobody knows when its streams were: name them instead")]
+    /// Without a witness note the times of the streams are not known.
+    #[error(
+        "the bundle has no witness note, so the times of its streams are not known; choose them with --stream or --all-but"
+    )]
     NoWitness,
     /// A reason or a name that no reader takes.
-    #[error("name and reason are one line each, of at most 200 and 4096 bytes")]
+    #[error("`--name` takes one line of 1 to 200 bytes, `--reason` one line of 1 to 4096 bytes")]
     Reason,
     /// The ticket is malformed.
     #[error("`ticket.cose`: {0}")]
