@@ -14,7 +14,8 @@ from pathlib import Path
 from formats import SIM_MARKS, Refused, read_trust
 from records import BEGIN, CLOSE, END, HEARTBEAT, OPEN, VERDICT
 from sealing import Bundle, as_array, checkpoint, context, drop, flip, image, judged, keep_first, last_verdict, letters_under_end
-from sealing import limit_latched, line, log, no_last_checkpoint, note, nothing_left, one_id, put, receipt_of_an_end_refused
+from sealing import limit_latched, line, log, no_last_checkpoint, note, nothing_left, one_id, other_signature, put
+from sealing import receipt_of_an_end_refused
 from sealing import receipt_of_refused, record, rename, ticket, withheld
 from verify import verify_bundle
 
@@ -48,7 +49,7 @@ RAW = [
     ("a row of the image", "ticket-policy", flip("policy/image.bin", 300)),
     ("a file of the package", "package-digest", put("policy/package/policy.toml", b"x")),
     ("package withheld", "w package-withheld", drop("policy/package/.*")),
-    ("signature of the certificate", "certificate", put("device/cert.pem", lambda x: x[:-40] + b"A" + x[-39:])),
+    ("signature of the certificate", "certificate", put("device/cert.pem", other_signature)),
     ("text in the certificate's file", "certificate", put("device/cert.pem", lambda x: b"x\n" + x)),
     (
         "card's certificate as intermediate",

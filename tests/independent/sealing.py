@@ -169,6 +169,15 @@ def put(name, data):
     return lambda b: b.files.update({name: data(b.files.get(name)) if callable(data) else data})
 
 
+def other_signature(pem):
+    """The certificate with another last byte: a bit of its signature."""
+    der = bytearray(base64.b64decode("".join(pem.decode().split("\n")[1:-2])))
+    der[-1] ^= 1
+    text = base64.encodebytes(der).replace(b"\n", b"")
+    lines = [text[at : at + 64] for at in range(0, len(text), 64)]
+    return b"\n".join([b"-----BEGIN CERTIFICATE-----", *lines, b"-----END CERTIFICATE-----", b""])
+
+
 def drop(pattern):
     return lambda b: [b.files.pop(name) for name in list(b.files) if re.fullmatch(pattern, name)]
 
