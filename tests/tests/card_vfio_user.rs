@@ -14,13 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use card_support::{Rng, Served, TestCard, UserCard, World, gate, keeping, long, placed, small};
-use portcullis_card::model::ModelCard;
-use portcullis_card::session::{Lost, reset};
-use portcullis_card::sim::SimCard;
-use portcullis_card::vfio_user::VfioUserCard;
+use portcullis_card::diagnostics::{bench, selftest};
+use portcullis_card::driver::{LossCause, reset};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::transport::vfio_user::VfioUserCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, CardKind, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch,
-    bench, selftest,
+    Card, CardError, CardInfo, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch, forward_card,
 };
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Opcode};
@@ -124,12 +124,8 @@ struct Counting<C> {
 }
 
 impl<C: Card> Card for Counting<C> {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
+    forward_card!(card: describe, allocate, release, dma_read, dma_write, quantum, patience);
+
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         self.reads += 1;
         self.card.read32(address)
@@ -137,18 +133,6 @@ impl<C: Card> Card for Counting<C> {
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.writes += 1;
         self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.card.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
     }
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
         self.card.wait(watch)?;
@@ -158,12 +142,6 @@ impl<C: Card> Card for Counting<C> {
             self.vain += u64::from(byte != [watch.value]);
         }
         Ok(())
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
     }
 }
 
@@ -303,7 +281,7 @@ fn assert_lost<C: Card>(session: &mut Session<C>, answered: usize, submitted: us
             Err(error) => break error,
         }
     };
-    assert!(matches!(lost, SessionError::Lost(Lost::Broken(_))), "{lost}");
+    assert!(matches!(lost, SessionError::Lost(LossCause::Broken(_))), "{lost}");
     let refused = session.abandon();
     assert!(refused.iter().all(|c| c.outcome.fault().is_some() && c.record.is_none()));
     assert_eq!(seen + refused.len(), submitted);
@@ -563,9 +541,6 @@ impl Bare {
 }
 
 impl Card for Bare {
-    fn kind(&self) -> CardKind {
-        CardKind::VfioUser
-    }
     fn describe(&self) -> String {
         "without a socket".into()
     }

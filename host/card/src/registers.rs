@@ -5,14 +5,15 @@ use std::cell::RefCell;
 use peakrdl_rust::io::RawRegisterIO;
 use peakrdl_rust::reg::RegInt;
 
-use crate::{Card, CardError};
+use crate::card::Card;
+use crate::error::CardError;
 
 pub use portcullis_regs::Card as Registers;
 pub use portcullis_regs::components::card::map_version::MapVersion;
 pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
-pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
+pub struct RegisterBus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
 
 fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     let address = u32::try_from(pointer.addr()).map_err(|_| CardError::Address(u32::MAX))?;
@@ -23,7 +24,7 @@ fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     }
 }
 
-impl<C: Card + ?Sized> RawRegisterIO for Bus<'_, C> {
+impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
     type Error = CardError;
 
     // Neither method dereferences its pointer, so any pointer is sound here.
@@ -44,9 +45,9 @@ impl<C: Card + ?Sized> RawRegisterIO for Bus<'_, C> {
 }
 
 /// Calls `body` with the registers of `card`.
-pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, Bus<'_, C>>) -> R) -> R {
-    let bus = Bus(RefCell::new(card));
-    // SAFETY: the pointer is never dereferenced: `Bus` takes it for a number and hands it to the card, which checks it.
+pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R) -> R {
+    let bus = RegisterBus(RefCell::new(card));
+    // SAFETY: the pointer is never dereferenced: `RegisterBus` takes it for a number and hands it to the card, which checks it.
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
 
@@ -57,7 +58,7 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, B
 pub fn with_lane<C: Card + ?Sized, R>(
     card: &mut C,
     lane: u8,
-    body: impl FnOnce(&LaneRegisters<'_, Bus<'_, C>>) -> Result<R, CardError>,
+    body: impl FnOnce(&LaneRegisters<'_, RegisterBus<'_, C>>) -> Result<R, CardError>,
 ) -> Result<R, CardError> {
     with(card, |r| body(r.lane().get(usize::from(lane)).ok_or(CardError::Lane(lane))?))
 }
@@ -80,13 +81,19 @@ pub fn map_version() -> MapVersion {
     MapVersion::default()
 }
 
+/// A digest as registers hold it: first byte lowest.
+pub(crate) fn digest_words(digest: [u8; 32]) -> impl Iterator<Item = u32> {
+    let words: [[u8; 4]; 8] = zerocopy::transmute!(digest);
+    words.into_iter().map(u32::from_le_bytes)
+}
+
 /// What a lost device answers.
 pub const GONE: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelCard;
+    use crate::transport::model::ModelCard;
 
     #[test]
     fn windows_stand_where_the_map_says() {

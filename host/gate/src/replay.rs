@@ -11,7 +11,7 @@ use crate::entry::Door;
 use crate::governor::{Governor, Settings};
 use crate::source::Item;
 use crate::stream::Seat;
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, Mode};
 use portcullis_core::hex::Hex;

@@ -2,7 +2,7 @@
 
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
-use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
+use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;

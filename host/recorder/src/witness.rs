@@ -1,6 +1,6 @@
 //! Checkpoints on their way to a witness.
 
-use portcullis_card::session::SinkError;
+use portcullis_card::driver::SinkError;
 use portcullis_core::wire::Record;
 use portcullis_evidence::tree;
 use portcullis_registrar::witness::client::{Client, Noted};

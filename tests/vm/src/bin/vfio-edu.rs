@@ -3,7 +3,8 @@
 //! Usage: `vfio-edu BDF`. Each check prints a line; the first that fails ends the program with 1.
 
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_card::vfio::{Access, Bar, Device, Interrupts, VfioError};
+use portcullis_card::machine::bar::Bar;
+use portcullis_card::transport::vfio::{Access, Device, Interrupts, VfioError};
 use std::time::{Duration, Instant};
 
 /// The device's registers.
