@@ -67,6 +67,12 @@ pub const HEADER_WINDOW: u32 = 0x1_0000;
 pub const POLICY_WINDOW: u32 = 0x4_0000;
 /// Byte address of the entropy bank's window.
 pub const ENTROPY_WINDOW: u32 = 0x8_0000;
+/// What the magic register holds, from the register map.
+#[must_use]
+pub fn magic() -> u32 {
+    crate::regs::components::card::magic::Magic::default().v()
+}
+
 /// What a lost device answers.
 pub const GONE: u32 = u32::MAX;
 
@@ -89,7 +95,7 @@ mod tests {
     fn accessors_reach_the_card() {
         let mut card = ModelCard::new();
         with(&mut card, |r| {
-            assert_eq!(r.magic().try_read().unwrap().v(), 0x4c55_4350);
+            assert_eq!(r.magic().try_read().unwrap().v().to_le_bytes(), *b"PCUL");
             r.epoch().try_write(|e| e.set_v(7)).unwrap();
             assert_eq!(r.epoch().try_read().unwrap().v(), 7);
         });

@@ -5,6 +5,7 @@
 use crate::tool::{self, python_tool, say};
 use crate::{layout, manifest, registers, setup};
 use anyhow::{Context, Result, bail};
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,7 +124,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
         .filter(|line| !line.starts_with(&format!("{version} ")))
         .map(|line| format!("{line}\n"))
         .collect();
-    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", hex(map_digest)))
+    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", encode_string(map_digest)))
 }
 
 /// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
@@ -135,7 +136,7 @@ fn design(scratch: &Path) -> Result<Vec<u8>> {
         let made = scratch.join(source);
         let path = if made.exists() { made } else { PathBuf::from(source) };
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        all.update(format!("{}  {source}\n", hex(&Sha256::digest(bytes))));
+        all.update(format!("{}  {source}\n", encode_string(&Sha256::digest(bytes))));
     }
     let mut id = all.finalize().to_vec();
     id.truncate(16);
@@ -153,12 +154,8 @@ fn design_package(id: &[u8]) -> String {
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
          // The design id of a real card built from them, first byte lowest. Another source, another id, another key.\n\
          package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
-        hex(&id)
+        encode_string(&id)
     )
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below `folder`, by its path relative to it.
