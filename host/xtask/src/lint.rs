@@ -65,7 +65,7 @@ fn rtl() -> Result<()> {
     let mut tops = vec![
         ("portcullis_top", card.clone(), None),
         ("portcullis_top", card, Some("-GLanes=8")),
-        ("signer_tb", vec!["rtl/log/tb/signer_tb.f"], None),
+        ("signer_tb", vec!["rtl/attest/tb/signer_tb.f"], None),
     ];
     tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), None)));
     for (top, lists, parameter) in tops {

@@ -101,7 +101,7 @@ enum Task {
         /// Which RTL mutants are drawn.
         #[arg(long, default_value_t = 1, requires = "rtl")]
         seed: u32,
-        /// Draw RTL mutants from the modules of this folder of rtl, instead of gate, log and ring.
+        /// Draw RTL mutants from the modules of this folder of rtl, instead of those that the proofs must cover.
         #[arg(long, requires = "rtl")]
         folder: Option<String>,
         /// Leave out the simulated card: only the proofs are tried.
