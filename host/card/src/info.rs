@@ -7,9 +7,6 @@ use crate::registers::{self, GONE};
 use crate::session::SessionError;
 use crate::{Card, CardError};
 
-/// Major version of the register map that this driver knows.
-const MAP_MAJOR: u16 = 1;
-
 /// Identity and capabilities, read once at bring-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardInfo {
@@ -68,8 +65,9 @@ impl CardInfo {
             }
             let version = r.map_version().try_read()?;
             let map_version = (version.major(), version.minor());
-            if map_version.0 != MAP_MAJOR {
-                return Err(SessionError::MapVersion { found: map_version.0, known: MAP_MAJOR });
+            let known = registers::map_version().major();
+            if map_version.0 != known {
+                return Err(SessionError::MapVersion { found: map_version.0, known });
             }
             let mut digest = Vec::with_capacity(MAP_DIGEST.len());
             for word in r.map_digest() {

@@ -7,8 +7,9 @@ use peakrdl_rust::reg::RegInt;
 
 use crate::{Card, CardError};
 
-pub use crate::regs::Card as Registers;
-pub use crate::regs::components::lane_rf::LaneRf as LaneRegisters;
+pub use portcullis_regs::Card as Registers;
+pub use portcullis_regs::components::card::map_version::MapVersion;
+pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
 pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
@@ -70,7 +71,13 @@ pub const ENTROPY_WINDOW: u32 = 0x8_0000;
 /// What the magic register holds, from the register map.
 #[must_use]
 pub fn magic() -> u32 {
-    crate::regs::components::card::magic::Magic::default().v()
+    portcullis_regs::components::card::magic::Magic::default().v()
+}
+
+/// Version of the register map that this program was built with.
+#[must_use]
+pub fn map_version() -> MapVersion {
+    MapVersion::default()
 }
 
 /// What a lost device answers.

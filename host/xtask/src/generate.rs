@@ -20,7 +20,7 @@ const DESIGN: &str = "rtl/pkg/gen/design_pkg.sv";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
-const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/card/src/regs"];
+const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -85,7 +85,8 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "passthrough"], &reset[..]].concat())?;
     // A lane's registers are a block that the card has once for each lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
-    peakrdl("rust", "host/card/src/regs", &["--force"])?;
+    peakrdl("rust", "host/regs/src", &["--force"])?;
+    crate_root(&scratch.join("host/regs/src"))?;
     peakrdl("markdown", "docs/registers.md", &[])?;
     let page = scratch.join("docs/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
@@ -105,6 +106,17 @@ fn make(scratch: &Path) -> Result<()> {
         .map(|p| scratch.join(p))
         .collect();
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// Makes the root module of the accessors the root of a crate.
+fn crate_root(accessors: &Path) -> Result<()> {
+    let module = accessors.join("mod.rs");
+    let text = fs::read_to_string(&module)?;
+    let title = format!(
+        "//! Accessors of the card's registers. Generated from {REGISTERS} by `cargo xtask gen`. Do not edit.\n\n"
+    );
+    fs::write(accessors.join("lib.rs"), title + &text)?;
+    Ok(fs::remove_file(module)?)
 }
 
 /// The list of releases with the line of this one made anew, as its last.

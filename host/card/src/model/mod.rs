@@ -21,8 +21,6 @@ use lane::{Bus, Lane, Opened};
 use life::Life;
 use tables::Tables;
 
-/// Major 1, minor 0.
-const MAP_VERSION: u32 = 1 << 16;
 /// Rows of the policy bank, as the RTL's default.
 pub const POLICY_ROWS: u16 = 256;
 /// Rows of the entropy bank, as the RTL's default.
@@ -126,7 +124,7 @@ impl ModelCard {
         let busy: u64 = self.lanes.iter().map(|lane| lane.counters.busy_clocks).sum();
         match register {
             Register::Magic => registers::magic(),
-            Register::MapVersion => MAP_VERSION,
+            Register::MapVersion => peakrdl_rust::reg::Register::to_raw(registers::map_version()),
             Register::MapDigest(word) => {
                 let at = usize::from(word) * 4;
                 let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
