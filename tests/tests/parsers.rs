@@ -8,6 +8,7 @@
 #[path = "../../fuzz/src/parsers/mod.rs"]
 mod parsers;
 
+use portcullis_authority::witness::{LanePost, Post};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
@@ -18,7 +19,6 @@ use portcullis_evidence::receipt::prove;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
 use portcullis_policy::Package;
-use portcullis_registrar::witness::{LanePost, Post};
 use portcullis_tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

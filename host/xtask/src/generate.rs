@@ -16,11 +16,11 @@ const LAYOUT: &str = "rtl/layout/layout.toml";
 const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-const DESIGN: &str = "rtl/log/gen/design_pkg.sv";
+const DESIGN: &str = "rtl/pkg/gen/design_pkg.sv";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
-const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/csr/gen", "rtl/log/gen", "host/regs/src"];
+const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {

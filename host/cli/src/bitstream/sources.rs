@@ -11,7 +11,7 @@ pub(super) const LAYOUT: &str = "rtl/layout/layout.toml";
 pub(super) const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources in order. The package that holds the design id is among them and not part of it.
 const CARD: &str = "rtl/portcullis.f";
-const DESIGN_PACKAGE: &str = "rtl/log/gen/design_pkg.sv";
+const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 
 /// The design id of the card's sources below `root`: the first 16 bytes of their digest, the top bit clear.
 pub(super) fn design_id(root: &Path) -> anyhow::Result<String> {
