@@ -28,7 +28,7 @@ use portcullis_sim::pci::PciCard;
 use portcullis_sim::serve::{Socket, SocketError};
 use portcullis_sim::{Inject, SimConfig, Stall};
 use portcullis_vfio_user::message::region;
-use portcullis_vfio_user::{Channel, Connection, Device, DmaMap, Errno, RegionInfo};
+use portcullis_vfio_user::{Channel, Connection, Device, DmaRange, Errno, Region};
 
 const QUICK: SimConfig = SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None };
 
@@ -307,7 +307,7 @@ struct Vanishing {
 }
 
 impl Device for Vanishing {
-    fn region(&self, index: u32) -> RegionInfo {
+    fn region(&self, index: u32) -> Region {
         self.card.region(index)
     }
     fn irqs(&self, index: u32) -> u32 {
@@ -323,7 +323,7 @@ impl Device for Vanishing {
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno> {
         if self.gone { Ok(()) } else { self.card.write(region, offset, from) }
     }
-    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+    fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         self.card.map(map, file)
     }
     fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno> {
@@ -559,7 +559,7 @@ impl Card for Bare {
         let file = rustix::fs::memfd_create("kept", MemfdFlags::ALLOW_SEALING).unwrap();
         rustix::fs::ftruncate(&file, size).unwrap();
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
-        let map = DmaMap { read: true, write: true, offset: 0, address: self.next, size };
+        let map = DmaRange { read: true, write: true, offset: 0, address: self.next, size };
         self.pci.map(map, Some(file.try_clone().unwrap())).unwrap();
         self.files.push((self.next, file.into()));
         self.next += size;

@@ -81,10 +81,14 @@ pub fn map_version() -> MapVersion {
     MapVersion::default()
 }
 
-/// A digest as registers hold it: first byte lowest.
-pub(crate) fn digest_words(digest: [u8; 32]) -> impl Iterator<Item = u32> {
-    let words: [[u8; 4]; 8] = zerocopy::transmute!(digest);
-    words.into_iter().map(u32::from_le_bytes)
+/// Registers in ascending order as bytes: the first byte is the lowest of the first register.
+pub(crate) fn bytes_of<const WORDS: usize, const BYTES: usize>(registers: [u32; WORDS]) -> [u8; BYTES] {
+    bytemuck::must_cast(registers.map(u32::to_le))
+}
+
+/// The reverse of [`bytes_of`].
+pub(crate) fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES]) -> [u32; WORDS] {
+    bytemuck::must_cast::<_, [u32; WORDS]>(bytes).map(u32::from_le)
 }
 
 /// What a lost device answers.
@@ -103,6 +107,12 @@ mod tests {
             assert_eq!(r.policy_bank().as_ptr().addr(), POLICY_WINDOW as usize);
             assert_eq!(r.entropy_bank().as_ptr().addr(), ENTROPY_WINDOW as usize);
         });
+    }
+
+    #[test]
+    fn registers_hold_bytes_lowest_first() {
+        assert_eq!(bytes_of::<2, 8>([0x0403_0201, 0x0807_0605]), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(words_of::<8, 2>([1, 2, 3, 4, 5, 6, 7, 8]), [0x0403_0201, 0x0807_0605]);
     }
 
     #[test]

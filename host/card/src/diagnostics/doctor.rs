@@ -15,7 +15,7 @@ const HUGE_PAGES: u64 = 32;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What was looked at.
     pub what: &'static str,
     /// What was found.
@@ -49,24 +49,24 @@ impl Doctor {
 
     /// Looks at everything that a card at `bdf` needs, in the order in which it has to be mended.
     #[must_use]
-    pub fn examine(&self, bdf: Bdf) -> Vec<Finding> {
+    pub fn examine(&self, bdf: Bdf) -> Vec<DoctorFinding> {
         let sysfs = Sysfs::at(&self.root.join("sys"));
         let function = match sysfs.function(bdf) {
             Ok(function) => function,
             Err(error) => {
                 let remedy = Some("`portcullis card list` names the cards; after loading an image, rescan: `echo 1 > /sys/bus/pci/rescan`".into());
-                return vec![Finding { what: "PCI function", found: error.to_string(), remedy }];
+                return vec![DoctorFinding { what: "PCI function", found: error.to_string(), remedy }];
             }
         };
         let obstacles = sysfs.obstacles(&function);
         let bound_already = function.driver.as_deref() == Some(VFIO_PCI);
         if !obstacles.is_empty() && !bound_already {
             let remedy = "leave it to its driver; `portcullis card list` names the cards of this machine".into();
-            return vec![Finding { what: "PCI function", found: obstacles.join("; "), remedy: Some(remedy) }];
+            return vec![DoctorFinding { what: "PCI function", found: obstacles.join("; "), remedy: Some(remedy) }];
         }
         let kind = if function.has_card_ids() { "a Portcullis card by its ids" } else { "not known by its ids" };
         let mut found = vec![
-            Finding {
+            DoctorFinding {
                 what: "PCI function",
                 found: format!("{bdf} is {:04x}:{:04x}, {kind}", function.vendor, function.device),
                 remedy: None,
@@ -85,16 +85,16 @@ impl Doctor {
         found
     }
 
-    fn module(&self) -> Finding {
+    fn module(&self) -> DoctorFinding {
         let there = self.root.join("sys/bus/pci/drivers").join(VFIO_PCI).exists();
-        Finding {
+        DoctorFinding {
             what: "module vfio-pci",
             found: if there { "loaded" } else { "not loaded" }.into(),
             remedy: (!there).then(|| "`modprobe vfio-pci`".into()),
         }
     }
 
-    fn iommu(&self, function: &Function) -> Finding {
+    fn iommu(&self, function: &Function) -> DoctorFinding {
         let text = fs::read_to_string(self.root.join("sys/module/vfio/parameters/enable_unsafe_noiommu_mode"));
         let unsafe_mode = text.is_ok_and(|t| t.trim() == "Y");
         let (found, remedy) = match (function.group, function.noiommu) {
@@ -106,10 +106,10 @@ impl Doctor {
                 Some("switch the IOMMU on in the firmware and with `intel_iommu=on` on the kernel's command line (AMD: on by default); a machine that has none, as on EC2: `modprobe vfio enable_unsafe_noiommu_mode=1` and `--card vfio-noiommu:`".into()),
             ),
         };
-        Finding { what: "IOMMU", found, remedy }
+        DoctorFinding { what: "IOMMU", found, remedy }
     }
 
-    fn node(&self, what: &'static str, name: &str, group: u32) -> Finding {
+    fn node(&self, what: &'static str, name: &str, group: u32) -> DoctorFinding {
         let path = self.root.join("dev/vfio").join(name);
         let shown = Path::new("/dev/vfio").join(name).display().to_string();
         let (found, remedy) = if !path.exists() {
@@ -124,12 +124,12 @@ impl Doctor {
                 )),
             )
         };
-        Finding { what, found, remedy }
+        DoctorFinding { what, found, remedy }
     }
 
-    fn memlock(&self) -> Finding {
+    fn memlock(&self) -> DoctorFinding {
         let enough = self.locked.is_none_or(|bytes| bytes >= LOCKED);
-        Finding {
+        DoctorFinding {
             what: "locked memory",
             found: self.locked.map_or_else(|| "no limit".into(), |bytes| format!("at most {} KiB", bytes / 1024)),
             remedy: (!enough)
@@ -137,10 +137,10 @@ impl Doctor {
         }
     }
 
-    fn huge_pages(&self) -> Finding {
+    fn huge_pages(&self) -> DoctorFinding {
         let path = self.root.join("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
         let free = fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-        Finding {
+        DoctorFinding {
             what: "huge pages",
             found: format!("{free} of 2 MiB are free"),
             remedy: (free < HUGE_PAGES).then(|| format!("`sysctl vm.nr_hugepages={}`", 2 * HUGE_PAGES)),
@@ -148,16 +148,16 @@ impl Doctor {
     }
 }
 
-fn bound(function: &Function) -> Finding {
+fn bound(function: &Function) -> DoctorFinding {
     let ok = function.driver.as_deref() == Some(VFIO_PCI);
-    Finding {
+    DoctorFinding {
         what: "driver",
         found: function.driver.clone().unwrap_or_else(|| "none".into()),
         remedy: (!ok).then(|| format!("`portcullis card bind {}` (as root)", function.bdf)),
     }
 }
 
-fn neighbours(sysfs: &Sysfs, function: &Function) -> Finding {
+fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
     // Bridges do no DMA of their own: the kernel lets their driver be.
     let fine =
         |driver: &Option<String>| driver.as_deref().is_none_or(|d| [VFIO_PCI, "pcieport", "pci-stub"].contains(&d));
@@ -178,7 +178,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> Finding {
     } else {
         format!("the whole group goes to vfio-pci: {}", commands.join(", "))
     };
-    Finding {
+    DoctorFinding {
         what: "rest of the group",
         found: format!("{all} other functions, {} with a driver of their own", busy.len()),
         remedy: (!busy.is_empty()).then_some(remedy),

@@ -12,7 +12,7 @@ use crate::driver::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 
 /// One step of the self-test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct SelftestStep {
     /// What was tried.
     pub name: &'static str,
     /// In which lane.
@@ -23,7 +23,7 @@ pub struct Check {
     pub found: Outcome,
 }
 
-impl Check {
+impl SelftestStep {
     /// Whether the card answered as it must.
     #[must_use]
     pub fn passed(&self) -> bool {
@@ -33,20 +33,20 @@ impl Check {
 
 /// What the self-test found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct SelftestReport {
     /// What the card says about itself.
     pub info: CardInfo,
     /// Every step, in order.
-    pub checks: Vec<Check>,
+    pub checks: Vec<SelftestStep>,
     /// Records of the session in all lanes, each lane's OPEN and CLOSE included.
     pub records: u64,
 }
 
-impl Report {
+impl SelftestReport {
     /// Whether every step passed.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.checks.iter().all(Check::passed)
+        self.checks.iter().all(SelftestStep::passed)
     }
 }
 
@@ -120,7 +120,7 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
 ///
 /// # Errors
 /// When a session cannot be had or ended; wrong answers are in the report.
-pub fn run<C: Card>(card: C) -> Result<Report, SelftestError> {
+pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
     let image = known::image()?;
     let mut session = Session::open(card, &image, SessionConfig::default())?;
     let info = session.info().clone();
@@ -129,11 +129,11 @@ pub fn run<C: Card>(card: C) -> Result<Report, SelftestError> {
     let mut streams = Vec::new();
     for lane in 0..info.lanes {
         let (stream, begun) = session.begin([1; 32])?;
-        checks.push(Check { name: "begin a stream", lane, expected: Outcome::Accepted, found: begun.outcome });
+        checks.push(SelftestStep { name: "begin a stream", lane, expected: Outcome::Accepted, found: begun.outcome });
         streams.push((lane, stream));
     }
     for (lane, stream) in streams {
-        let mut check = |name, expected, found| checks.push(Check { name, lane, expected, found });
+        let mut check = |name, expected, found| checks.push(SelftestStep { name, lane, expected, found });
         for (name, gate, expected) in gates() {
             check(name, expected, session.gate_descriptor(&stream, gate)?.outcome);
         }
@@ -164,7 +164,7 @@ pub fn run<C: Card>(card: C) -> Result<Report, SelftestError> {
     }
     let closed = session.close()?;
     closed.record.ok_or(SelftestError::NoClose)?;
-    Ok(Report { info, checks, records: closed.records })
+    Ok(SelftestReport { info, checks, records: closed.records })
 }
 
 #[cfg(test)]

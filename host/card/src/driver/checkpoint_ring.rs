@@ -88,11 +88,10 @@ impl CheckpointRing {
     pub(super) fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<SignedCheckpoint, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;
-        let mut bytes = [0; Checkpoint::BYTES];
-        card.dma_read(&self.ring, at, &mut bytes)?;
+        let mut checkpoint = Checkpoint::ZERO;
+        card.dma_read(&self.ring, at, checkpoint.as_mut_bytes())?;
         let mut signature = vec![0; SIGNATURE_BYTES].into_boxed_slice();
         card.dma_read(&self.ring, at + Checkpoint::BYTES, &mut signature)?;
-        let checkpoint = Checkpoint::read_from_bytes(&bytes).unwrap_or(Checkpoint::ZERO);
         let mut beats = vec![0; usize::from(lanes) * BEAT_BYTES];
         card.dma_read(&self.ring, at + Checkpoint::BYTES + SIGNATURE_BYTES, &mut beats)?;
         let heads = beats.chunks_exact(BEAT_BYTES).map(|beat| match LaneHead::read_from_prefix(beat) {

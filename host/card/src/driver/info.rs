@@ -70,10 +70,7 @@ impl CardInfo {
             if map_version.0 != known {
                 return Err(SessionError::MapVersion { found: map_version.0, known });
             }
-            let mut digest = Vec::with_capacity(MAP_DIGEST.len());
-            for word in r.map_digest() {
-                digest.extend(word.try_read()?.v().to_le_bytes());
-            }
+            let digest = bytes::<8, 32>(r.map_digest().iter().map(|word| Ok(word.try_read()?.v())))?;
             if digest != MAP_DIGEST {
                 return Err(SessionError::MapDigest { found: hex::encode(&digest), known: hex::encode(&MAP_DIGEST) });
             }
@@ -95,8 +92,8 @@ impl CardInfo {
                 log_log2: limits.log_log2(),
                 reads: limits.reads(),
                 key_flags: r.key_flags().try_read()?.v(),
-                design_id: words(r.design_id().iter().map(|word| Ok(word.try_read()?.v())))?,
-                boot_nonce: words(r.boot_nonce().iter().map(|word| Ok(word.try_read()?.v())))?,
+                design_id: bytes::<4, 16>(r.design_id().iter().map(|word| Ok(word.try_read()?.v())))?,
+                boot_nonce: bytes::<4, 16>(r.boot_nonce().iter().map(|word| Ok(word.try_read()?.v())))?,
                 life: Life::try_from(r.status().try_read()?.life())?,
                 fault: Fault::try_from(r.fault().try_read()?.code())?,
             })
@@ -110,16 +107,18 @@ impl CardInfo {
 /// # Errors
 /// The transport's.
 pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
-    registers::with(card, |r| words(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
+    registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
 }
 
-/// Registers in ascending order as bytes, first byte lowest.
-fn words<const N: usize>(registers: impl Iterator<Item = Result<u32, CardError>>) -> Result<[u8; N], CardError> {
-    let mut bytes = [0; N];
-    for (place, word) in bytes.chunks_exact_mut(4).zip(registers) {
-        place.copy_from_slice(&word?.to_le_bytes());
+/// What `WORDS` registers hold, first byte lowest.
+fn bytes<const WORDS: usize, const BYTES: usize>(
+    registers: impl Iterator<Item = Result<u32, CardError>>,
+) -> Result<[u8; BYTES], CardError> {
+    let mut words = [0; WORDS];
+    for (word, found) in words.iter_mut().zip(registers) {
+        *word = found?;
     }
-    Ok(bytes)
+    Ok(registers::bytes_of(words))
 }
 
 /// Life state, whether work is in flight, whether the card needs its hardware reset.

@@ -1,15 +1,16 @@
 //! Loading an image through the table windows, and reading it back.
 
-use portcullis_core::wire::{BANK_STRIDE, Command, Life, Row};
+use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, Life, Row};
 use portcullis_policy::image::Bank;
-use zerocopy::IntoBytes;
+use zerocopy::little_endian::U32;
+use zerocopy::transmute_ref;
 
 use super::command::{await_status, command, reset};
 use super::error::SessionError;
 use super::info::CardInfo;
 use crate::card::Card;
 use crate::limits::LANES;
-use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, digest_words};
+use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
 use crate::tables::Tables;
 
 /// A word of a table: where it stands, its number in its window, its value.
@@ -22,26 +23,29 @@ struct Word {
 
 /// Every word, in the order in which the card takes them: rows ascending, words ascending.
 fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
-    let header = words("image header", HEADER_WINDOW, 0, tables.header.as_bytes());
+    let header: &[U32; ImageHeader::BYTES / 4] = transmute_ref!(tables.header);
+    let header = words("image header", HEADER_WINDOW, 0, header);
     let bank = |window, base, rows: &'_ [Row]| {
-        let words =
-            rows.iter().enumerate().flat_map(move |(row, r)| words(window, base, row * BANK_STRIDE, r.as_bytes()));
-        words.collect::<Vec<_>>()
+        let row = move |(number, row): (usize, &Row)| {
+            let row: &[U32; Row::BYTES / 4] = transmute_ref!(row);
+            words(window, base, number * BANK_STRIDE, row).collect::<Vec<_>>()
+        };
+        rows.iter().enumerate().flat_map(row).collect::<Vec<_>>()
     };
     let policy = bank("policy bank", POLICY_WINDOW, tables.policy);
     let entropy = bank("entropy bank", ENTROPY_WINDOW, tables.entropy);
     header.chain(policy).chain(entropy)
 }
 
-fn words(window: &'static str, base: u32, offset: usize, bytes: &[u8]) -> impl Iterator<Item = Word> {
-    bytes.chunks_exact(4).enumerate().map(move |(i, chunk)| {
+fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl Iterator<Item = Word> {
+    words.iter().enumerate().map(move |(i, word)| {
         let at = offset + i * 4;
         Word {
             window,
             number: at / 4,
             // Windows are below 1 MiB and banks were checked against the card's rows.
             address: base + u32::try_from(at).unwrap_or(u32::MAX - base),
-            value: u32::from_le_bytes(chunk.try_into().unwrap_or_default()),
+            value: word.get(),
         }
     })
 }
@@ -89,7 +93,7 @@ pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<
     // A card that does not hash its tables has nothing to compare with; it refuses any value but zero.
     let expected = if info.digest { tables.digest() } else { [0; 32] };
     registers::with(card, |r| {
-        let pairs = r.expected_digest().into_iter().zip(digest_words(expected));
+        let pairs = r.expected_digest().into_iter().zip(words_of::<32, 8>(expected));
         pairs.into_iter().try_for_each(|(register, word)| register.try_write(|w| w.set_v(word)))
     })?;
     Ok(info)

@@ -1,7 +1,7 @@
 //! The three rings of a lane in host memory, and the doorbells.
 
 use portcullis_core::wire::{Completion, Descriptor, LOG_STRIDE, Record};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 use super::error::SessionError;
 use crate::card::{Card, DmaBuffer, Watch};
@@ -162,9 +162,8 @@ impl Rings {
     /// The place of the next completion, as it stands now.
     pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
-        let mut bytes = [0; Completion::BYTES];
-        card.dma_read(&self.completions, offset, &mut bytes)?;
-        let completion = Completion::read_from_bytes(&bytes).unwrap_or(Completion::ZERO);
+        let mut completion = Completion::ZERO;
+        card.dma_read(&self.completions, offset, completion.as_mut_bytes())?;
         Ok(if completion.phase & 1 != self.phase() {
             NextCompletion::None
         } else if completion.crc.get() != completion.computed_crc() {
@@ -183,14 +182,9 @@ impl Rings {
     /// The next record; only what the card has announced is one.
     pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
         let slot = self.logged & ((1 << self.log_log2) - 1);
-        let mut bytes = [0; Record::BYTES];
-        card.dma_read(&self.log, slot as usize * LOG_STRIDE, &mut bytes)?;
-        // The array has the length of a record.
-        Record::read_from_bytes(&bytes).map_err(|_| CardError::OutsideBuffer {
-            offset: 0,
-            bytes: Record::BYTES,
-            len: bytes.len(),
-        })
+        let mut record = Record::ZERO;
+        card.dma_read(&self.log, slot as usize * LOG_STRIDE, record.as_mut_bytes())?;
+        Ok(record)
     }
 
     /// Records of the log ring.

@@ -35,6 +35,7 @@ impl SimCard {
     }
 
     /// The simulation, for fault injection, statistics and the bus rules.
+    #[cfg(feature = "test-hooks")]
     pub fn sim(&mut self) -> &mut Sim {
         &mut self.sim
     }

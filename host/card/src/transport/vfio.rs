@@ -2,7 +2,7 @@
 //!
 //! | part | what it knows |
 //! | --- | --- |
-//! | [`Device`] | one PCI function: configuration space, registers, memory, interrupts, reset |
+//! | [`PciDevice`] | one PCI function: configuration space, registers, memory, interrupts, reset |
 //! | [`VfioCard`] | the gate's card in one |
 //! | [`super::DmaMemory`] | what process and card share |
 //!
@@ -18,6 +18,6 @@ mod ranges;
 mod request;
 
 pub use card::VfioCard;
-pub use device::{Device, Interrupts};
+pub use device::{Interrupts, PciDevice};
 pub use error::VfioError;
 pub use open::Access;

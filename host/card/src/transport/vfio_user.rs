@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use portcullis_vfio_user::message::{irq, region};
-use portcullis_vfio_user::{Client, ClientError};
+use portcullis_vfio_user::{ClientError, DeviceClient};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 use super::memory::{DmaMemory, PageSize};
@@ -46,7 +46,7 @@ impl From<ClientError> for CardError {
 /// A card behind a socket.
 #[derive(Debug)]
 pub struct VfioUserCard {
-    client: Client,
+    client: DeviceClient,
     buffers: BTreeMap<u64, DmaMemory>,
     next_address: u64,
     event: OwnedFd,
@@ -67,7 +67,7 @@ impl VfioUserCard {
     /// # Errors
     /// As [`VfioUserCard::connect`].
     pub fn connect_within(path: &Path, deadline: Duration) -> Result<Self, CardError> {
-        let mut client = Client::connect(path, deadline)?;
+        let mut client = DeviceClient::connect(path, deadline)?;
         if client.region(region::BAR0)?.size < REGISTER_WINDOW.into() {
             return Err(CardError::Device("its register window is too small"));
         }

@@ -16,7 +16,7 @@ use crate::driver::lane::LaneDriver;
 use crate::driver::load::load_only;
 use crate::driver::stream_table::StreamTable;
 use crate::limits::{CHECKPOINT_LOG2_MAX, LOG_LOG2_MIN, RING_LOG2_MIN};
-use crate::registers::{self, digest_words};
+use crate::registers::{self, words_of};
 use crate::tables::Tables;
 
 fn check_rings(info: &CardInfo, config: &SessionConfig) -> Result<(), SessionError> {
@@ -97,7 +97,7 @@ impl<C: Card> Session<C> {
         let (epoch, limits, ticket) = (self.epoch, self.heartbeat, self.ticket_digest);
         registers::with(&mut self.card, |r| {
             r.epoch().try_write(|w| w.set_v(epoch))?;
-            for (register, word) in r.ticket_digest().iter().zip(digest_words(ticket)) {
+            for (register, word) in r.ticket_digest().iter().zip(words_of::<32, 8>(ticket)) {
                 register.try_write(|w| w.set_v(word))?;
             }
             r.heartbeat_records().try_write(|w| w.set_v(limits.records))?;

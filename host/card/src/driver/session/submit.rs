@@ -34,6 +34,7 @@ impl<C: Card> Session<C> {
     ///
     /// # Errors
     /// [`SessionError::RingFull`] with nothing submitted, or the session's state.
+    #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.push(entries, None, false)
     }

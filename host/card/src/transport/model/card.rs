@@ -64,11 +64,13 @@ impl ModelCard {
     }
 
     /// As if the bus had failed with `fault` now, for tests: what is in flight is dropped, nothing is written any more.
+    #[cfg(feature = "test-hooks")]
     pub fn break_bus(&mut self, fault: Fault) {
         self.fail(fault, true);
     }
 
     /// The hardware reset: everything but memory is as after power-up.
+    #[cfg(feature = "test-hooks")]
     pub fn hardware_reset(&mut self) {
         let fresh = Self::of_lanes(self.lanes.len() as u8);
         let bus = std::mem::replace(self, fresh).bus;
@@ -90,11 +92,8 @@ impl ModelCard {
     }
 
     fn digest(&self, word: fn(u8) -> Register) -> [u8; 32] {
-        let mut digest = [0; 32];
-        for (i, chunk) in (0u8..).zip(digest.chunks_exact_mut(4)) {
-            chunk.copy_from_slice(&self.value(word(i)).to_le_bytes());
-        }
-        digest
+        let words: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| self.value(word(i)));
+        registers::bytes_of(words)
     }
 
     fn read_register(&self, register: Register) -> u32 {
@@ -104,9 +103,8 @@ impl ModelCard {
             Register::Magic => registers::magic(),
             Register::MapVersion => peakrdl_rust::reg::Register::to_raw(registers::map_version()),
             Register::MapDigest(word) => {
-                let at = usize::from(word) * 4;
-                let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
-                u32::from_le_bytes(bytes)
+                let words = registers::words_of::<32, 8>(MAP_DIGEST);
+                words.get(usize::from(word)).copied().unwrap_or_default()
             }
             // One row a clock, table digest and heartbeats; no signer.
             Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,

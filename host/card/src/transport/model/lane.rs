@@ -16,6 +16,7 @@ use super::decode::Queue;
 use super::entry::{Slot, first_fault, slot_after};
 use super::host_memory::HostMemory;
 use crate::limits::{LOG_LOG2_MIN, RING_LOG2_MIN};
+use crate::registers;
 
 /// Entries that are fetched ahead.
 const FETCH_AHEAD: usize = 64;
@@ -65,9 +66,8 @@ impl Default for SessionLatch {
 
 impl SessionLatch {
     pub(super) fn policy_digest_word(&self, word: u8) -> u32 {
-        let at = usize::from(word) * 4;
-        let bytes = self.policy_digest.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
-        u32::from_le_bytes(bytes)
+        let words = registers::words_of::<32, 8>(self.policy_digest);
+        words.get(usize::from(word)).copied().unwrap_or_default()
     }
 }
 

@@ -1,10 +1,9 @@
 //! The table windows: header and two banks, written word by word.
 
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
-use zerocopy::FromBytes;
 
 use super::capacity::{BANK_WINDOW, ENTROPY_ROWS, POLICY_ROWS};
-use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW};
+use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, bytes_of};
 
 const HEADER_WORDS: usize = ImageHeader::BYTES / 4;
 const ROW_WORDS: usize = Row::BYTES / 4;
@@ -63,12 +62,8 @@ impl Bank {
         if !valid.iter().all(|valid| *valid) {
             return None;
         }
-        rows.iter().map(|words| Row::read_from_bytes(&bytes(words)).ok()).collect()
+        Some(rows.iter().map(|words| zerocopy::transmute!(bytes_of::<ROW_WORDS, { Row::BYTES }>(*words))).collect())
     }
-}
-
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 #[derive(Debug)]
@@ -142,7 +137,7 @@ impl TableMemory {
     }
 
     pub(super) fn header(&self) -> ImageHeader {
-        ImageHeader::read_from_bytes(&bytes(&self.header)).unwrap_or(ImageHeader::ZERO)
+        zerocopy::transmute!(bytes_of::<HEADER_WORDS, { ImageHeader::BYTES }>(self.header))
     }
 
     /// Whether the header fits this card: magic, version, map digest, reserved bits, row counts.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vmm_sys_util::eventfd::EventFd;
 
-use super::device::{Device, Interrupts};
+use super::device::{Interrupts, PciDevice};
 use super::error::VfioError;
 use super::open::Access;
 use crate::card::{Card, DmaBuffer, Watch};
@@ -34,7 +34,7 @@ const SPIN: Duration = Duration::from_micros(20);
 /// A card that the kernel's VFIO gives to this process.
 #[derive(Debug)]
 pub struct VfioCard {
-    device: Device,
+    device: PciDevice,
     event: Option<EventFd>,
 }
 
@@ -44,7 +44,7 @@ impl VfioCard {
     /// # Errors
     /// [`VfioError`].
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
-        let mut device = Device::open(bdf, access)?;
+        let mut device = PciDevice::open(bdf, access)?;
         // The last user's state must not be this one's. Not every function can be reset; the driver resets the design too.
         let _ = device.reset();
         device.bar(REGISTERS, MAP_BYTES)?;
@@ -57,7 +57,7 @@ impl VfioCard {
     }
 
     /// The PCI function, for what the card's registers do not cover.
-    pub const fn device(&mut self) -> &mut Device {
+    pub const fn device(&mut self) -> &mut PciDevice {
         &mut self.device
     }
 
@@ -71,7 +71,7 @@ impl VfioCard {
 }
 
 /// Lets the first interrupt through a block that holds all of them back after reset, where there is one.
-fn open_irq_block(device: &mut Device) {
+fn open_irq_block(device: &mut PciDevice) {
     let (index, base) = IRQ_BLOCK;
     if let Ok(bar) = device.bar(index, u64::from(base) + 0x100)
         && bar.read32(base).is_some_and(|id| id >> 16 == IRQ_BLOCK_ID)

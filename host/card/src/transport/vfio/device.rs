@@ -38,7 +38,7 @@ pub enum Interrupts {
 }
 
 /// A device that is open. Dropping it stops its DMA before its memory goes.
-pub struct Device {
+pub struct PciDevice {
     bdf: Bdf,
     /// First, so that a process that is killed closes the device, which stops it, before the memory's files.
     opened: DeviceHandle,
@@ -48,13 +48,13 @@ pub struct Device {
     mapped: BTreeMap<u64, DmaMemory>,
 }
 
-impl std::fmt::Debug for Device {
+impl std::fmt::Debug for PciDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Device").field("bdf", &self.bdf).field("mapped", &self.mapped.keys()).finish_non_exhaustive()
+        f.debug_struct("PciDevice").field("bdf", &self.bdf).field("mapped", &self.mapped.keys()).finish_non_exhaustive()
     }
 }
 
-impl Device {
+impl PciDevice {
     /// Opens a function that `vfio-pci` has, resets it where it can be reset, and lets it answer and do DMA.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Device {
         self.bars.get(&index).ok_or(VfioError::Region { bdf: self.bdf, region: index, size: 0, needed })
     }
 
-    /// A base address register that [`Device::bar`] has mapped.
+    /// A base address register that [`PciDevice::bar`] has mapped.
     #[must_use]
     pub fn mapped_bar(&self, index: u32) -> Option<&Bar> {
         self.bars.get(&index)
@@ -271,7 +271,7 @@ impl Device {
     }
 }
 
-impl Drop for Device {
+impl Drop for PciDevice {
     fn drop(&mut self) {
         // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still write.
         let stopped = self.enable(false).is_ok();

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
+use bytemuck::{AnyBitPattern, try_pod_read_unaligned};
 use vfio_bindings::bindings::vfio::{VFIO_IOMMU_INFO_CAPS, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE};
 use vmm_sys_util::ioctl::ioctl_with_mut_ptr;
 
@@ -27,8 +28,7 @@ pub(super) fn ranges<F: AsRawFd>(container: &F) -> Result<Vec<(u64, u64)>, VfioE
     if unsafe { ioctl_with_mut_ptr(container, request::VFIO_IOMMU_GET_INFO(), words.as_mut_ptr()) } < 0 {
         return Err(failed(io::Error::last_os_error()));
     }
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    Ok(parse(&bytes)
+    Ok(parse(bytemuck::cast_slice(&words))
         .unwrap_or_else(|| vec![(0, (1 << 32) - 1)])
         .into_iter()
         .filter(|(first, last)| first <= last)
@@ -37,16 +37,18 @@ pub(super) fn ranges<F: AsRawFd>(container: &F) -> Result<Vec<(u64, u64)>, VfioE
 
 /// `struct vfio_iommu_type1_info` and its chain of capabilities. `None` where it has no ranges: kernels before 5.4.
 fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let u32_at = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let u64_at = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    fn value<T: AnyBitPattern>(bytes: &[u8], at: usize) -> Option<T> {
+        try_pod_read_unaligned(bytes.get(at..at + size_of::<T>())?).ok()
+    }
+    let u32_at = |at| value::<u32>(bytes, at);
+    let u64_at = |at| value::<u64>(bytes, at);
     if u32_at(4)? & VFIO_IOMMU_INFO_CAPS == 0 {
         return None;
     }
     let mut at = usize::try_from(u32_at(16)?).ok()?;
     // Each capability lies behind the one before it, so that a chain ends.
     while at != 0 {
-        if u32::from(u16_at(at)?) == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE {
+        if u32::from(value::<u16>(bytes, at)?) == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE {
             let count = usize::try_from(u32_at(at + 8)?).ok()?;
             return (0..count.min(INFO_BYTES / 16))
                 .map(|n| Some((u64_at(at + 16 + 16 * n)?, u64_at(at + 24 + 16 * n)?)))
@@ -65,9 +67,8 @@ pub(super) fn physical(memory: &DmaMemory) -> io::Result<u64> {
     let huge = PageSize::Huge.bytes();
     for (n, offset) in (0..memory.len()).step_by(huge).enumerate() {
         let address = memory.start() as usize + offset;
-        let mut entry = [0; 8];
-        pagemap.read_exact_at(&mut entry, (address / 4096 * 8) as u64)?;
-        let entry = u64::from_ne_bytes(entry);
+        let mut entry = 0_u64;
+        pagemap.read_exact_at(bytemuck::bytes_of_mut(&mut entry), (address / 4096 * 8) as u64)?;
         // Bit 63: present; bits 0 to 54: the frame (kernel: admin-guide/mm/pagemap), zero without CAP_SYS_ADMIN.
         let frame = entry & ((1 << 55) - 1);
         if entry >> 63 == 0 || frame == 0 {
