@@ -136,7 +136,7 @@ pub(super) fn session_record<C: Card>(
     check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
-    check(fields.heartbeat_nonce.get() == lane.beats.nonce, "another heartbeat nonce")?;
+    check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
     // A cause stands where something went wrong, and nowhere else.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
