@@ -2,9 +2,11 @@
 //!
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::tool::{self, python_tool, say};
-use crate::{layout, manifest, registers, setup};
+use crate::manifest::hex;
+use crate::{layout, manifest, registers};
 use anyhow::{Context, Result, bail};
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, python_tool, say};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -155,10 +157,6 @@ fn design_package(id: &[u8]) -> String {
          package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
         hex(&id)
     )
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below `folder`, by its path relative to it.

@@ -1,6 +1,5 @@
 //! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal` adds what was built.
 
-use crate::generate::hex;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -45,8 +44,12 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
             "bitstreams/common/crossings.xdc",
         ],
     ),
-    ("ecp5", &["host/xtask/src/timing.rs"]),
+    ("ecp5", &["tools/timing/src/timing.rs"]),
 ];
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The manifest of a target that nothing was built for yet.
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
