@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
+mod check;
 mod ci;
 mod claims;
 mod covered;
@@ -54,6 +55,11 @@ enum Task {
         /// Seeds of the bus, each with every relation of the clocks.
         #[arg(long, default_value_t = 1)]
         seeds: u32,
+    },
+    /// The inner loop: format, clippy and unit tests of the packages that changed, and of those that depend on them.
+    Check {
+        /// The commit to compare with; without one, where the branch left `main`.
+        base: Option<String>,
     },
     /// Every test of the workspace.
     Test,
@@ -117,6 +123,7 @@ fn main() -> Result<()> {
             setup::tools()?;
             shells::run(&mut tally, filter.as_deref(), seeds);
         }
+        Task::Check { base } => check::run(&mut tally, base.as_deref())?,
         Task::Test => cargo_test::run(&mut tally)?,
         Task::Formal { covered: true, .. } => covered::check(&mut tally)?,
         Task::Formal { filter, .. } => formal::run(&mut tally, filter.as_deref())?,

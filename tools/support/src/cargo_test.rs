@@ -2,7 +2,7 @@
 
 use crate::setup;
 use crate::tally::Tally;
-use crate::tool::{cargo, say};
+use crate::tool::{cargo, say, shown};
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ pub fn run(tally: &mut Tally) -> Result<()> {
 /// The reason of the tests that run in a virtual machine alone.
 const VM: &str = "cargo xtask vm";
 
-/// Runs `cargo test`, and counts what its test programs report.
+/// Runs `cargo test` or a program of tests, and counts what is reported.
 pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().context("cannot start cargo test")?;
-    let stdout = child.stdout.take().context("cargo test has an output")?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(&command)))?;
+    let stdout = child.stdout.take().context("a test has an output")?;
     let mut failed = 0;
     for line in BufReader::new(stdout).lines() {
         let line = line?;
@@ -47,15 +47,17 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     }
     let status = child.wait()?;
     if !status.success() {
-        tally.fail("cargo test", failed, &format!("{failed} tests failed, {status}"));
+        tally.fail(&shown(&command), failed, &format!("{failed} tests failed, {status}"));
     }
     Ok(())
 }
 
 /// A program of tests.
 pub struct Program {
-    /// As cargo names it: a file below `tests`.
+    /// As cargo names it: a file below `tests`, or a crate.
     pub name: String,
+    /// Its package.
+    pub package: String,
     /// The program.
     pub path: PathBuf,
     /// Its package's folder, where it is run.
@@ -63,29 +65,73 @@ pub struct Program {
 }
 
 /// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may have one of a name.
-pub fn programs(mut cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
-    cargo.args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+///
+/// # Errors
+/// Something does not build, or there is no program of a name.
+pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
+    let mut found = built(cargo, names.iter().flat_map(|name| ["--test", name]))?;
+    found.retain(|program| names.contains(&program.name.as_str()));
     for name in names {
-        cargo.args(["--test", name]);
+        ensure!(found.iter().any(|program| program.name == *name), "cargo built no tests `{name}`");
     }
-    let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    Ok(found)
+}
+
+/// Builds the unit tests of the workspace's libraries and programs.
+///
+/// # Errors
+/// Something does not build.
+pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
+    built(cargo, ["--lib", "--bins"])
+}
+
+/// Builds tests of the whole workspace and returns their programs.
+fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> Result<Vec<Program>> {
+    cargo.args([
+        "test",
+        "--quiet",
+        "--locked",
+        "--workspace",
+        "--no-run",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    let output = cargo.args(targets).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.context("cannot start cargo")?;
     ensure!(output.status.success(), "the tests are not built: {}", output.status);
     let mut found = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let message: serde_json::Value = serde_json::from_str(line)?;
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        let name = text(&message["target"]["name"]).filter(|name| names.contains(&name.as_str()));
-        if let (Some(name), Some(path), Some(manifest)) =
-            (name, text(&message["executable"]), text(&message["manifest_path"]))
+        let program = text(&message["executable"]).filter(|_| message["profile"]["test"] == true);
+        if let (Some(path), Some(name), Some(manifest)) =
+            (program, text(&message["target"]["name"]), text(&message["manifest_path"]))
         {
             let folder = Path::new(&manifest).parent().context("a manifest stands in a folder")?.to_owned();
-            found.push(Program { name, path: path.into(), folder });
+            let id = text(&message["package_id"]).unwrap_or_default();
+            found.push(Program { name, package: package(&id), path: path.into(), folder });
         }
     }
-    for name in names {
-        ensure!(found.iter().any(|program| program.name == *name), "cargo built no tests `{name}`");
-    }
     Ok(found)
+}
+
+/// The package's name in cargo's id of it: `path+file:///…/host/core#portcullis-core@0.1.0`, or `…/name#0.1.0`.
+fn package(id: &str) -> String {
+    let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => url.rsplit('/').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Runs a program of tests and counts what it reports.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
+    let mut command = Command::new(&program.path);
+    command.arg("--quiet").current_dir(&program.folder);
+    counted(tally, command)
 }
 
 /// How many tests passed, from the closing line of a program of which none failed.
@@ -109,7 +155,7 @@ fn counts(line: &str) -> Option<Counts> {
 
 #[cfg(test)]
 mod tests {
-    use super::counts;
+    use super::{counts, package};
 
     #[test]
     fn closing_lines_are_read() {
@@ -119,5 +165,11 @@ mod tests {
         .unwrap();
         assert_eq!((c.passed, c.failed), (12, 3));
         assert!(counts("running 3 tests").is_none());
+    }
+
+    #[test]
+    fn a_package_is_named_by_its_id() {
+        assert_eq!(package("path+file:///tree/host/core#portcullis-core@0.1.0"), "portcullis-core");
+        assert_eq!(package("path+file:///tree/host/xtask#0.1.0"), "xtask");
     }
 }
