@@ -2,10 +2,11 @@
 //!
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::tool::{self, python_tool, say};
-use crate::{layout, manifest, registers, setup};
+use crate::{layout, manifest, registers};
 use anyhow::{Context, Result, bail};
 use base16ct::lower::encode_string;
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, python_tool, say};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;

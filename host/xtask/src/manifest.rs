@@ -45,7 +45,7 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
             "bitstreams/common/crossings.xdc",
         ],
     ),
-    ("ecp5", &["host/xtask/src/timing.rs"]),
+    ("ecp5", &["tools/timing/src/timing.rs"]),
 ];
 
 /// The manifest of a target that nothing was built for yet.
