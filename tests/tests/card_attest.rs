@@ -5,11 +5,12 @@
 mod card_support;
 
 use card_support::{Keeper, Laned, Rng, TestCard, Trail, World, gate, of_lane, small};
-use portcullis_card::session::{CheckpointConfig, Tables, load_only};
-use portcullis_card::sim::SimCard;
+use portcullis_card::Tables;
+use portcullis_card::driver::{CheckpointConfig, load_only, public_key};
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, CardKind, DmaBuffer, Session, SessionConfig, SessionError, Watch, await_public_key,
-    public_key, registers,
+    Card, CardError, CardInfo, DmaBuffer, Session, SessionConfig, SessionError, await_public_key, forward_card,
+    registers,
 };
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
@@ -27,7 +28,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
         trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
     assert_eq!(reference.public_key(), *key);
     let leaves = |lane| of_lane(&trail.records, lane).into_iter().map(|record| tree::leaf(record.as_bytes()));
-    let check = |(serial, signed): (usize, &portcullis_card::session::Signed)| {
+    let check = |(serial, signed): (usize, &portcullis_card::driver::SignedCheckpoint)| {
         let found = &signed.checkpoint;
         for head in &signed.heads {
             let (lane, size) = (head.lane, head.size.get());
@@ -353,15 +354,8 @@ impl Meddled<'_> {
 }
 
 impl Card for Meddled<'_> {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        self.card.read32(address)
-    }
+    forward_card!(card: describe, read32, allocate, release, dma_write, wait, quantum, patience);
+
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         let command = registers::with(self.card, |r| r.command().as_ptr().addr());
         let slip = if address as usize == command && value == u32::from(Command::Close as u8) {
@@ -379,28 +373,10 @@ impl Card for Meddled<'_> {
         }
         Ok(())
     }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
         (self.change)(into);
         Ok(())
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
     }
 }
 

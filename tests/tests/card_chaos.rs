@@ -6,7 +6,7 @@
 mod card_support;
 
 use card_support::{Rng, Served, World, break_entry, gate, long, placed, small};
-use portcullis_card::vfio_user::VfioUserCard;
+use portcullis_card::transport::vfio_user::VfioUserCard;
 use portcullis_card::{Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Opcode};

@@ -5,8 +5,8 @@
 mod card_support;
 
 use card_support::{Laned, Rng, TestCard, World, break_entry, gate, in_context, keeping, of_lane, placed, small};
-use portcullis_card::model::ModelCard;
-use portcullis_card::sim::SimCard;
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, Outcome, Session, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};

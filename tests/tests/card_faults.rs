@@ -8,7 +8,7 @@ mod card_support;
 use std::collections::BTreeMap;
 
 use card_support::{Rng, World, gate, placed, small};
-use portcullis_card::sim::SimCard;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Outcome, Session, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode};

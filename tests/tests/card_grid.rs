@@ -6,7 +6,7 @@ mod card_support;
 use std::collections::BTreeMap;
 
 use card_support::{Lanes, Rng, TestCard, World, gate, keeping, of_lane, placed};
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Outcome, Session, SessionConfig};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
@@ -134,7 +134,7 @@ fn the_model_passes_the_end_of_the_counters() {
 mod sim {
     use super::{PER_CELL, RINGS, TestCard, cell};
     use portcullis_card::Card;
-    use portcullis_card::sim::SimCard;
+    use portcullis_card::transport::sim::SimCard;
     use portcullis_sim::{SimConfig, Stall};
 
     const LATENCIES: [u32; 6] = [0, 1, 7, 100, 500, 1000];

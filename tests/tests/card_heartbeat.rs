@@ -5,7 +5,7 @@
 mod card_support;
 
 use card_support::{Rng, TestCard, World, gate, keeping, of_lane, on_both, on_lanes, small};
-use portcullis_card::session::HeartbeatLimits;
+use portcullis_card::driver::HeartbeatLimits;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Fault, LOG_STRIDE, Opcode, Record, RecordType};
@@ -257,18 +257,21 @@ struct Witness(std::sync::Arc<std::sync::Mutex<Seen>>);
 type Seen = (Vec<Record>, u64, Option<u64>);
 
 #[cfg(feature = "sim")]
-impl portcullis_card::session::RecordSink for Witness {
-    fn record(&mut self, record: &Record) -> Result<(), portcullis_card::session::SinkError> {
+impl portcullis_card::driver::RecordSink for Witness {
+    fn record(&mut self, record: &Record) -> Result<(), portcullis_card::driver::SinkError> {
         self.0.lock().unwrap().0.push(*record);
         Ok(())
     }
-    fn checkpoint(&mut self, _: &portcullis_card::session::Signed) -> Result<(), portcullis_card::session::SinkError> {
+    fn checkpoint(
+        &mut self,
+        _: &portcullis_card::driver::SignedCheckpoint,
+    ) -> Result<(), portcullis_card::driver::SinkError> {
         let mut kept = self.0.lock().unwrap();
         kept.1 += 1;
         kept.2 = Some(kept.1);
         Ok(())
     }
-    fn nonce(&mut self) -> Result<Option<u64>, portcullis_card::session::SinkError> {
+    fn nonce(&mut self) -> Result<Option<u64>, portcullis_card::driver::SinkError> {
         Ok(self.0.lock().unwrap().2.take())
     }
 }
@@ -289,10 +292,10 @@ fn a_slow_host_finds_credit_beside_idle_lanes() {
 /// With a limit of time and none of entries, and far too few records for a checkpoint: the driver asks for one by time.
 #[cfg(feature = "sim")]
 fn slow_host(lanes: u8) {
-    let mut card = <portcullis_card::sim::SimCard as card_support::Laned>::of_lanes(lanes);
+    let mut card = <portcullis_card::transport::sim::SimCard as card_support::Laned>::of_lanes(lanes);
     let world = World::random(&mut Rng::new(36), 1, 1);
     let witness = Witness::default();
-    let checkpoints = Some(portcullis_card::session::CheckpointConfig { ring_log2: 2, interval: 10_000 });
+    let checkpoints = Some(portcullis_card::driver::CheckpointConfig { ring_log2: 2, interval: 10_000 });
     let ticks = 40;
     let config = SessionConfig { checkpoints, sink: Box::new(witness.clone()), ..limited(0, ticks) };
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();

@@ -7,10 +7,10 @@ mod card_support;
 use std::cell::Cell;
 
 use card_support::{Rng, TestCard, World, gate, on_all, on_lanes, placed, small};
-use portcullis_card::model::ModelCard;
-use portcullis_card::session::Lost;
+use portcullis_card::driver::LossCause;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, CardKind, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch, registers,
+    Card, CardError, CardInfo, DmaBuffer, Outcome, Session, SessionConfig, SessionError, forward_card, registers,
 };
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Completion, Descriptor, Determination, Opcode, Record, StageOutcome};
@@ -99,24 +99,14 @@ impl<C: TestCard> Liar<C> {
 }
 
 impl<C: TestCard> Card for Liar<C> {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
+    forward_card!(card: describe, allocate, release, wait, quantum);
+
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         let value = self.card.read32(address)?;
         Ok(self.lie.read.map_or(value, |lie| lie(address, value)))
     }
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         if self.lie.deaf && address == 0x100c { Ok(()) } else { self.card.write32(address, value) }
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
     }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
@@ -149,12 +139,6 @@ impl<C: TestCard> Card for Liar<C> {
         }
         self.card.dma_write(buffer, offset, &bytes)
     }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
     fn patience(&self) -> u32 {
         // Enough for what these tests wait for, and short where they wait in vain.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
@@ -177,7 +161,7 @@ fn begun<'a, C: Card>(card: &'a mut C, world: &World, config: SessionConfig) -> 
 }
 
 /// Lost, for this call and for every later one.
-fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> Lost {
+fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> LossCause {
     let Err(SessionError::Lost(lost)) = session.drain() else { panic!("not lost: {what}") };
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))), "{what}");
     assert!(matches!(session.wait(), Err(SessionError::Lost(_))), "{what}");
@@ -221,7 +205,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
     let stale = planted(0x0bad_caff, |_| ());
     session.card_mut().dma_write(&ring, Completion::BYTES, stale.as_bytes()).unwrap();
     let lost = assert_lost(session, &world, "another epoch");
-    assert_eq!(lost, Lost::Completion { ticket: 1, what: "epoch of another session" });
+    assert_eq!(lost, LossCause::Completion { ticket: 1, what: "epoch of another session" });
     card.card.assert_clean();
 }
 
@@ -270,7 +254,7 @@ fn a_device_that_is_gone_is_said_to_be_gone<C: TestCard>() {
     session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
     let lost = assert_lost(session, &world, "gone");
-    assert!(matches!(&lost, Lost::Broken(why) if why.contains("all ones")), "{lost}");
+    assert!(matches!(&lost, LossCause::Broken(why) if why.contains("all ones")), "{lost}");
 }
 
 fn a_table_that_reads_back_otherwise_is_not_opened<C: TestCard>() {
@@ -355,7 +339,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();
         let lost = assert_lost(session, &world, "damaged");
-        assert_eq!(lost, Lost::Completion { ticket: 1, what: "wrong CRC" }, "bit {bit}");
+        assert_eq!(lost, LossCause::Completion { ticket: 1, what: "wrong CRC" }, "bit {bit}");
     }
 }
 
@@ -395,7 +379,7 @@ fn every_bit_of_a_completion_counts() {
         let lost = assert_lost(session, &world, &format!("bit {bit}"));
         // With the phase of the lap before, it is no completion at all.
         assert_eq!(
-            matches!(&lost, Lost::Broken(why) if why.contains("for a completion")),
+            matches!(&lost, LossCause::Broken(why) if why.contains("for a completion")),
             bit == 16,
             "bit {bit}: {lost}"
         );

@@ -4,10 +4,11 @@
 mod card_support;
 
 use card_support::{Keeper, Laned, Rng, TestCard, World, break_entry, gate, keeping, of_lane, on_lanes, placed, small};
-use portcullis_card::model::{LANES, ModelCard};
-use portcullis_card::session::{HeartbeatLimits, Lost};
+use portcullis_card::driver::{HeartbeatLimits, LossCause};
+use portcullis_card::limits::LANES;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, CardKind, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch,
+    Card, CardError, CardInfo, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, forward_card,
     registers,
 };
 use portcullis_core::mutation::Place;
@@ -133,7 +134,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
         assert_eq!((answered.len(), answered[0].record.unwrap().answer.lane), (1, lane));
         answered[0].outcome
     };
-    let last = (portcullis_card::model::MAX_STREAMS - 1) as u16;
+    let last = (portcullis_card::transport::model::MAX_STREAMS - 1) as u16;
     let slots = || (0..2 * u16::from(lanes)).chain([last - 1, last]);
     for (opcode, sequence) in [(Opcode::Begin, 0), (Opcode::Note, 1), (Opcode::Note, 2), (Opcode::End, 3)] {
         for slot in slots() {
@@ -272,40 +273,12 @@ struct Meddled<C> {
 }
 
 impl<C: TestCard> Card for Meddled<C> {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        self.card.read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
+    forward_card!(card: describe, read32, write32, allocate, release, dma_write, wait, quantum, patience);
+
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
         (self.change)(into);
         Ok(())
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
     }
 }
 
@@ -340,7 +313,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
     };
     let error = session.wait().unwrap_err();
     // As if a heartbeat stood before it.
-    let lost = Lost::Record { lane: 1, index: 5, what: "a heartbeat that nobody presented" };
+    let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that nobody presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
     // Those of lane 0 that were met are not given out either.
@@ -373,7 +346,7 @@ fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
         }
     };
     let error = session.drain().unwrap_err();
-    let lost = Lost::Record { lane: 1, index: 1, what: "another lane" };
+    let lost = LossCause::Record { lane: 1, index: 1, what: "another lane" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     drop(session);
     assert_eq!(kept.lock().unwrap().len(), usize::from(lanes));
@@ -387,7 +360,7 @@ fn an_entry_that_was_taken_by_another_lane_loses_the_card<C: TestCard>() {
     session.submit_raw_to(0, &[begin(1)]).unwrap();
     session.card_mut().change = |bytes| completion_of(bytes, |completion| completion.fault = U16::new(0));
     let error = session.drain().unwrap_err();
-    let lost = Lost::Completion { ticket: 0, what: "a slot of another lane" };
+    let lost = LossCause::Completion { ticket: 0, what: "a slot of another lane" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
 }
 

@@ -4,7 +4,8 @@
 mod card_support;
 
 use card_support::{Rng, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, small};
-use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError, bench, selftest};
+use portcullis_card::diagnostics::{bench, selftest};
+use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
 use portcullis_policy::image::Image;
 use zerocopy::{FromBytes, IntoBytes};

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use card_support::{TestCard, placed};
 use cedar_policy::{Authorizer, Decision, Entities};
-use portcullis_card::sim::SimCard;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Outcome, Session, SessionConfig};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Opcode, Row, RowKind};

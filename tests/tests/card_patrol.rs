@@ -6,8 +6,8 @@
 mod card_support;
 
 use card_support::{Rng, TestCard, World, gate, placed, small};
-use portcullis_card::session::CheckpointConfig;
-use portcullis_card::sim::SimCard;
+use portcullis_card::driver::CheckpointConfig;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
@@ -227,7 +227,7 @@ fn a_session_may_end_in_the_middle_of_a_hash() {
                 assert_eq!(session.close().unwrap().cause, Fault::None);
             } else {
                 drop(session);
-                portcullis_card::session::reset(&mut card).unwrap();
+                portcullis_card::driver::reset(&mut card).unwrap();
             }
         }
         card.assert_clean();

@@ -6,9 +6,9 @@
 mod card_support;
 
 use card_support::{Rng, TestCard, World};
-use portcullis_card::bench::{BenchConfig, BenchReport, run};
-use portcullis_card::sim::SimCard;
-use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
+use portcullis_card::diagnostics::bench::{BenchConfig, BenchReport, run};
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::{Card, CardError, forward_card};
 use portcullis_core::wire::Row;
 use portcullis_policy::image::Image;
 use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
@@ -63,12 +63,8 @@ struct Counting {
 }
 
 impl Card for Counting {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
+    forward_card!(card: describe, allocate, release, dma_read, dma_write, wait, quantum, patience, clocks);
+
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         self.touched.reads += 1;
         self.card.read32(address)
@@ -77,30 +73,6 @@ impl Card for Counting {
         // `sq_tail` of a lane.
         self.touched.doorbells += u64::from((0x1000..0x1800).contains(&address) && address & 0xff == 0x0c);
         self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.card.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
-    }
-    fn clocks(&self) -> Option<u64> {
-        self.card.clocks()
     }
 }
 

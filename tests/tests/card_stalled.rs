@@ -5,8 +5,8 @@
 mod card_support;
 
 use card_support::{Keeper, Rng, TestCard, World, small};
-use portcullis_card::session::CheckpointConfig;
-use portcullis_card::sim::SimCard;
+use portcullis_card::driver::CheckpointConfig;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Record, RecordType};

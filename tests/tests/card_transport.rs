@@ -5,7 +5,8 @@
 mod card_support;
 
 use card_support::{Kept, Rng, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, placed, small};
-use portcullis_card::session::{Tables, load_only, reset};
+use portcullis_card::Tables;
+use portcullis_card::driver::{load_only, reset};
 use portcullis_card::{CardInfo, Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType, Row};

@@ -14,13 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use card_support::{Rng, Served, TestCard, UserCard, World, gate, keeping, long, placed, small};
-use portcullis_card::model::ModelCard;
-use portcullis_card::session::{Lost, reset};
-use portcullis_card::sim::SimCard;
-use portcullis_card::vfio_user::VfioUserCard;
+use portcullis_card::diagnostics::{bench, selftest};
+use portcullis_card::driver::{LossCause, reset};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::transport::vfio_user::VfioUserCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, CardKind, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch,
-    bench, selftest,
+    Card, CardError, CardInfo, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch, forward_card,
 };
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Opcode};
@@ -28,7 +28,7 @@ use portcullis_sim::pci::PciCard;
 use portcullis_sim::serve::{Socket, SocketError};
 use portcullis_sim::{Inject, SimConfig, Stall};
 use portcullis_vfio_user::message::region;
-use portcullis_vfio_user::{Channel, Connection, Device, DmaMap, Errno, RegionInfo};
+use portcullis_vfio_user::{Channel, Connection, Device, DmaRange, Errno, Region};
 
 const QUICK: SimConfig = SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None };
 
@@ -124,12 +124,8 @@ struct Counting<C> {
 }
 
 impl<C: Card> Card for Counting<C> {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
+    forward_card!(card: describe, allocate, release, dma_read, dma_write, quantum, patience);
+
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         self.reads += 1;
         self.card.read32(address)
@@ -137,18 +133,6 @@ impl<C: Card> Card for Counting<C> {
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.writes += 1;
         self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.card.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
     }
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
         self.card.wait(watch)?;
@@ -158,12 +142,6 @@ impl<C: Card> Card for Counting<C> {
             self.vain += u64::from(byte != [watch.value]);
         }
         Ok(())
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
     }
 }
 
@@ -303,7 +281,7 @@ fn assert_lost<C: Card>(session: &mut Session<C>, answered: usize, submitted: us
             Err(error) => break error,
         }
     };
-    assert!(matches!(lost, SessionError::Lost(Lost::Broken(_))), "{lost}");
+    assert!(matches!(lost, SessionError::Lost(LossCause::Broken(_))), "{lost}");
     let refused = session.abandon();
     assert!(refused.iter().all(|c| c.outcome.fault().is_some() && c.record.is_none()));
     assert_eq!(seen + refused.len(), submitted);
@@ -329,7 +307,7 @@ struct Vanishing {
 }
 
 impl Device for Vanishing {
-    fn region(&self, index: u32) -> RegionInfo {
+    fn region(&self, index: u32) -> Region {
         self.card.region(index)
     }
     fn irqs(&self, index: u32) -> u32 {
@@ -345,7 +323,7 @@ impl Device for Vanishing {
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno> {
         if self.gone { Ok(()) } else { self.card.write(region, offset, from) }
     }
-    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+    fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         self.card.map(map, file)
     }
     fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno> {
@@ -563,9 +541,6 @@ impl Bare {
 }
 
 impl Card for Bare {
-    fn kind(&self) -> CardKind {
-        CardKind::VfioUser
-    }
     fn describe(&self) -> String {
         "without a socket".into()
     }
@@ -584,7 +559,7 @@ impl Card for Bare {
         let file = rustix::fs::memfd_create("kept", MemfdFlags::ALLOW_SEALING).unwrap();
         rustix::fs::ftruncate(&file, size).unwrap();
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
-        let map = DmaMap { read: true, write: true, offset: 0, address: self.next, size };
+        let map = DmaRange { read: true, write: true, offset: 0, address: self.next, size };
         self.pci.map(map, Some(file.try_clone().unwrap())).unwrap();
         self.files.push((self.next, file.into()));
         self.next += size;

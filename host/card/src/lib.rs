@@ -1,38 +1,36 @@
-//! The card as the host sees it: one narrow [`Card`] trait, the ring driver [`Session`] above it, transports below it.
+//! The card as the host sees it.
 //!
 //! | part | what it knows |
 //! | --- | --- |
-//! | [`Card`] | registers of 32 bits, memory that the card reaches, waiting |
-//! | [`model`], [`sim`], [`vfio_user`] | one implementation each: the card in Rust, the Verilated RTL, a PCI device behind a socket |
-//! | [`registers`] | addresses and fields, generated from `rtl/layout/card.rdl` |
-//! | [`Session`] | bring-up, rings, doorbells, the checks of every answer, the end |
-//! | [`selftest`], [`bench`] | known answers and speed, for any card |
+//! | [`Card`], [`CardError`] | registers of 32 bits, memory that the card reaches, waiting |
+//! | [`registers`], [`limits`] | addresses, fields and values, from the generated accessors of `host/regs`; what every card can have |
+//! | [`machine`] | the machine's PCI functions, their drivers and register windows |
+//! | [`driver`] | [`Session`]: bring-up, rings, doorbells, the checks of every answer, the end |
+//! | [`transport`] | one implementation of [`Card`] each: the card in Rust, the Verilated RTL, a PCI device behind a socket, the kernel's VFIO |
+//! | [`diagnostics`] | self-test, benchmark, doctor |
+//! | [`CardChoice`] | opens a card by name |
+//!
+//! A part uses those above it in this table, and no other; `machine` and `driver` do not use each other, nor do `driver` and `transport`.
 //!
 //! Everything fails closed: an entry has an [`Outcome`] that admits only when the card's completion and its record agree
 //! with each other, with what was submitted, and with the session. After the first disagreement the card is lost, and every
-//! later call says so.
+//! later call reports it.
 
-pub mod bench;
 mod card;
-pub mod doctor;
-mod info;
-mod kind;
-mod known;
-mod memory;
-pub mod model;
-pub mod outcome;
-pub mod pci;
+mod choice;
+pub mod diagnostics;
+pub mod driver;
+mod error;
+#[cfg(feature = "test-hooks")]
+mod forward;
+pub mod limits;
+pub mod machine;
 pub mod registers;
-pub mod selftest;
-pub mod session;
-#[cfg(feature = "sim")]
-pub mod sim;
-pub mod vfio;
-pub mod vfio_user;
+mod tables;
+pub mod transport;
 
-pub use card::{Card, CardError, DmaBuffer, Watch};
-pub use info::{CardInfo, public_key};
-pub use kind::{CardChoice, CardKind, CardKindError};
-pub use memory::{Memory, Pages};
-pub use outcome::{Completed, Outcome};
-pub use session::{Session, SessionConfig, SessionError, Tables, await_public_key};
+pub use card::{Card, DmaBuffer, Watch};
+pub use choice::{CardChoice, CardChoiceError, CardKind};
+pub use driver::{CardInfo, Completed, Outcome, Session, SessionConfig, SessionError, await_public_key};
+pub use error::CardError;
+pub use tables::Tables;

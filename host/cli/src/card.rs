@@ -3,9 +3,10 @@
 use crate::failure::{FAULT, Failure, SUCCESS};
 use crate::machine;
 use crate::open::{self, CardArgs};
-use portcullis_card::bench::BenchConfig;
-use portcullis_card::pci::Bdf;
-use portcullis_card::{CardInfo, await_public_key, bench, selftest};
+use portcullis_card::diagnostics::bench::BenchConfig;
+use portcullis_card::diagnostics::{bench, selftest};
+use portcullis_card::machine::pci::Bdf;
+use portcullis_card::{CardInfo, await_public_key};
 use portcullis_core::hex;
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ use crate::governor::Governor;
 use crate::settings::Settings;
 use crate::source::Item;
 use crate::stream::Seat;
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, Mode};
 use portcullis_core::hex::Hex;

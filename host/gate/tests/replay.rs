@@ -5,7 +5,7 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::state::Task;

@@ -5,7 +5,7 @@
 use crate::Recorder;
 use portcullis_authority::ca::{self, Device, Window};
 use portcullis_authority::tickets::{Request, self_issued};
-use portcullis_card::session::{RecordSink, Signed};
+use portcullis_card::driver::{RecordSink, SignedCheckpoint};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
@@ -129,7 +129,7 @@ impl Run {
             let (_, signature) = cose::decode(&message).unwrap();
             let signature = signature.as_slice().into();
             let heads = self.log.heads[at].clone();
-            self.sink.checkpoint(&Signed { checkpoint: *checkpoint, signature, heads }).unwrap();
+            self.sink.checkpoint(&SignedCheckpoint { checkpoint: *checkpoint, signature, heads }).unwrap();
         }
         self.given.1 = self.log.checkpoints.len();
         for (lane, given) in self.log.lanes.iter().zip(&mut self.given.0) {

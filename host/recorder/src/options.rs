@@ -5,7 +5,7 @@ use crate::{Recorder, RecorderError};
 use portcullis_authority::ca::{self, Device};
 use portcullis_authority::tickets::{self, Request};
 use portcullis_authority::witness::client::Client;
-use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
+use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;

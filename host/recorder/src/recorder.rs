@@ -4,7 +4,7 @@ use crate::RecorderError;
 use crate::lane::LaneWriter;
 use crate::sink::{BundleSink, Logs};
 use crate::witness::Poster;
-use portcullis_card::session::RecordSink;
+use portcullis_card::driver::RecordSink;
 use portcullis_evidence::bundle::{self, BundleError, Writer};
 use portcullis_evidence::hex::Hex;
 use portcullis_gate::engine::{EngineError, Proposal};

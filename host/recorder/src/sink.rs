@@ -1,7 +1,7 @@
 //! What the session hands over: records, checkpoints and the notes of a witness, written as they come.
 
 use crate::witness::Poster;
-use portcullis_card::session::{RecordSink, Signed, SinkError};
+use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::wire::{LaneHead, Record};
 use portcullis_evidence::bundle::{self, BundleError, Growing, Writer};
 use portcullis_evidence::cose;
@@ -91,7 +91,7 @@ impl RecordSink for BundleSink {
         if self.waiting.is_empty() { Ok(()) } else { self.write_checkpoints() }
     }
 
-    fn checkpoint(&mut self, signed: &Signed) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, signed: &SignedCheckpoint) -> Result<(), SinkError> {
         let bytes = signed.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
         let lanes = self.logs.lock().unwrap_or_else(PoisonError::into_inner).records.len();

@@ -2,7 +2,7 @@
 
 use portcullis_authority::witness::client::{Client, Noted};
 use portcullis_authority::witness::{LanePost, Post};
-use portcullis_card::session::SinkError;
+use portcullis_card::driver::SinkError;
 use portcullis_core::wire::Record;
 use portcullis_evidence::tree;
 use std::collections::VecDeque;

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::channel::{Channel, ChannelError};
 use crate::message::{
     Access, Command, DATA_MAX, DeviceInfo, DmaMap, DmaUnmap, Header, IrqInfo, MAJOR, RegionInfo, SetIrqs, Version,
     device_flags, dma_flags, header_flags, irq_flags, region,
 };
-use crate::{Channel, ChannelError};
+use crate::region::Region;
 
 /// A device that cannot be spoken to, or that refused.
 #[derive(Debug, thiserror::Error)]
@@ -51,24 +52,15 @@ pub enum ClientError {
     Device(&'static str),
 }
 
-/// A region as the device describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Region {
-    /// Bytes.
-    pub size: u64,
-    /// Bits of [`crate::message::region_flags`].
-    pub flags: u32,
-}
-
 /// A connection to a device.
 #[derive(Debug)]
-pub struct Client {
+pub struct DeviceClient {
     /// `None` after the first violation.
     channel: Option<Channel>,
     next_id: u16,
 }
 
-impl Client {
+impl DeviceClient {
     /// Connects and agrees on the version. Every later request is given `deadline`, too.
     ///
     /// # Errors
@@ -79,7 +71,7 @@ impl Client {
         Self::over(socket, deadline)
     }
 
-    /// [`Client::connect`] over a socket that is connected already.
+    /// [`DeviceClient::connect`] over a socket that is connected already.
     ///
     /// # Errors
     /// [`ClientError::Handshake`], [`ClientError::Device`].

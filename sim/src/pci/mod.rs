@@ -10,11 +10,11 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portcullis_vfio_user::message::{irq, region, region_flags};
-use portcullis_vfio_user::{Device, DmaMap, Errno, RegionInfo};
+use portcullis_vfio_user::{Device, DmaRange, Errno, Region};
 
 use crate::{Sim, SimConfig, SimError};
 use config_space::{BAR0_SIZE, BAR2_SIZE, BAR4_SIZE, ConfigSpace, PENDING, VECTORS};
-use dma::Maps;
+use dma::DmaTable;
 
 const WORD: usize = size_of::<u32>();
 const ALL_ONES: [u8; WORD] = [0xff; WORD];
@@ -31,7 +31,7 @@ pub struct PciCard {
     bench: bool,
     /// MSI-X table as written; what it says is the host's business, vectors are signalled by event files.
     table: Vec<u8>,
-    maps: Maps,
+    maps: DmaTable,
     vector: Option<OwnedFd>,
     /// Write bursts of the card that were followed by an interrupt.
     signalled: u64,
@@ -55,7 +55,7 @@ impl PciCard {
             space: ConfigSpace::new(false),
             bench: false,
             table: vec![0; TABLE],
-            maps: Maps::default(),
+            maps: DmaTable::default(),
             vector: None,
             signalled: 0,
             used: false,
@@ -180,15 +180,15 @@ fn words(offset: u64, bytes: usize) -> Result<impl Iterator<Item = u32>, Errno> 
 }
 
 impl Device for PciCard {
-    fn region(&self, index: u32) -> RegionInfo {
+    fn region(&self, index: u32) -> Region {
         let size = match index {
             region::BAR0 => u64::from(BAR0_SIZE),
             region::BAR2 => u64::from(BAR2_SIZE),
             region::BAR4 if self.bench => u64::from(BAR4_SIZE),
             region::CONFIG => config_space::SIZE as u64,
-            _ => return RegionInfo::default(),
+            _ => return Region::default(),
         };
-        RegionInfo { size, flags: region_flags::READ | region_flags::WRITE }
+        Region { size, flags: region_flags::READ | region_flags::WRITE }
     }
 
     fn irqs(&self, index: u32) -> u32 {
@@ -255,7 +255,7 @@ impl Device for PciCard {
         Ok(())
     }
 
-    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+    fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         let sim = Arc::clone(&self.sim);
         let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
         self.maps.map(&mut sim, map, file)

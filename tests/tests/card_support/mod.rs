@@ -26,11 +26,11 @@ pub use transports::{Served, UserCard};
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod model {
-            $(#[test] fn $name() { super::$name::<portcullis_card::model::ModelCard>(); })*
+            $(#[test] fn $name() { super::$name::<portcullis_card::transport::model::ModelCard>(); })*
         }
         #[cfg(feature = "sim")]
         mod sim {
-            $(#[test] fn $name() { super::$name::<portcullis_card::sim::SimCard>(); })*
+            $(#[test] fn $name() { super::$name::<portcullis_card::transport::sim::SimCard>(); })*
         }
     };
 }
@@ -41,20 +41,20 @@ pub(crate) use on_both;
 macro_rules! on_lanes {
     ($($name:ident),* $(,)?) => {
         mod two_lanes {
-            use portcullis_card::model::ModelCard;
+            use portcullis_card::transport::model::ModelCard;
             $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 2>>(); })*
         }
         mod four_lanes {
-            use portcullis_card::model::ModelCard;
+            use portcullis_card::transport::model::ModelCard;
             $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 4>>(); })*
         }
         mod eight_lanes {
-            use portcullis_card::model::ModelCard;
+            use portcullis_card::transport::model::ModelCard;
             $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 8>>(); })*
         }
         #[cfg(feature = "sim")]
         mod simulated_lanes {
-            use portcullis_card::sim::SimCard;
+            use portcullis_card::transport::sim::SimCard;
             const LANES: u8 = portcullis_sim::LANES as u8;
             $(#[test] fn $name() { super::$name::<super::card_support::Lanes<SimCard, LANES>>(); })*
         }
@@ -78,7 +78,7 @@ macro_rules! on_all {
 pub(crate) use on_all;
 
 use portcullis_card::SessionConfig;
-use portcullis_card::session::{RecordSink, Signed, SinkError};
+use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::wire::Record;
 use std::sync::{Arc, Mutex};
 
@@ -110,7 +110,7 @@ pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
 #[derive(Debug, Default)]
 pub struct Trail {
     pub records: Vec<Record>,
-    pub checkpoints: Vec<Signed>,
+    pub checkpoints: Vec<SignedCheckpoint>,
 }
 
 /// A sink that keeps everything.
@@ -123,7 +123,7 @@ impl RecordSink for Keeper {
         Ok(())
     }
 
-    fn checkpoint(&mut self, checkpoint: &Signed) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
         self.0.lock().unwrap().checkpoints.push(checkpoint.clone());
         Ok(())
     }

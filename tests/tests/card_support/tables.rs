@@ -1,6 +1,6 @@
 //! Random tables: any row that the wire can carry, canonical or not, with conditions open often enough to match.
 
-use portcullis_card::session::Tables;
+use portcullis_card::Tables;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
 use portcullis_policy::evaluate::Evaluator;
 use zerocopy::little_endian::{I32, U16, U32, U128};

@@ -2,7 +2,7 @@
 //! bundle of it verifies and replays without a reservation. The card's key is in software, and the authority is trusted by the test alone.
 
 use crate::world::{Card, Parts, World, sha};
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;

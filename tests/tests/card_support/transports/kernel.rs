@@ -1,9 +1,9 @@
 //! A card behind the kernel's VFIO, with or without an IOMMU: in the virtual machine, the simulated one with its test bench.
 
 use super::TestCard;
-use portcullis_card::pci::{Bdf, Sysfs};
-use portcullis_card::vfio::{Access, VfioCard};
-use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
+use portcullis_card::machine::pci::{Bdf, Sysfs};
+use portcullis_card::transport::vfio::{Access, VfioCard};
+use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 
 /// Which function it is: `0000:00:03.0`.
 const PLACE: &str = "PORTCULLIS_TEST_BDF";
@@ -25,39 +25,7 @@ impl KernelCard {
 }
 
 impl Card for KernelCard {
-    fn kind(&self) -> CardKind {
-        self.0.kind()
-    }
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        self.0.read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.0.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.0.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.0.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.0.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.0.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.0.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.0.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.0.patience()
-    }
+    forward_card!(0: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 }
 
 impl TestCard for KernelCard {

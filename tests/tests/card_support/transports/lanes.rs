@@ -1,8 +1,8 @@
 //! Cards of `N` lanes.
 
 use super::TestCard;
-use portcullis_card::model::ModelCard;
-use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Watch};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 
 /// A card that can have more than one lane.
 pub trait Laned: TestCard {
@@ -16,7 +16,7 @@ impl Laned for ModelCard {
 }
 
 #[cfg(feature = "sim")]
-impl Laned for portcullis_card::sim::SimCard {
+impl Laned for portcullis_card::transport::sim::SimCard {
     fn of_lanes(lanes: u8) -> Self {
         let lanes = lanes.into();
         Self::new(portcullis_sim::SimConfig { lanes, read_latency: 20, write_latency: 20, ..Default::default() })
@@ -28,42 +28,7 @@ impl Laned for portcullis_card::sim::SimCard {
 pub struct Lanes<C, const N: u8>(pub C);
 
 impl<C: Laned, const N: u8> Card for Lanes<C, N> {
-    fn kind(&self) -> CardKind {
-        self.0.kind()
-    }
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        self.0.read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.0.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.0.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.0.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.0.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.0.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.0.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.0.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.0.patience()
-    }
-    fn clocks(&self) -> Option<u64> {
-        self.0.clocks()
-    }
+    forward_card!(0: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience, clocks);
 }
 
 impl<C: Laned, const N: u8> TestCard for Lanes<C, N> {

@@ -6,10 +6,10 @@ mod lanes;
 pub use kernel::KernelCard;
 pub use lanes::{Laned, Lanes};
 
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 #[cfg(feature = "sim")]
-use portcullis_card::sim::SimCard;
-use portcullis_card::{Card, CardError, DmaBuffer, Watch};
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 use portcullis_core::wire::Fault;
 
 /// A card that a test can disturb.
@@ -126,8 +126,8 @@ impl Served {
         Self { path, sim, ends, stop: Some(stop), thread: Some(thread), _dir: dir }
     }
 
-    pub fn connect(&self) -> portcullis_card::vfio_user::VfioUserCard {
-        portcullis_card::vfio_user::VfioUserCard::connect(&self.path).unwrap()
+    pub fn connect(&self) -> portcullis_card::transport::vfio_user::VfioUserCard {
+        portcullis_card::transport::vfio_user::VfioUserCard::connect(&self.path).unwrap()
     }
 
     /// Ends serving, whatever a driver is doing.
@@ -151,7 +151,7 @@ impl Drop for Served {
 #[cfg(feature = "sim")]
 pub struct UserCard {
     // Declared, hence dropped, before the server.
-    pub card: portcullis_card::vfio_user::VfioUserCard,
+    pub card: portcullis_card::transport::vfio_user::VfioUserCard,
     pub served: Served,
 }
 
@@ -164,39 +164,7 @@ impl UserCard {
 
 #[cfg(feature = "sim")]
 impl Card for UserCard {
-    fn kind(&self) -> portcullis_card::CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        self.card.read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        self.card.dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        self.card.dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
-    }
+    forward_card!(card: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 }
 
 #[cfg(feature = "sim")]
