@@ -6,8 +6,8 @@ use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{self, Bundle, Memory};
 use portcullis_evidence::certificate::TrustStore;
 use portcullis_evidence::checkpoint::{Checkpoint, Signed};
+use portcullis_evidence::log::{self, LogChecker};
 use portcullis_evidence::note::{Head, Note, Proof, WitnessKey};
-use portcullis_evidence::record::{self, Rules};
 use portcullis_evidence::ticket::{Ticket, issuer_key};
 use portcullis_evidence::{cose, receipt as proof};
 use std::collections::BTreeMap;
@@ -124,12 +124,12 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
 
 /// A log. Numbers and checksums are set right, which anybody can do, so that the rules behind them are reached.
 pub(super) fn records(bytes: &[u8]) -> bool {
-    let mut rules = Rules::new((3, 3));
+    let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;
     let mut count = 0;
     loop {
         let before = rest.len();
-        let mut record = match record::read(&mut rest) {
+        let mut record = match log::read(&mut rest) {
             Ok(Some(record)) => record,
             Ok(None) => break,
             Err(error) => {

@@ -1,14 +1,14 @@
 //! Proof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
 //! small JSON file that the reader of the span can check without the rest of the bundle.
 
-use crate::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
-use crate::certificate::{self, CertificateError, DeviceCertificate};
-use crate::checkpoint::{Checkpoint, CheckpointError, Signed, head};
-use crate::hex::Hex;
-use crate::record;
-use crate::ticket::{Ticket, TicketError};
-use crate::tree::{self, PROOF_MAX, Prover};
+use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
+use crate::format::certificate::{self, CertificateError, DeviceCertificate};
+use crate::format::checkpoint::{Checkpoint, CheckpointError, Signed, head};
+use crate::format::log;
+use crate::format::ticket::{Ticket, TicketError};
+use crate::format::tree::{self, PROOF_MAX, Prover};
 use crate::verify::{Options, Signer, Trust, marks_of_simulation};
+use portcullis_core::hex::Hex;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
 use portcullis_core::wire::{Determination, Record, RecordType};
@@ -27,14 +27,14 @@ pub struct Proof {
     /// [`SCHEMA`].
     pub schema: String,
     /// The record, 192 bytes.
-    pub record: Hex<{ record::BYTES }>,
+    pub record: Hex<{ log::BYTES }>,
     /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
     /// The lane's head in the checkpoint; absent where it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
     /// COSE message of the checkpoint over that tree.
-    pub checkpoint: Hex<{ crate::cose::MESSAGE_BYTES }>,
+    pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
     /// Device certificate, PEM.
@@ -171,7 +171,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveErro
     let mut log = bundle.records(lane)?;
     let mut wanted = Record::ZERO;
     for at in 0..size {
-        let record = match record::read(&mut log) {
+        let record = match log::read(&mut log) {
             Ok(Some(record)) => record,
             Ok(None) => return Err(ProveError::Log(size)),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ProveError::Log(size)),
@@ -191,7 +191,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveErro
         path: path.into_iter().map(Hex).collect(),
         head,
         checkpoint: Hex(message.try_into().map_err(|_| ProveError::Checkpoint(serial, CheckpointError::Message))?),
-        ticket: crate::hex::encode(&bundle.read(bundle::TICKET)?),
+        ticket: portcullis_core::hex::encode(&bundle.read(bundle::TICKET)?),
         certificate: text(bundle::CERTIFICATE)?,
         chain: text(bundle::CHAIN)?,
     })
@@ -315,6 +315,6 @@ impl Proof {
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| crate::hex::decode(std::str::from_utf8(pair).ok()?).map(|[byte]: [u8; 1]| byte);
+    let byte = |pair: &[u8]| portcullis_core::hex::decode(std::str::from_utf8(pair).ok()?).map(|[byte]: [u8; 1]| byte);
     text.as_bytes().chunks(2).map(byte).collect()
 }

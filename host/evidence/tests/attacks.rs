@@ -14,8 +14,8 @@ use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
 use portcullis_evidence::report::html;
-use portcullis_evidence::series;
 use portcullis_evidence::sim;
+use portcullis_evidence::verify::series;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -328,7 +328,7 @@ fn reset_and_run_again() {
     // Both bundles in one series.
     let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
     let series = series::join(reports);
-    assert_eq!((series.findings[0].code, series.exit_code), ("serial-twice", 3));
+    assert_eq!((series.findings[0].code.id(), series.exit_code), ("serial-twice", 3));
 }
 
 #[test]
@@ -588,7 +588,7 @@ fn gaps_between_sessions() {
     };
     let found = |parts: &[&Parts]| {
         let series = join(parts);
-        (series.findings.iter().map(|f| f.code).collect::<Vec<_>>(), series.exit_code)
+        (series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), series.exit_code)
     };
     assert_eq!(found(&[&third, &first, &second]), (vec![], 0));
     assert_eq!(found(&[&first, &third]), (vec!["serial-missing"], 3));

@@ -9,8 +9,8 @@ use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
-use portcullis_evidence::record;
-use portcullis_evidence::verify::{mapping_version, other_layout};
+use portcullis_evidence::log;
+use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
 use portcullis_mapping::Mapper;
@@ -74,11 +74,11 @@ struct Open {
 pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut()) -> Result<Outcome, Error> {
     let mut outcome = Outcome { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..Outcome::default() };
     match attempt(files, drawn, &mut outcome, progress) {
-        Err(Error::Bundle(error)) if !error.is_operational() => outcome.contradict("replay-bundle", error),
+        Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
     if let Some(name) = files.changed() {
-        outcome.contradict("file-changed", format!("`{name}` changed while it was read"));
+        outcome.add(ReplayCode::FileChanged, format!("`{name}` changed while it was read"));
     }
     Ok(outcome)
 }
@@ -93,18 +93,18 @@ fn attempt(
     let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(package).collect::<Result<BTreeMap<_, _>, BundleError>>()?;
     if sources.is_empty() {
-        outcome.warn("replay-withheld", "the bundle holds no policy package");
+        outcome.add(ReplayCode::ReplayWithheld, "the bundle holds no policy package");
         return Ok(());
     }
     if let Some(why) = other_version(&bundle)? {
-        outcome.warn("unknown-version", why);
+        outcome.add(ReplayCode::UnknownVersion, why);
         return Ok(());
     }
     let image = bundle.read(bundle::IMAGE)?;
     let (package, compiled, mapper) = match compile(sources, &image) {
         Ok(compiled) => compiled,
         Err(why) => {
-            outcome.contradict("replay-package", why);
+            outcome.add(ReplayCode::ReplayPackage, why);
             return Ok(());
         }
     };
@@ -112,7 +112,7 @@ fn attempt(
     for (name, _) in bundle.below("anchors/") {
         match Store::from_json_lines(Path::new(name), &bundle.read(name)?) {
             Ok(store) => stores.push(store),
-            Err(error) => outcome.contradict("replay-anchors", error),
+            Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
     let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
@@ -183,7 +183,7 @@ fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Bund
 
 /// The next record of a log. One that is cut short is a defect of the bundle.
 fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError> {
-    record::read(records).map_err(|source| {
+    log::read(records).map_err(|source| {
         let name = bundle::in_lane(bundle::RECORDS, lane);
         match source.kind() {
             ErrorKind::UnexpectedEof => BundleError::Content { name, what: "the log ends within a record".to_owned() },
@@ -210,7 +210,7 @@ impl Walk<'_, '_> {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
             let begin = Begin { lane, index };
             let Ok(kind) = RecordType::try_from(record.answer.record_type) else {
-                self.outcome.contradict("replay-bundle", format!("{begin} is of no type"));
+                self.outcome.add(ReplayCode::ReplayBundle, format!("{begin} is of no type"));
                 break;
             };
             let slot = record.descriptor.slot.get();
@@ -253,11 +253,12 @@ impl Walk<'_, '_> {
         let Open { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
-            self.outcome.warn("stream-unfinished", of(&"it did not end: what it was given was not judged to its end"));
+            self.outcome
+                .add(ReplayCode::StreamUnfinished, of(&"it did not end: what it was given was not judged to its end"));
         }
         let context = records.first().map(|begin| bundle::context(&begin.descriptor.commitment)).unwrap_or_default();
         let (Some(input), false, true) = (input, withheld, self.bundle.has(&context)) else {
-            self.outcome.warn("replay-withheld", of(&"something of it is withheld"));
+            self.outcome.add(ReplayCode::ReplayWithheld, of(&"something of it is withheld"));
             return Ok(());
         };
         let context = self.bundle.read(&context)?;
@@ -265,15 +266,15 @@ impl Walk<'_, '_> {
             (Ok(input), _) => input,
             // Another version, or a mode that is not replayed, may have been given something else.
             (Err(_), Ok(ContextDocument { mode: mode @ (Mode::Held | Mode::Observed), .. })) => {
-                self.outcome.warn("unknown-version", of(&ReplayError::Mode(mode)));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Mode(mode)));
                 return Ok(());
             }
             (Err(_), Err(ContextError::Version { found })) => {
-                self.outcome.warn("unknown-version", of(&ReplayError::Version { found }));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Version { found }));
                 return Ok(());
             }
             (Err(error), _) => {
-                self.outcome.contradict("replay-input", of(&format_args!("what it was given: {error}")));
+                self.outcome.add(ReplayCode::ReplayInput, of(&format_args!("what it was given: {error}")));
                 return Ok(());
             }
         };
@@ -282,19 +283,19 @@ impl Walk<'_, '_> {
                 self.outcome.records += records;
                 if !consumed {
                     let what = "nobody asked for a part of what it was given, and no record judges that";
-                    self.outcome.warn("input-unconsumed", of(&what));
+                    self.outcome.add(ReplayCode::InputUnconsumed, of(&what));
                 }
                 match fault {
                     None => self.outcome.replayed += 1,
-                    Some(_) => self.outcome.warn("replay-fault", of(&"a fault of the card ended it")),
+                    Some(_) => self.outcome.add(ReplayCode::ReplayFault, of(&"a fault of the card ended it")),
                 }
             }
-            Err(error @ ReplayError::Anchors(_)) => self.outcome.warn("replay-withheld", of(&error)),
+            Err(error @ ReplayError::Anchors(_)) => self.outcome.add(ReplayCode::ReplayWithheld, of(&error)),
             Err(error @ (ReplayError::Version { .. } | ReplayError::Mode(_))) => {
-                self.outcome.warn("unknown-version", of(&error));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&error));
             }
             Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
-                self.outcome.contradict("replay-differs", of(&error));
+                self.outcome.add(ReplayCode::ReplayDiffers, of(&error));
             }
             Err(error @ ReplayError::Card(_)) => return Err(error.into()),
         }

@@ -520,7 +520,7 @@ impl Scene {
                 assert!(checked.status >= status, "{checked:#?}; generator state {state}");
                 kind.check.count(checked.status);
                 if checked.status > status {
-                    let replay = checked.replay.as_ref().and_then(|replay| Some(replay.reasons.first()?.code));
+                    let replay = checked.replay.as_ref().and_then(|replay| Some(replay.reasons.first()?.code.id()));
                     code = format!("{} by the replay alone: {}", checked.status.name(), replay.unwrap_or_default());
                 }
             }

@@ -6,7 +6,7 @@ use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, Reco
 use portcullis_evidence::bundle::{self, Bundle};
 use portcullis_evidence::checkpoint::Signed;
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::record;
+use portcullis_evidence::log;
 use portcullis_evidence::ticket::{self, Ticket};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let mut kinds = BTreeMap::<&str, u64>::new();
     for lane in 0..bundle.lanes() {
         let mut log = bundle.records(lane)?;
-        while let Some(record) = record::read(&mut log).context("the log ends within a record")?
+        while let Some(record) = log::read(&mut log).context("the log ends within a record")?
             && !Stdout.is_gone()
         {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);

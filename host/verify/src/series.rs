@@ -4,7 +4,7 @@ use crate::TrustArgs;
 use crate::console::{json_pretty, say};
 use crate::verify::check;
 use anyhow::Context;
-use portcullis_evidence::series::join;
+use portcullis_evidence::verify::series::join;
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! A report as one HTML page: no scripts, nothing from elsewhere.
 
 use super::text::is_invisible;
-use crate::hex::Hex;
 use crate::verify::{Assurance, Property, Report, Status, Summary, WithholdingUse};
+use portcullis_core::hex::Hex;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");

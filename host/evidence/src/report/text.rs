@@ -1,9 +1,9 @@
 //! A report as text.
 
-use crate::hex::Hex;
-use crate::hex::encode;
-use crate::series::{ApprovalCount, Series};
+use crate::verify::series::{ApprovalCount, Series};
 use crate::verify::{ProfileUse, Property, Report, Status, Summary, WithholdingUse};
+use portcullis_core::hex::Hex;
+use portcullis_core::hex::encode;
 use std::collections::BTreeMap;
 use std::fmt;
 

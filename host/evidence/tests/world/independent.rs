@@ -29,7 +29,7 @@ pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let ours = |status: Status| -> BTreeSet<String> {
         let reasons = Property::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
-        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_owned()).collect()
+        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
     };
     assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
     // "contradicted CODE WHERE", or one of three words and every warning.

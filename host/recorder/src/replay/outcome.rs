@@ -2,7 +2,7 @@
 
 use portcullis_evidence::bundle::BundleError;
 use portcullis_evidence::report::plain;
-use portcullis_evidence::verify::{Reason, Status};
+use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use std::fmt;
 
 /// What came of a replay.
@@ -20,7 +20,7 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
     /// Why not everything replays: the first finding of each code, and how many there are.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<Reason<ReplayCode>>,
 }
 
 impl Outcome {
@@ -28,19 +28,12 @@ impl Outcome {
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let mut outcome = Self::default();
-        outcome.contradict("replay-bundle", error);
+        outcome.add(ReplayCode::ReplayBundle, error);
         outcome
     }
 
-    pub(super) fn contradict(&mut self, code: &'static str, detail: impl fmt::Display) {
-        self.add(code, Status::Contradicted, detail);
-    }
-
-    pub(super) fn warn(&mut self, code: &'static str, detail: impl fmt::Display) {
-        self.add(code, Status::Warned, detail);
-    }
-
-    fn add(&mut self, code: &'static str, status: Status, detail: impl fmt::Display) {
+    pub(super) fn add(&mut self, code: ReplayCode, detail: impl fmt::Display) {
+        let status = code.status();
         self.status = self.status.max(status);
         match self.reasons.iter_mut().find(|reason| reason.code == code) {
             Some(reason) => reason.count += 1,
