@@ -9,7 +9,7 @@
 mod parsers;
 
 use portcullis_authority::witness::{LanePost, Post};
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_evidence::approval::Approval;
@@ -225,8 +225,7 @@ fn the_kept_corpus_is_read() {
         let inputs = fs::read_to_string(folder.join(format!("{target}.hex"))).unwrap();
         assert!(inputs.lines().count() > 10, "{target} has a kept corpus");
         for line in inputs.lines() {
-            let byte = |at: usize| u8::from_str_radix(&line[at..at + 2], 16).unwrap();
-            parser(&(0..line.len()).step_by(2).map(byte).collect::<Vec<u8>>());
+            parser(&hex::decode_vec(line).unwrap());
         }
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), parsers::ALL.len(), "a corpus for every target, and no other");

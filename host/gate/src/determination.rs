@@ -137,6 +137,17 @@ pub enum Trigger {
     Limit,
 }
 
+/// A field that decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deciding {
+    /// Its name, as in policies.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// What the rule asks of it.
+    pub condition: String,
+}
+
 impl Trigger {
     /// The trigger in words.
     #[must_use]

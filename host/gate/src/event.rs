@@ -1,6 +1,6 @@
 //! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
 
-use crate::determination::{Determination, Summary};
+use crate::determination::{Deciding, Determination, Summary};
 use crate::engine::{EngineError, Proposal};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::drift::Drift;
@@ -124,17 +124,6 @@ pub struct Judged {
     pub tick: Option<u64>,
     /// Index of the record in the card's log.
     pub log_index: Option<u64>,
-}
-
-/// A field that decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deciding {
-    /// Its name, as in policies.
-    pub field: String,
-    /// Its value.
-    pub value: String,
-    /// What the rule asks of it.
-    pub condition: String,
 }
 
 impl What {

@@ -1,6 +1,6 @@
 //! The rationale of a verdict: which rule or reason decided, on which fields, as data and in words.
 
-use crate::event::Deciding;
+use crate::determination::Deciding;
 use crate::governor::Governor;
 use crate::stage::Staged;
 use portcullis_core::mutation::{Finding, Mutation};

@@ -32,6 +32,7 @@ mod reading;
 mod segment;
 mod segmenter;
 mod text;
+mod token;
 mod tool;
 mod validate;
 mod words;

@@ -1,13 +1,12 @@
 //! The filter: every evaluator judges its own copy, and the most severe verdict stands.
 
-use crate::evaluator::{Budget, Evaluator, HALT_BUDGET, builtin, halt};
+use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
 use crate::policy::{Policy, PolicyError};
 use crate::process::Child;
 use crate::report::{EvaluatorVerdict, Finding, Report, commitment};
 use crate::route::{Route, Router};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
@@ -132,7 +131,7 @@ impl Prefilter {
 
     fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
         let started = Instant::now();
-        let finding = judge_caught(evaluator, bytes.into(), self.policy.budget());
+        let finding = evaluator.judge_caught(bytes.into(), self.policy.budget());
         // The clock says nothing of the input: late is a fault and not a verdict.
         let finding = finding.filter(|_| started.elapsed() <= self.policy.deadline());
         verdict_of(evaluator.name(), bytes.len(), finding)
@@ -146,7 +145,7 @@ impl Prefilter {
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
                 // Nobody waits any more when it is late.
-                let _ = sender.send(judge_caught(&own, copy, budget));
+                let _ = sender.send(own.judge_caught(copy, budget));
             });
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
         };
@@ -158,12 +157,6 @@ impl Prefilter {
         };
         running.into_iter().map(verdict).collect()
     }
-}
-
-/// What an evaluator finds; `None` when it panicked.
-pub(crate) fn judge_caught(evaluator: &Evaluator, bytes: Box<[u8]>, budget: Budget) -> Option<Finding> {
-    // It has no state that a panic could leave half done.
-    catch_unwind(AssertUnwindSafe(|| evaluator.judge(bytes, budget))).ok()
 }
 
 fn verdict_of(name: &str, bytes: usize, finding: Option<Finding>) -> EvaluatorVerdict {

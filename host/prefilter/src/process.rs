@@ -4,7 +4,6 @@
 //! one JSON object, a [`Finding`], from its standard output. Whatever else happens is no finding, and a fault.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
-use crate::filter::judge_caught;
 use crate::policy::Policy;
 use crate::report::Finding;
 use crate::tier::Tier;
@@ -99,7 +98,7 @@ pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Resu
     let mut bytes = Vec::new();
     from.take(head.bytes as u64 + 1).read_to_end(&mut bytes)?;
     let budget = Budget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };
-    let finding = judge_caught(&evaluator, bytes.into_boxed_slice(), budget);
+    let finding = evaluator.judge_caught(bytes.into_boxed_slice(), budget);
     let finding = finding.ok_or_else(|| io::Error::other("the evaluator panicked"))?;
     serde_json::to_writer(&mut to, &finding)?;
     to.flush()

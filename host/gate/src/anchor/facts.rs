@@ -6,7 +6,7 @@
 use super::citation::{allowed, citations};
 use super::known::Known;
 use super::query::{Evidence, Grounding, Query};
-use super::store::{Citation, Contents};
+use super::contents::{Citation, Contents};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Finding;

@@ -1,7 +1,7 @@
 //! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is reported, in this
 //! order: repetition, regression, discontinuity, topic.
 
-use crate::event::Deciding;
+use crate::determination::Deciding;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::reason::LineageReason;

@@ -5,7 +5,7 @@ mod lineage;
 mod validation;
 
 use crate::anchor::{Query, Resolver};
-use crate::event::Deciding;
+use crate::determination::Deciding;
 use crate::governor::Governor;
 use portcullis_core::mutation::{Finding, Mutation};
 use portcullis_core::reason::ValidationReason;

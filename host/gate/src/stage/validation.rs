@@ -6,7 +6,7 @@
 //! 3. another value, or the negation, of what is established, unless the span says that it revises,
 //! 4. references to what was not introduced.
 
-use crate::event::Deciding;
+use crate::determination::Deciding;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{Held, Relation, SemanticState};

@@ -21,14 +21,13 @@ use feed::{Feed, RolledBack};
 use portcullis_card::{Outcome, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::{self, Hex};
 use portcullis_core::inert::{is_formatting, leading_formatting};
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
 use portcullis_mapping::{Call, LogProbs, LogProbsError, Piece, Text};
 use portcullis_policy::evaluate::Verdict;
-use portcullis_policy::image::hex;
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
@@ -377,7 +376,7 @@ impl<'g> Stream<'g> {
                 self.closing = Some(Closing {
                     seq: self.sequence,
                     inert: self.held.clone(),
-                    salt: hex(&self.salt()),
+                    salt: hex::encode(&self.salt()),
                     log_index: index_of(record),
                 });
                 // Trailing inert bytes are covered by END's commitment, so they go out with it.
@@ -721,8 +720,8 @@ impl<'g> Stream<'g> {
             determination,
             inert: self.held.clone(),
             text: work.text.slice(&work.range).to_owned(),
-            salt: hex(&self.governor.salts.salt(self.seat.salted, flight.sequence)),
-            descriptor: hex(flight.descriptor.as_bytes()),
+            salt: hex::encode(&self.governor.salts.salt(self.seat.salted, flight.sequence)),
+            descriptor: hex::encode(flight.descriptor.as_bytes()),
             fields,
             distance: self.state.lineage.last().filter(|_| admit).map(|t| t.distance.get()),
             slope: self.state.bounds.trust_slope,

@@ -2,7 +2,8 @@
 
 use super::{Seat, Stream};
 use crate::commitment::SaltKey;
-use crate::governor::{Governor, Settings};
+use crate::governor::Governor;
+use crate::settings::Settings;
 use crate::source::{Candidate, Item};
 use portcullis_card::Outcome;
 use portcullis_core::state::Task;

@@ -7,8 +7,8 @@ mod recognition;
 
 use crate::compile::{self, Capacity, Compiled};
 use crate::error::{Kind, PolicyError, Problem};
-use crate::image::hex;
 use crate::vocabulary::Vocabulary;
+use portcullis_core::hex;
 use portcullis_core::manifest::{MAPPING_VERSION, Manifest};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ impl Package {
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
         for (path, bytes) in self.listed() {
-            text.push_str(&format!("{}  {}  {path}\n", hex(&Sha256::digest(bytes)), bytes.len()));
+            text.push_str(&format!("{}  {}  {path}\n", hex::encode(&Sha256::digest(bytes)), bytes.len()));
         }
         text
     }

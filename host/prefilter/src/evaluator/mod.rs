@@ -9,6 +9,7 @@ mod intake;
 use crate::report::{Finding, Violation};
 use crate::rules::{Found, RuleError, RuleSet};
 use crate::tier::Tier;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The bytes of an input, owned: nobody else sees them.
 pub type Input = Box<[u8]>;
@@ -71,6 +72,12 @@ impl Evaluator {
 
     pub(crate) fn judge(&self, bytes: Input, budget: Budget) -> Finding {
         (self.judge)(bytes, &self.rules, budget)
+    }
+
+    /// What it finds; `None` when it panicked.
+    pub(crate) fn judge_caught(&self, bytes: Input, budget: Budget) -> Option<Finding> {
+        // It has no state that a panic could leave half done.
+        catch_unwind(AssertUnwindSafe(|| self.judge(bytes, budget))).ok()
     }
 }
 

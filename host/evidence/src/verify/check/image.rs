@@ -30,11 +30,7 @@ pub(crate) enum Tables {
 }
 
 /// Reads the image and compares the package with what its header says.
-pub(crate) fn read(
-    bundle: &Bundle<'_>,
-    findings: &mut Findings,
-    summary: &mut Summary,
-) -> Result<Tables, BundleError> {
+pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut Summary) -> Result<Tables, BundleError> {
     let bytes = bundle.read(bundle::IMAGE)?;
     let digest = Sha256::digest(&bytes).into();
     summary.policy_digest = Some(Hex(digest));
