@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, SUCCESS};
 use portcullis_evidence::bundle::{Choice, Finished, Reason, Withheld, finish, withhold, withhold_in_place};
-use portcullis_evidence::report::plain;
+use portcullis_report::escape::printable;
 use portcullis_verify::CONTRADICTED;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -117,9 +117,9 @@ fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
     };
     let done = match done {
         Ok(done) => done,
-        Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", plain(&error.to_string())).into()),
+        Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", printable(&error.to_string())).into()),
         Err(error) => {
-            errln!("error: {}", plain(&error.to_string()));
+            errln!("error: {}", printable(&error.to_string()));
             return Ok(CONTRADICTED);
         }
     };

@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use crate::replay::progress;
 use portcullis_evidence::bundle;
-use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Options, Trust};
 use portcullis_recorder::replay::Error;
 use portcullis_recorder::{Checked, check};
+use portcullis_report::escape::printable;
+use portcullis_report::evidence::ReportText;
 use portcullis_verify::TrustArgs;
 use portcullis_verify::console::json_pretty;
 use std::path::{Path, PathBuf};
@@ -56,13 +57,13 @@ fn look(path: &Path, trust: &Trust, options: Options) -> Result<Checked, Error> 
 /// The verdict stands last, and once.
 fn show(checked: &Checked) {
     if let Some(report) = &checked.verify {
-        outln!("{}", report.without_verdict());
+        outln!("{}", ReportText::without_verdict(&report));
     }
     if let Some(outcome) = &checked.replay {
         outln!("replay       {outcome}");
     }
     if let Some(error) = &checked.error {
-        outln!("no bundle: {}", plain(error));
+        outln!("no bundle: {}", printable(error));
     }
     outln!("verdict      {}", checked.status);
 }

@@ -3,10 +3,10 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::output::digests;
 use anyhow::{Context, anyhow};
-use portcullis_evidence::report::plain;
 use portcullis_gate::What;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Reader, Tail, recover};
+use portcullis_report::escape::printable;
 use portcullis_verify::console::{Stdout, json_line};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ pub(crate) fn tail(reader: &Reader, path: &Path) {
 fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
     let mut reader = read(path)?;
     let header = reader.header();
-    outln!("policy {}, card {}", plain(&header.policy), plain(&header.card));
-    outln!("{}", digests(&plain(&header.package_digest), &plain(&header.image_digest)));
+    outln!("policy {}, card {}", printable(&header.policy), printable(&header.card));
+    outln!("{}", digests(&printable(&header.package_digest), &printable(&header.image_digest)));
     let mut ids: std::collections::BTreeMap<u64, String> = std::collections::BTreeMap::new();
     let mut found = false;
     for entry in reader.by_ref() {
@@ -89,11 +89,11 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
             continue;
         }
         found = true;
-        outln!("{}: {}", plain(id), plain(&line(&event.what)));
+        outln!("{}: {}", printable(id), printable(&line(&event.what)));
     }
     tail(&reader, path);
     if let Some(id) = only.filter(|_| !found) {
-        return Err(anyhow!("no stream of the ledger is called `{}`", plain(id)).into());
+        return Err(anyhow!("no stream of the ledger is called `{}`", printable(id)).into());
     }
     Ok(SUCCESS)
 }
@@ -155,7 +155,7 @@ fn csv(path: &Path) -> Result<u8, Failure> {
         let d = &judged.determination;
         let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
         out.write_record([
-            plain(&d.id),
+            printable(&d.id),
             d.stream.to_string(),
             d.seq.to_string(),
             number(d.parent.map(u64::from)),

@@ -15,10 +15,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
 use portcullis_core::hex;
 use portcullis_core::wire::Fault;
-use portcullis_evidence::report::plain;
 use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
+use portcullis_report::escape::printable;
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        errln!("error: {}", plain(&problem.to_string()));
+        errln!("error: {}", printable(&problem.to_string()));
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {

@@ -3,7 +3,6 @@
 pub mod extract;
 mod format;
 pub mod receipt;
-pub mod report;
 pub mod sim;
 pub mod verify;
 

@@ -13,10 +13,10 @@ use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
-use portcullis_evidence::report::html;
 use portcullis_evidence::sim;
 use portcullis_evidence::verify::series;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
+use portcullis_report::evidence::{ReportText, SeriesText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};
@@ -439,8 +439,13 @@ fn approvals() {
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
     let json = serde_json::to_string(&good).unwrap();
     let series = series::join(vec![("a".to_owned(), good.clone())]);
-    for shown in [good.to_string(), html(&good, "b"), json, series.to_string(), serde_json::to_string(&series).unwrap()]
-    {
+    for shown in [
+        ReportText::new(&good).to_string(),
+        page(&good, "b"),
+        json,
+        SeriesText(&series).to_string(),
+        serde_json::to_string(&series).unwrap(),
+    ] {
         for part in ["the board", &key, "approvers/board.pub"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
@@ -450,8 +455,9 @@ fn approvals() {
     let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
-        registrar.session.approvals.is_empty() && registrar.to_string().contains("issuers/registrar.pub"),
-        "{registrar}"
+        registrar.session.approvals.is_empty()
+            && ReportText::new(&registrar).to_string().contains("issuers/registrar.pub"),
+        "{registrar:?}"
     );
     assert_contradicted(
         &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32]))),

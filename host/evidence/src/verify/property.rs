@@ -1,6 +1,7 @@
 //! The five properties of a session, and where each stands.
 
 use serde::Serialize;
+use std::fmt;
 
 /// A property of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -82,5 +83,11 @@ impl Status {
             (Self::Warned, false) => 5,
             (Self::Affirmed, false) => 0,
         }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

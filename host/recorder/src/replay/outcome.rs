@@ -1,8 +1,8 @@
 //! What came of a replay.
 
 use portcullis_evidence::bundle::BundleError;
-use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Reason, ReplayCode, Status};
+use portcullis_report::escape::printable;
 use std::fmt;
 
 /// What came of a replay.
@@ -46,11 +46,11 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} streams replay, {} records byte by byte", self.replayed, self.streams, self.records)?;
         if let Some(seed) = &self.seed {
-            write!(f, "\nthe sample was drawn with the seed `{}`", plain(seed))?;
+            write!(f, "\nthe sample was drawn with the seed `{}`", printable(seed))?;
         }
         for Reason { code, status, detail, count } in &self.reasons {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
-            write!(f, "\n- {status}: {code}: {}{times}", plain(detail))?;
+            write!(f, "\n- {status}: {code}: {}{times}", printable(detail))?;
         }
         Ok(())
     }

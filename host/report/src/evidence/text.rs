@@ -1,44 +1,36 @@
-//! A report as text.
+//! Reports of the verifier as text.
 
-use crate::verify::series::{ApprovalCount, Series};
-use crate::verify::{ProfileUse, Property, Report, Status, Summary, WithholdingUse};
-use portcullis_core::hex::Hex;
-use portcullis_core::hex::encode;
+use crate::escape::printable;
+use portcullis_core::hex::{Hex, encode};
+use portcullis_evidence::verify::series::{ApprovalCount, Series};
+use portcullis_evidence::verify::{ProfileUse, Property, Report, Summary, WithholdingUse};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Printable in a terminal: characters of hostile text that control it, or reorder or hide what it shows, are replaced.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c }).collect()
+/// A report as text.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportText<'a> {
+    report: &'a Report,
+    verdict: bool,
 }
 
-/// Characters that reorder or hide text.
-pub(super) const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-/// A report up to its verdict, for those who find more than it says.
-#[derive(Debug)]
-pub struct WithoutVerdict<'a>(&'a Report);
-
-impl Report {
-    /// The report up to its verdict.
+impl<'a> ReportText<'a> {
+    /// The whole report.
     #[must_use]
-    pub const fn without_verdict(&self) -> WithoutVerdict<'_> {
-        WithoutVerdict(self)
+    pub const fn new(report: &'a Report) -> Self {
+        Self { report, verdict: true }
+    }
+
+    /// The report up to its verdict, for a program that finds more than it says.
+    #[must_use]
+    pub const fn without_verdict(report: &'a Report) -> Self {
+        Self { report, verdict: false }
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ReportText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nverdict      {}", self.without_verdict(), self.status.name())
-    }
-}
-
-impl fmt::Display for WithoutVerdict<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(report) = self;
+        let Self { report, verdict } = self;
         if report.simulated {
             writeln!(f, "SIMULATED: the key of this card is public; none of this is evidence\n")?;
         }
@@ -47,13 +39,14 @@ impl fmt::Display for WithoutVerdict<'_> {
             writeln!(f, "{:<12} {:<12} {}", conclusion.status.name(), property.name(), property.claim())?;
             for reason in &conclusion.reasons {
                 let times = if reason.count > 1 { format!(" ({} times)", reason.count) } else { String::new() };
-                writeln!(f, "             - {}: {}{times}", reason.code, plain(&reason.detail))?;
+                writeln!(f, "             - {}: {}{times}", reason.code, printable(&reason.detail))?;
             }
         }
         writeln!(f)?;
         session(f, &report.session)?;
         let assurance = report.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
-        write!(f, "assurance    {assurance}")
+        write!(f, "assurance    {assurance}")?;
+        if *verdict { write!(f, "\nverdict      {}", report.status.name()) } else { Ok(()) }
     }
 }
 
@@ -62,7 +55,7 @@ const PROFILES_SHOWN: usize = 20;
 
 fn profiles(f: &mut fmt::Formatter<'_>, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
     for (digest, profile) in all.iter().take(PROFILES_SHOWN) {
-        writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, plain(&profile.to_string()))?;
+        writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, printable(&profile.to_string()))?;
     }
     if let Some(more) = all.len().checked_sub(PROFILES_SHOWN).filter(|more| *more > 0) {
         writeln!(f, "             and {more} more profiles: `--json` lists them")?;
@@ -79,23 +72,23 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
         writeln!(f, "bundle       {digest}")?;
     }
     if let Some(device) = &session.device {
-        writeln!(f, "card         {}", plain(device))?;
+        writeln!(f, "card         {}", printable(device))?;
     }
     if let (Some(serial), Some(issuer)) = (session.ticket_serial, &session.issuer) {
         let seat = session.seat.filter(|seat| *seat != 0).map_or_else(String::new, |seat| format!(" of seat {seat}"));
-        writeln!(f, "session      {serial}{seat}, ticket by {}", plain(&issuer.to_string()))?;
+        writeln!(f, "session      {serial}{seat}, ticket by {}", printable(&issuer.to_string()))?;
     }
     if let Some(digest) = session.policy_digest {
         writeln!(f, "policy       {digest}")?;
     }
     for approval in &session.approvals {
-        writeln!(f, "approved by  {}", plain(&approval.to_string()))?;
+        writeln!(f, "approved by  {}", printable(&approval.to_string()))?;
     }
     if session.approvals.is_empty() {
         writeln!(f, "approved by  nobody: no approval that is trusted is in the bundle")?;
     }
     for WithholdingUse { signer, reason, streams, .. } in &session.withholdings {
-        let (signer, reason) = (plain(&signer.to_string()), plain(reason));
+        let (signer, reason) = (printable(&signer.to_string()), printable(reason));
         writeln!(f, "withheld     the texts of {streams} streams, by {signer}: {reason}")?;
     }
     if let Some((from, to)) = session.witnessed {
@@ -127,9 +120,14 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     )
 }
 
-impl fmt::Display for Series {
+/// A series as text.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesText<'a>(pub &'a Series);
+
+impl fmt::Display for SeriesText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for session in &self.sessions {
+        let Self(series) = self;
+        for session in &series.sessions {
             let serial = session.serial.map_or_else(|| "?".to_owned(), |serial| serial.to_string());
             let key = session
                 .key_id
@@ -139,30 +137,24 @@ impl fmt::Display for Series {
                 f,
                 "{:<12} card {key}{seat} session {serial:>6}  {}",
                 session.status.name(),
-                plain(&session.name)
+                printable(&session.name)
             )?;
         }
-        profiles(f, &self.profiles, self.profile_unknown)?;
-        for ApprovalCount { by, policy, sessions } in &self.approvals {
+        profiles(f, &series.profiles, series.profile_unknown)?;
+        for ApprovalCount { by, policy, sessions } in &series.approvals {
             let policy = policy.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string());
-            writeln!(f, "approved by  {}: policy {policy}, {sessions} sessions", plain(&by.to_string()))?;
+            writeln!(f, "approved by  {}: policy {policy}, {sessions} sessions", printable(&by.to_string()))?;
         }
-        for finding in &self.findings {
+        for finding in &series.findings {
             writeln!(
                 f,
                 "- {} {}: {}: {}",
                 finding.status.name(),
                 finding.code,
-                plain(&finding.name),
-                plain(&finding.detail)
+                printable(&finding.name),
+                printable(&finding.detail)
             )?;
         }
-        write!(f, "verdict      {}", self.status.name())
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        write!(f, "verdict      {}", series.status.name())
     }
 }

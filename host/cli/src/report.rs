@@ -1,14 +1,9 @@
 //! `portcullis report`: a ledger as one HTML page that needs nothing but itself.
 
-mod escape;
-mod model;
-mod page;
-mod plot;
-mod stream;
-
 use crate::failure::{Failure, SUCCESS};
 use crate::lineage;
 use anyhow::Context;
+use portcullis_report::ledger::{LedgerModel, page};
 use std::path::PathBuf;
 
 /// The page has the text with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds, and counts by
@@ -24,14 +19,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut reader = lineage::read(&args.ledger)?;
-    let mut model = model::Model::new(reader.header().clone());
+    let mut model = LedgerModel::new(reader.header().clone());
     for entry in reader.by_ref() {
-        model.take(entry.map_err(anyhow::Error::from)?);
+        model.add(entry.map_err(anyhow::Error::from)?);
     }
     lineage::tail(&reader, &args.ledger);
     model.torn = reader.tail() != portcullis_gate::ledger::Tail::Whole;
-    std::fs::write(&args.output, page::page(&model))
-        .with_context(|| format!("cannot write `{}`", args.output.display()))?;
+    std::fs::write(&args.output, page(&model)).with_context(|| format!("cannot write `{}`", args.output.display()))?;
     outln!("{}: {} streams", args.output.display(), model.streams.len());
     Ok(SUCCESS)
 }

@@ -1,40 +1,56 @@
-//! What the page shows, gathered from the entries.
+//! What the page of a ledger shows, gathered from its entries.
 
 use portcullis_gate::ledger::{Entry, Header};
 use portcullis_gate::{Judged, Mode, Summary, What};
 use std::collections::BTreeMap;
 
 /// Everything that the page shows.
-pub(crate) struct Model {
-    pub(crate) header: Header,
-    pub(crate) streams: BTreeMap<u64, Stream>,
-    pub(crate) torn: bool,
+#[derive(Debug)]
+pub struct LedgerModel {
+    /// First entry of the ledger.
+    pub header: Header,
+    /// By number.
+    pub streams: BTreeMap<u64, StreamModel>,
+    /// Whether the last write was cut short.
+    pub torn: bool,
     /// Refusals by stage and rule.
-    pub(crate) rules: BTreeMap<(String, String), u64>,
-    pub(crate) first_time: Option<u64>,
-    pub(crate) last_time: u64,
+    pub rules: BTreeMap<(String, String), u64>,
+    /// Host time of the first entry, milliseconds since 1970.
+    pub first_time: Option<u64>,
+    /// And of the last.
+    pub last_time: u64,
 }
 
 /// One stream.
-#[derive(Default)]
-pub(crate) struct Stream {
-    pub(crate) id: String,
-    pub(crate) mode: Option<Mode>,
-    pub(crate) intent: String,
-    pub(crate) text: Option<String>,
-    pub(crate) judged: Vec<Judged>,
+#[derive(Debug, Default)]
+pub struct StreamModel {
+    /// Identity in the input.
+    pub id: String,
+    /// Absent where the ledger does not hold the beginning.
+    pub mode: Option<Mode>,
+    /// Of the task.
+    pub intent: String,
+    /// The whole text of a recorded stream.
+    pub text: Option<String>,
+    /// Determinations, in order.
+    pub judged: Vec<Judged>,
     /// Other events in words, each after so many determinations.
-    pub(crate) notes: Vec<(usize, String)>,
-    pub(crate) released: String,
-    pub(crate) summary: Option<Summary>,
+    pub notes: Vec<(usize, String)>,
+    /// What left.
+    pub released: String,
+    /// Absent where the ledger does not hold the end.
+    pub summary: Option<Summary>,
 }
 
-impl Model {
-    pub(crate) fn new(header: Header) -> Self {
+impl LedgerModel {
+    /// An empty ledger.
+    #[must_use]
+    pub const fn new(header: Header) -> Self {
         Self { header, streams: BTreeMap::new(), torn: false, rules: BTreeMap::new(), first_time: None, last_time: 0 }
     }
 
-    pub(crate) fn take(&mut self, entry: Entry) {
+    /// Adds the next entry.
+    pub fn add(&mut self, entry: Entry) {
         self.first_time.get_or_insert(entry.host_time_unverified);
         self.last_time = entry.host_time_unverified;
         let stream = self.streams.entry(entry.event.stream).or_default();
@@ -42,8 +58,13 @@ impl Model {
         match entry.event.what {
             What::Begun { id, context, text, .. } => {
                 // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
-                *stream =
-                    Stream { id, mode: Some(context.mode), intent: context.task.intent, text, ..Stream::default() };
+                *stream = StreamModel {
+                    id,
+                    mode: Some(context.mode),
+                    intent: context.task.intent,
+                    text,
+                    ..StreamModel::default()
+                };
             }
             What::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {
