@@ -3,7 +3,6 @@
 use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
-use crate::input::{self, InputError};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
@@ -15,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
 use portcullis_core::hex;
 use portcullis_core::wire::Fault;
+use portcullis_gate::input::{self, InputError};
 use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};

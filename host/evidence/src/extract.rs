@@ -3,7 +3,7 @@
 //! Nothing is checked here. What the files are good for stands in the README that is written beside them.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files};
-use crate::format::checkpoint::{CheckpointError, Signed};
+use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};
 use crate::format::cose;
 use base64ct::{Base64, Encoding};
 use portcullis_core::hex;
@@ -69,7 +69,8 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let mut sums = String::new();
     for serial in 0..bundle.checkpoints() {
         let name = bundle::checkpoint(serial);
-        let signed = Signed::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
+        let signed =
+            SignedCheckpoint::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
         let wire = signed.checkpoint.wire;
         let bytes = zerocopy::transmute!(wire);
         to.put(&format!("checkpoints/{serial:08}.tbs"), &cose::to_be_signed(&bytes))?;

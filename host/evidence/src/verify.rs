@@ -25,7 +25,7 @@ pub use trust::{Signer, Trust, TrustError, TrustedKey};
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use crate::format::certificate::{Class, DeviceCertificate};
-use crate::format::ticket::{Signed, Ticket};
+use crate::format::ticket::{SignedTicket, Ticket};
 use check::image::Tables;
 use facts::Facts;
 use findings::Findings;
@@ -99,7 +99,7 @@ pub fn verify_snapshot(
 /// and nothing of them contradicted; what does not depend on the card's layouts was checked.
 fn unknown(
     what: &str,
-    ticket: Option<&Signed<Ticket>>,
+    ticket: Option<&SignedTicket<Ticket>>,
     device: Option<&DeviceCertificate>,
     options: Options,
     mut findings: Findings,

@@ -5,7 +5,7 @@
 
 mod world;
 
-use portcullis_evidence::bundle::Memory;
+use portcullis_evidence::bundle::MemoryFiles;
 use portcullis_evidence::verify::series::join;
 use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
@@ -90,7 +90,7 @@ fn simulated_evidence_of_an_unknown_version_is_marked() {
 #[test]
 fn a_series_with_a_session_of_an_unknown_version() {
     let world = World::new();
-    let report = |files: &Memory| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
+    let report = |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
     let first = next_layout(&world, &world.card);
     let previous = sha(zerocopy::IntoBytes::as_bytes(first.log.checkpoints.last().unwrap()));
     let mut second = world.session(&world.card, 2, previous);

@@ -2,7 +2,7 @@
 
 mod outcome;
 
-pub use outcome::Outcome;
+pub use outcome::ReplayReport;
 
 use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::manifest::MAPPING_VERSION;
@@ -57,7 +57,7 @@ impl fmt::Display for Begin {
 }
 
 /// A stream on its way through the log.
-struct Open {
+struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
     /// What it was given, as JSON.
@@ -71,8 +71,12 @@ struct Open {
 ///
 /// # Errors
 /// [`Error`]: there is no bundle, reading it failed, or this program did.
-pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut()) -> Result<Outcome, Error> {
-    let mut outcome = Outcome { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..Outcome::default() };
+pub fn replay(
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    progress: &mut dyn FnMut(),
+) -> Result<ReplayReport, Error> {
+    let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
     match attempt(files, drawn, &mut outcome, progress) {
         Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
@@ -86,7 +90,7 @@ pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dy
 fn attempt(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
-    outcome: &mut Outcome,
+    outcome: &mut ReplayReport,
     progress: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let bundle = Bundle::open(files)?;
@@ -117,7 +121,7 @@ fn attempt(
     }
     let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
-    let mut walk = Walk { bundle: &bundle, replayer: &mut replayer, outcome, progress };
+    let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
 }
 
@@ -192,19 +196,19 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
     })
 }
 
-struct Walk<'a, 'b> {
+struct LogReplay<'a, 'b> {
     bundle: &'a Bundle<'a>,
     replayer: &'a mut Replayer<'b>,
-    outcome: &'a mut Outcome,
+    outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
 }
 
-impl Walk<'_, '_> {
+impl LogReplay<'_, '_> {
     /// Streams are pinned to a lane, in which a slot has one stream at a time.
     fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<Begin>>) -> Result<(), Error> {
         let mut records = self.bundle.records(lane)?;
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
-        let mut open: BTreeMap<u16, Open> = BTreeMap::new();
+        let mut open: BTreeMap<u16, OpenStream> = BTreeMap::new();
         let mut index = 0u64;
         while let Some(record) = next(&mut records, lane)? {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
@@ -220,7 +224,7 @@ impl Walk<'_, '_> {
                     if chosen.is_none_or(|chosen| chosen.contains(&begin)) {
                         let input = input.map(|line| line.input.get().to_owned());
                         let records = vec![record];
-                        let stream = Open { begin, records, input, salts: BTreeMap::new(), withheld: false };
+                        let stream = OpenStream { begin, records, input, salts: BTreeMap::new(), withheld: false };
                         if let Some(before) = open.insert(slot, stream) {
                             self.finish(before)?;
                         }
@@ -249,8 +253,8 @@ impl Walk<'_, '_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    fn finish(&mut self, stream: Open) -> Result<(), Error> {
-        let Open { begin, records, input, salts, withheld } = stream;
+    fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
+        let OpenStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
             self.outcome

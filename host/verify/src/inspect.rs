@@ -4,7 +4,7 @@ use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
 use portcullis_evidence::bundle::{self, Bundle};
-use portcullis_evidence::checkpoint::Signed;
+use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::log;
 use portcullis_evidence::ticket::{self, Ticket};
@@ -80,7 +80,7 @@ fn ticket(bytes: &[u8]) -> Value {
 }
 
 fn checkpoint(serial: u64, message: &[u8], heads: &[LaneHead]) -> Value {
-    match Signed::parse(message) {
+    match SignedCheckpoint::parse(message) {
         Err(error) => json!({"file": serial, "error": error.to_string()}),
         Ok(signed) => {
             let c = &signed.checkpoint.wire;

@@ -7,7 +7,7 @@ use crate::trust::TrustArgs;
 use anyhow::Context;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError, Standing};
+use portcullis_evidence::receipt::{self, MAX_BYTES, ReceiptError, ReceiptProof, Standing};
 use portcullis_evidence::ticket::SELF_ISSUER;
 use portcullis_evidence::verify::Signer;
 use portcullis_report::escape::printable;
@@ -99,7 +99,7 @@ impl Outcome {
 
 fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     let (trust, options) = args.trust.load()?;
-    let proof = Proof::parse(&read(&args.proof)?)?;
+    let proof = ReceiptProof::parse(&read(&args.proof)?)?;
     let receipt = Receipt::parse(&read(&args.receipt)?)
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;

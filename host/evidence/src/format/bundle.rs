@@ -21,13 +21,13 @@ mod withhold;
 mod write;
 
 pub use archive::{Archive, at};
-pub use disk::Growing;
+pub use disk::GrowingFile;
 pub use error::BundleError;
-pub use files::{Directory, Files, Memory};
-pub use finish::{FinishError, Finished, finish};
+pub use files::{Directory, Files, MemoryFiles};
+pub use finish::{FinishError, FinishReport, finish};
 pub use folder::README_TEXT;
 pub use heads::Heads;
-pub use line::{Input, Lines, Receipt, Span, Stream, commitment};
+pub use line::{InputLine, Lines, Receipt, SpanLine, StreamLine, commitment};
 pub use manifest::{Manifest, ManifestFile, SCHEMA};
 pub use name::{
     APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,
@@ -35,5 +35,5 @@ pub use name::{
 };
 pub use read::Bundle;
 pub use snapshot::Snapshot;
-pub use withhold::{Choice, Reason, Withheld, WithholdError, withhold, withhold_in_place};
+pub use withhold::{StreamChoice, WithholdError, WithholdReason, WithholdReport, withhold, withhold_in_place};
 pub use write::{LineFile, Writer};

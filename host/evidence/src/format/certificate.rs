@@ -34,7 +34,7 @@ pub use profile::{
     CLASS, CertificateError, Class, DESIGN_ID, MAX_CHAIN, MAX_PEM, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED, Which,
 };
 pub use store::TrustStore;
-use x509::Parsed;
+use x509::X509Certificate;
 
 /// What a valid chain says of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub fn verify_chain(
     Ok(device)
 }
 
-fn read_leaf(leaf: &Parsed) -> Result<DeviceCertificate, CertificateError> {
+fn read_leaf(leaf: &X509Certificate) -> Result<DeviceCertificate, CertificateError> {
     let wrong = |what| CertificateError::Profile(Which::Device, what);
     if leaf.key_algorithm != SLH_DSA_SHA2_128F {
         return Err(wrong("has a subject key that is not SLH-DSA-SHA2-128f"));

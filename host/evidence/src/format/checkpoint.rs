@@ -86,14 +86,14 @@ impl Checkpoint {
 
 /// A checkpoint with its signature, which is not checked until [`Signed::verify`].
 #[derive(Clone, Debug)]
-pub struct Signed {
+pub struct SignedCheckpoint {
     /// What is signed.
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f, 17,088 bytes.
     pub signature: Box<[u8; SIGNATURE_BYTES]>,
 }
 
-impl Signed {
+impl SignedCheckpoint {
     /// The signed checkpoint in a COSE message (module `cose`).
     ///
     /// # Errors

@@ -105,10 +105,10 @@ pub struct Counts {
     pub alarms: u64,
     /// Entries refused, by fault.
     #[serde(serialize_with = "as_list")]
-    pub refused: BTreeMap<Refused, u64>,
+    pub refused: BTreeMap<EntryFault, u64>,
     /// Rejects and decomposes, by what decided.
     #[serde(skip)]
-    pub refusals: BTreeMap<Refusal, u64>,
+    pub refusals: BTreeMap<DecidingStage, u64>,
 }
 
 impl Counts {
@@ -129,14 +129,14 @@ impl Counts {
 
 /// Why an entry was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Refused {
+pub struct EntryFault {
     /// The fault.
     pub fault: &'static str,
 }
 
 /// What decided against a mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refusal {
+pub struct DecidingStage {
     /// The stage that decided.
     pub stage: Stage,
     /// Row that decided, in the bank of that stage; none where no row matched, or where the host decided.
@@ -156,7 +156,7 @@ fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>,
 
 /// What the records so far say of the session.
 #[derive(Clone, Debug)]
-struct Opened {
+struct OpenRecord {
     session: Session,
     epoch: u32,
     key_flags: u8,
@@ -191,7 +191,7 @@ pub struct LogChecker {
     rows: (u16, u16),
     lane: u8,
     lanes: u8,
-    opened: Option<Opened>,
+    opened: Option<OpenRecord>,
     tick: u64,
     streams: BTreeMap<u16, Stream>,
     alarm: bool,
@@ -337,7 +337,7 @@ impl LogChecker {
         }
         match kind {
             RecordType::Open => {
-                self.opened = Some(Opened { session, epoch: answer.epoch.get(), key_flags: answer.key_flags });
+                self.opened = Some(OpenRecord { session, epoch: answer.epoch.get(), key_flags: answer.key_flags });
                 self.heartbeat_tick = answer.tick.get();
             }
             RecordType::Heartbeat => {
@@ -476,7 +476,7 @@ impl LogChecker {
         if !of_an_entry || !crc || !caused || !is_bare(answer) {
             return Err(Violation::Answer);
         }
-        *self.counts.refused.entry(Refused { fault: fault.name() }).or_default() += 1;
+        *self.counts.refused.entry(EntryFault { fault: fault.name() }).or_default() += 1;
         Ok(LogEvent::Refusal(fault))
     }
 
@@ -493,7 +493,7 @@ impl LogChecker {
                     Stage::Entropy => answer.entropy_row.get(),
                     _ => ROW_NONE,
                 };
-                let deciding = Refusal { stage, row: (row != ROW_NONE).then_some(row) };
+                let deciding = DecidingStage { stage, row: (row != ROW_NONE).then_some(row) };
                 *counts.refusals.entry(deciding).or_default() += 1;
                 let total =
                     if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };

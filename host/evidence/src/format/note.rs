@@ -28,14 +28,14 @@ mod signed;
 
 pub use error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
 pub use head::{Head, decimal, hash};
-pub use proof::{Entry, Proof};
+pub use proof::{WitnessEntry, WitnessProof};
 pub use signed::{Note, WitnessKey, cosign};
 
 use crate::format::tree::{self, Hash};
 
 /// What a witness vouches for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cosigned {
+pub struct WitnessedCheckpoint {
     /// SHA-256 of the card's public key.
     pub key: Hash,
     /// Serial of the session's ticket.
@@ -58,8 +58,8 @@ pub struct Cosigned {
 ///
 /// # Errors
 /// The first reason not to believe it.
-pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<Cosigned, NoteError> {
-    let proof = Proof::parse(note)?;
+pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
+    let proof = WitnessProof::parse(note)?;
     let signed = Note::parse(&proof.note)?;
     let (witness, time) = signed.verify(witnesses)?;
     let head = Head::parse(signed.text)?;
@@ -68,8 +68,8 @@ pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<Cosigned, NoteErr
     if !tree::verify_inclusion(&leaf, proof.index, head.size, &proof.path, &head.root) {
         return Err(NoteError::Inclusion);
     }
-    let Entry { ticket, serial, checkpoint, nonce } = proof.entry;
-    Ok(Cosigned {
+    let WitnessEntry { ticket, serial, checkpoint, nonce } = proof.entry;
+    Ok(WitnessedCheckpoint {
         key,
         ticket,
         serial,

@@ -106,7 +106,7 @@ pub struct Ticket {
 
 /// A parsed message: its content, its digest and its signature, which is not checked until [`Signed::verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed<T> {
+pub struct SignedTicket<T> {
     /// What the message says.
     pub content: T,
     /// SHA-256 of the whole message.
@@ -119,7 +119,7 @@ pub struct Signed<T> {
 
 /// Who stands behind a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IssuedBy {
+pub enum TicketIssuer {
     /// A trusted issuer.
     Issuer {
         /// The name that it claims in the ticket: any key may claim any name.
@@ -136,7 +136,7 @@ impl Ticket {
     ///
     /// # Errors
     /// Bytes that are not exactly the message that [`Ticket::sign`] would make of the same content.
-    pub fn parse(cose: &[u8]) -> Result<Signed<Self>, TicketError> {
+    pub fn parse(cose: &[u8]) -> Result<SignedTicket<Self>, TicketError> {
         if cose.len() > MAX_BYTES {
             return Err(TicketError::Oversize);
         }
@@ -154,7 +154,13 @@ impl Ticket {
         message.end()?;
         let content = Self::read(payload)?;
         content.check()?;
-        Ok(Signed { content, digest: Sha256::digest(cose).into(), kid, to_be_signed: to_be_signed(payload), signature })
+        Ok(SignedTicket {
+            content,
+            digest: Sha256::digest(cose).into(),
+            kid,
+            to_be_signed: to_be_signed(payload),
+            signature,
+        })
     }
 
     /// The message of this ticket, signed by `key`.
@@ -297,17 +303,21 @@ impl Ticket {
     }
 }
 
-impl Signed<Ticket> {
+impl SignedTicket<Ticket> {
     /// Who stands behind the ticket: the one of `issuers` that signed it, or nobody.
     ///
     /// # Errors
     /// A ticket that claims an issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
-    pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<IssuedBy, TicketError> {
+    pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
             // An issuer's key under this name would be a ticket with two meanings.
-            return if candidates.peek().is_none() { Ok(IssuedBy::SelfIssued) } else { Err(TicketError::Signature) };
+            return if candidates.peek().is_none() {
+                Ok(TicketIssuer::SelfIssued)
+            } else {
+                Err(TicketError::Signature)
+            };
         }
         if candidates.peek().is_none() {
             return Err(TicketError::UnknownIssuer(name.clone()));
@@ -316,7 +326,7 @@ impl Signed<Ticket> {
         let key = candidates
             .find(|key| key.verify_strict(&self.to_be_signed, &signature).is_ok())
             .ok_or(TicketError::Signature)?;
-        Ok(IssuedBy::Issuer { name: name.clone(), key: key.to_bytes() })
+        Ok(TicketIssuer::Issuer { name: name.clone(), key: key.to_bytes() })
     }
 }
 

@@ -8,7 +8,7 @@ use super::facts::Facts;
 use super::findings::Findings;
 use super::lane_state::LaneState;
 use super::report::Summary;
-use crate::format::bundle::{self, Bundle, BundleError, Input, Lines, Receipt, Span, Stream};
+use crate::format::bundle::{self, Bundle, BundleError, InputLine, Lines, Receipt, SpanLine, StreamLine};
 use crate::format::log::{self, LogEvent};
 use crate::format::tree;
 use portcullis_core::wire::{Opcode, Record, RecordType, Session};
@@ -41,9 +41,9 @@ pub(super) struct Lane<'a> {
     ended: bool,
     /// Serial of the note whose nonce the last heartbeat had.
     last_note: Option<u64>,
-    streams: Lines<'a, Stream>,
-    inputs: Lines<'a, Input>,
-    spans: Lines<'a, Span>,
+    streams: Lines<'a, StreamLine>,
+    inputs: Lines<'a, InputLine>,
+    spans: Lines<'a, SpanLine>,
     receipts: Lines<'a, Receipt>,
     /// Where the stream of each slot began, the last one.
     begun: BTreeMap<u16, u64>,

@@ -11,7 +11,7 @@ use super::lane::{Lane, Shared};
 use super::lane_state::LaneState;
 use super::report::{Options, Summary};
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::checkpoint::Signed;
+use crate::format::checkpoint::SignedCheckpoint;
 use crate::format::log::Counts;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::LaneHead;
@@ -48,7 +48,7 @@ pub(super) fn records(
     for serial in 0..bundle.checkpoints() {
         // There are heads for a checkpoint that is malformed, too.
         let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
-        match Signed::parse(&bundle.read(&bundle::checkpoint(serial))?) {
+        match SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
             Ok(signed) => scan.checkpoint(&signed, heads.as_deref())?,
             Err(error) => {
                 let what = format!("checkpoint {serial}: {error}");
@@ -69,7 +69,7 @@ struct Scan<'a, 'b> {
 
 impl Scan<'_, '_> {
     /// Reads the records that a checkpoint covers, and checks it.
-    fn checkpoint(&mut self, signed: &Signed, heads: Option<&[LaneHead]>) -> Result<(), BundleError> {
+    fn checkpoint(&mut self, signed: &SignedCheckpoint, heads: Option<&[LaneHead]>) -> Result<(), BundleError> {
         let checkpoint = &signed.checkpoint;
         self.shared.findings.append(checkpoint::lanes(checkpoint, self.shared.bundle.lanes()));
         let sizes = match heads {

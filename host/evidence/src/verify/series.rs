@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A session of a series.
 #[derive(Clone, Debug, Serialize)]
-pub struct Session {
+pub struct SeriesSession {
     /// Name of the bundle.
     pub name: String,
     /// Card.
@@ -28,7 +28,7 @@ pub struct Session {
 
 /// Something about the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct SeriesFinding {
     /// Reason code.
     pub code: SeriesCode,
     /// How much it weighs.
@@ -47,9 +47,9 @@ pub struct Series {
     /// As `verify`'s: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
     /// Sessions, by card and serial.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<SeriesSession>,
     /// What is wrong with the chain.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SeriesFinding>,
     /// The governed profiles of all sessions, with the streams that used each.
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
     /// Streams whose profile cannot be seen.
@@ -76,8 +76,9 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
     for (name, report) in &reports {
-        let mut add =
-            |code, detail: String| findings.push(Finding { code, status: code.status(), name: name.clone(), detail });
+        let mut add = |code, detail: String| {
+            findings.push(SeriesFinding { code, status: code.status(), name: name.clone(), detail })
+        };
         let session = &report.session;
         let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
             add(SeriesCode::Unplaced, "its card or ticket is not known: it has no place in a series".to_owned());
@@ -101,7 +102,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     for (serial, report) in last.values() {
         if !is_closed(report) {
             let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
-            findings.push(Finding {
+            findings.push(SeriesFinding {
                 code: SeriesCode::Open,
                 status: SeriesCode::Open.status(),
                 name: name.unwrap_or_default(),
@@ -145,7 +146,7 @@ const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
     (report.session.key_id, report.session.seat, report.session.ticket_serial)
 }
 
-fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
+fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Series {
     let bundles = reports.iter().map(|(_, report)| report.status);
     // No sessions at all show nothing.
     let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
@@ -156,7 +157,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<Finding>) -> Series {
         Status::Warned => 5,
         Status::Affirmed => 0,
     };
-    let session = |(name, report): &(String, Report)| Session {
+    let session = |(name, report): &(String, Report)| SeriesSession {
         name: name.clone(),
         key_id: report.session.key_id,
         seat: report.session.seat,

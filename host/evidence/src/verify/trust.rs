@@ -3,7 +3,7 @@
 use crate::format::approval::Approval;
 use crate::format::certificate::{CertificateError, TrustStore};
 use crate::format::note::{NoteError, WitnessKey};
-use crate::format::ticket::{IssuedBy, SELF_ISSUER, Signed, Ticket, TicketError, issuer_key};
+use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, TicketIssuer, issuer_key};
 use crate::format::withholding::Withholding;
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::hex::Hex;
@@ -202,10 +202,10 @@ impl Trust {
     ///
     /// # Errors
     /// As [`Signed::verify`].
-    pub fn issuer(&self, ticket: &Signed<Ticket>) -> Result<Signer, TicketError> {
+    pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
-            IssuedBy::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
-            IssuedBy::SelfIssued => Signer::unknown(SELF_ISSUER),
+            TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
+            TicketIssuer::SelfIssued => Signer::unknown(SELF_ISSUER),
         })
     }
 

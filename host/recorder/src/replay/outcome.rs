@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What came of a replay.
 #[derive(Debug, Default, serde::Serialize)]
-pub struct Outcome {
+pub struct ReplayReport {
     /// The worst of the reasons.
     pub status: Status,
     /// Streams in the logs.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub reasons: Vec<Reason<ReplayCode>>,
 }
 
-impl Outcome {
+impl ReplayReport {
     /// Files that are not a bundle.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
@@ -42,7 +42,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ReplayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} streams replay, {} records byte by byte", self.replayed, self.streams, self.records)?;
         if let Some(seed) = &self.seed {

@@ -109,7 +109,7 @@ fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
 
 /// A file of a bundle that grows by whole units: records, heads or lines. None is ever there in part, however full the disk is.
 #[derive(Debug)]
-pub struct Growing {
+pub struct GrowingFile {
     file: File,
     disk: std::sync::Arc<Disk>,
     pending: Vec<u8>,
@@ -124,7 +124,7 @@ pub struct Growing {
 /// Bytes that wait in memory, at most, before they are written.
 const PENDING_MAX: usize = 1 << 16;
 
-impl Growing {
+impl GrowingFile {
     pub(super) const fn new(file: File, disk: std::sync::Arc<Disk>) -> Self {
         Self { file, disk, pending: Vec::new(), ends: Vec::new(), written: 0, broken: false }
     }
@@ -154,7 +154,7 @@ impl Growing {
     /// Hands what was added to the system: it survives this process.
     ///
     /// # Errors
-    /// As [`Growing::push`]. Whole units that had room are kept.
+    /// As [`GrowingFile::push`]. Whole units that had room are kept.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "an earlier write failed"));
@@ -183,7 +183,7 @@ impl Growing {
     /// Forces what was added to the disk: it survives a loss of power.
     ///
     /// # Errors
-    /// As [`Growing::flush`].
+    /// As [`GrowingFile::flush`].
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()

@@ -99,9 +99,9 @@ impl Files for Directory {
 
 /// Files in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(pub BTreeMap<String, Vec<u8>>);
+pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
 
-impl Files for Memory {
+impl Files for MemoryFiles {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         Ok(self.0.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
     }

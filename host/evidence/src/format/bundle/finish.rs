@@ -13,7 +13,7 @@ use super::line::{Indexed, Receipt};
 use super::manifest::Manifest;
 use super::name::{self, cap, line_max};
 use super::read::Bundle;
-use crate::format::checkpoint::{Signed, head, root_of_heads};
+use crate::format::checkpoint::{SignedCheckpoint, head, root_of_heads};
 use crate::format::log::{LogChecker, LogEvent, read};
 use crate::format::tree::{Frontier, leaf};
 use portcullis_core::hex;
@@ -28,7 +28,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// What was done to a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finished {
+pub struct FinishReport {
     /// It was finished before: nothing was done.
     pub already: bool,
     /// Checkpoints that are kept.
@@ -78,7 +78,7 @@ impl FinishError {
 ///
 /// # Errors
 /// [`FinishError`].
-pub fn finish(folder: &Path, dry: bool) -> Result<Finished, FinishError> {
+pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
     let _lock = folder::lock(folder).map_err(|source| match source.kind() {
         io::ErrorKind::ResourceBusy => FinishError::Busy(at.to_string()),
@@ -88,7 +88,7 @@ pub fn finish(folder: &Path, dry: bool) -> Result<Finished, FinishError> {
 }
 
 /// As [`finish`], by whoever holds the lock.
-pub(super) fn complete(folder: &Path, dry: bool) -> Result<Finished, FinishError> {
+pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let files = Unfinished::list(folder)?;
     if let Some(finished) = files.sealed()? {
         return Ok(finished);
@@ -108,7 +108,7 @@ pub(super) fn complete(folder: &Path, dry: bool) -> Result<Finished, FinishError
     let records = logs.sizes.iter().sum();
     let signed = logs.signed.iter().sum();
     let mended = plan.steps.into_iter().map(|step| step.why).collect();
-    Ok(Finished { already: false, checkpoints: logs.checkpoints, records, signed, mended })
+    Ok(FinishReport { already: false, checkpoints: logs.checkpoints, records, signed, mended })
 }
 
 /// What is done to a file, and why.
@@ -232,7 +232,7 @@ impl<'a> Unfinished<'a> {
     }
 
     /// What there is, when the bundle is finished already.
-    fn sealed(&self) -> Result<Option<Finished>, FinishError> {
+    fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
             return Ok(None);
@@ -244,7 +244,7 @@ impl<'a> Unfinished<'a> {
                 let records = (0..bundle.lanes()).filter_map(|lane| self.size(&name::in_lane(name::RECORDS, lane)));
                 let records = records.map(|size| size / Record::BYTES as u64).sum();
                 let checkpoints = bundle.checkpoints();
-                Ok(Some(Finished { already: true, checkpoints, records, ..Finished::default() }))
+                Ok(Some(FinishReport { already: true, checkpoints, records, ..FinishReport::default() }))
             }
             Err(error) if error.is_operational() => Err(error.into()),
             Err(error) => Err(FinishError::Sealed(error)),
@@ -272,7 +272,7 @@ impl<'a> Unfinished<'a> {
         let mut heads = (count > 1).then(|| self.open(name::HEADS).map(BufReader::new)).transpose()?;
         let (mut checkpoints, mut signed) = (0, vec![0; lanes.len()]);
         while self.size(&name::checkpoint(checkpoints)).is_some() {
-            let Ok(message) = Signed::parse(&self.read(&name::checkpoint(checkpoints))?) else { break };
+            let Ok(message) = SignedCheckpoint::parse(&self.read(&name::checkpoint(checkpoints))?) else { break };
             let wire = &message.checkpoint.wire;
             let sizes = match &mut heads {
                 None => vec![wire.size.get()],
@@ -490,14 +490,14 @@ fn good_lines(name: &str, file: File, size: u64) -> Result<(u64, &'static str), 
 }
 
 /// Receipts in the order of a bundle.
-pub(super) struct Sorted {
+pub(super) struct SortedReceipts {
     pub(super) content: Vec<u8>,
     count: usize,
     pub(super) changed: bool,
 }
 
 /// Puts receipts, which are written as texts are released, in the order of their records; those about the first `size` records.
-pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<Sorted, BundleError> {
+pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<SortedReceipts, BundleError> {
     let mut receipts = BTreeMap::new();
     let mut changed = false;
     let mut last = None;
@@ -517,5 +517,5 @@ pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<Sorte
         content.extend_from_slice(line);
         content.push(b'\n');
     }
-    Ok(Sorted { content, count: receipts.len(), changed })
+    Ok(SortedReceipts { content, count: receipts.len(), changed })
 }

@@ -23,7 +23,7 @@ pub trait Indexed {
 /// A line of `streams.jsonl`: what the caller calls a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stream {
+pub struct StreamLine {
     /// Log index of the BEGIN record.
     pub index: u64,
     /// Number of the stream: how many streams began in its lane before it.
@@ -36,7 +36,7 @@ pub struct Stream {
 /// and salts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct InputLine {
     /// Log index of the BEGIN record.
     pub index: u64,
     /// The input, for the replay; kept byte for byte.
@@ -46,7 +46,7 @@ pub struct Input {
 /// A line of `spans.jsonl`: the text behind a record's commitment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Span {
+pub struct SpanLine {
     /// Log index of the record.
     pub index: u64,
     /// Salt of the commitment.
@@ -71,19 +71,19 @@ pub struct Receipt {
     pub salt: Hex<16>,
 }
 
-impl Indexed for Stream {
+impl Indexed for StreamLine {
     fn index(&self) -> u64 {
         self.index
     }
 }
 
-impl Indexed for Input {
+impl Indexed for InputLine {
     fn index(&self) -> u64 {
         self.index
     }
 }
 
-impl Indexed for Span {
+impl Indexed for SpanLine {
     fn index(&self) -> u64 {
         self.index
     }
@@ -105,7 +105,7 @@ impl Receipt {
     }
 }
 
-impl Span {
+impl SpanLine {
     /// The commitment to this text: SHA-256(`portcullis/span/1\0` || salt || u32 length || held || text).
     #[must_use]
     pub fn commitment(&self) -> [u8; 32] {
@@ -194,7 +194,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Lines<'_, Stream> {
+    fn lines(text: &str) -> Lines<'_, StreamLine> {
         Lines::new("streams.jsonl".to_owned(), Some(Box::new(text.as_bytes())))
     }
 

@@ -3,7 +3,7 @@
 use super::error::BundleError;
 use super::files::{Files, buffered, digest};
 use super::heads::Heads;
-use super::line::{Indexed, Input, Lines, Receipt, Span, Stream};
+use super::line::{Indexed, InputLine, Lines, Receipt, SpanLine, StreamLine};
 use super::manifest::{Manifest, SCHEMA};
 use super::name::{self, cap};
 use crate::format::checkpoint::LANES_MAX;
@@ -123,7 +123,7 @@ impl<'a> Bundle<'a> {
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn streams(&self, lane: u8) -> Result<Lines<'a, Stream>, BundleError> {
+    pub fn streams(&self, lane: u8) -> Result<Lines<'a, StreamLine>, BundleError> {
         self.lines(name::STREAMS, lane)
     }
 
@@ -131,7 +131,7 @@ impl<'a> Bundle<'a> {
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn inputs(&self, lane: u8) -> Result<Lines<'a, Input>, BundleError> {
+    pub fn inputs(&self, lane: u8) -> Result<Lines<'a, InputLine>, BundleError> {
         self.lines(name::INPUTS, lane)
     }
 
@@ -139,7 +139,7 @@ impl<'a> Bundle<'a> {
     ///
     /// # Errors
     /// [`BundleError::Io`].
-    pub fn spans(&self, lane: u8) -> Result<Lines<'a, Span>, BundleError> {
+    pub fn spans(&self, lane: u8) -> Result<Lines<'a, SpanLine>, BundleError> {
         self.lines(name::SPANS, lane)
     }
 

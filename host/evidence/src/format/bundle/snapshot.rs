@@ -21,17 +21,17 @@ pub struct Snapshot<'a> {
     names: RefCell<Option<BTreeMap<String, u64>>>,
     kept: RefCell<BTreeMap<String, Rc<[u8]>>>,
     room: Cell<u64>,
-    seen: Rc<RefCell<Seen>>,
+    seen: Rc<RefCell<FileDigests>>,
 }
 
 /// What was read to its end.
 #[derive(Default)]
-struct Seen {
+struct FileDigests {
     digests: BTreeMap<String, [u8; 32]>,
     changed: Option<String>,
 }
 
-impl Seen {
+impl FileDigests {
     fn add(&mut self, name: &str, digest: [u8; 32]) {
         let first = *self.digests.entry(name.to_owned()).or_insert(digest);
         if first != digest {
@@ -74,7 +74,7 @@ impl Files for Snapshot<'_> {
             return Ok(Box::new(Cursor::new(Rc::clone(bytes))));
         }
         let size = self.size(name)?;
-        let mut from = Hashing {
+        let mut from = HashingReader {
             name: name.to_owned(),
             from: self.files.open(name)?.take(size),
             left: size,
@@ -94,16 +94,16 @@ impl Files for Snapshot<'_> {
 }
 
 /// A file on its way; at its end its digest is known.
-struct Hashing<R> {
+struct HashingReader<R> {
     name: String,
     from: R,
     /// Bytes up to its end.
     left: u64,
     hash: Option<Sha256>,
-    seen: Rc<RefCell<Seen>>,
+    seen: Rc<RefCell<FileDigests>>,
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let length = self.from.read(into)?;
         if let Some(hash) = &mut self.hash {

@@ -9,7 +9,7 @@ use super::line::{Indexed, Lines};
 use super::name;
 use super::read::Bundle;
 use crate::format::log::read;
-use crate::format::note::{Note, Proof};
+use crate::format::note::{Note, WitnessProof};
 use crate::format::ticket::Ticket;
 use crate::format::withholding::{StreamAt, Terms, Withholding};
 use ed25519_dalek::SigningKey;
@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Which streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum StreamChoice {
     /// Those with these ids.
     Streams(BTreeSet<String>),
     /// All but those with these ids.
@@ -35,7 +35,7 @@ pub enum Choice {
 
 /// Who takes them out, and why.
 #[derive(Clone, Copy, Debug)]
-pub struct Reason<'a> {
+pub struct WithholdReason<'a> {
     /// Name of whoever signs: one line.
     pub name: &'a str,
     /// Why: one line.
@@ -48,7 +48,7 @@ pub struct Reason<'a> {
 
 /// What was taken out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Withheld {
+pub struct WithholdReport {
     /// Streams.
     pub streams: u64,
     /// Lines about their records.
@@ -73,7 +73,7 @@ pub enum WithholdError {
     NoWitness,
     /// A reason or a name that no reader takes.
     #[error("`--name` takes one line of 1 to 200 bytes, `--reason` one line of 1 to 4096 bytes")]
-    Reason,
+    WithholdReason,
     /// The ticket is malformed.
     #[error("`ticket.cose`: {0}")]
     Ticket(#[from] crate::format::ticket::TicketError),
@@ -89,7 +89,7 @@ impl WithholdError {
         match self {
             Self::Bundle(error) => error.is_operational(),
             Self::Ticket(_) => false,
-            Self::Unknown(_) | Self::Nothing | Self::NoWitness | Self::Reason => true,
+            Self::Unknown(_) | Self::Nothing | Self::NoWitness | Self::WithholdReason => true,
         }
     }
 }
@@ -98,7 +98,12 @@ impl WithholdError {
 ///
 /// # Errors
 /// [`WithholdError`]; then there is no folder `to`.
-pub fn withhold(from: &Path, to: &Path, choice: &Choice, reason: Reason<'_>) -> Result<Withheld, WithholdError> {
+pub fn withhold(
+    from: &Path,
+    to: &Path,
+    choice: &StreamChoice,
+    reason: WithholdReason<'_>,
+) -> Result<WithholdReport, WithholdError> {
     let directory = Directory::new(from);
     let bundle = Bundle::open(&directory)?;
     bundle.check_manifest()?;
@@ -111,7 +116,7 @@ pub fn withhold(from: &Path, to: &Path, choice: &Choice, reason: Reason<'_>) -> 
         reason: reason.reason.to_owned(),
         streams: chosen.clone(),
     };
-    let statement = Withholding::sign(&terms, reason.key).ok_or(WithholdError::Reason)?;
+    let statement = Withholding::sign(&terms, reason.key).ok_or(WithholdError::WithholdReason)?;
     let here = to.to_string_lossy();
     DirBuilder::new().mode(0o700).create(to).map_err(BundleError::io(&here))?;
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
@@ -127,7 +132,11 @@ pub fn withhold(from: &Path, to: &Path, choice: &Choice, reason: Reason<'_>) -> 
 ///
 /// # Errors
 /// [`WithholdError`].
-pub fn withhold_in_place(folder: &Path, choice: &Choice, reason: Reason<'_>) -> Result<Withheld, WithholdError> {
+pub fn withhold_in_place(
+    folder: &Path,
+    choice: &StreamChoice,
+    reason: WithholdReason<'_>,
+) -> Result<WithholdReport, WithholdError> {
     let at = folder.to_string_lossy().into_owned();
     let io = || BundleError::io(&at);
     // Links, and `.` at the end of a path, have no neighbour of their own name.
@@ -195,18 +204,18 @@ fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
     Ok(streams)
 }
 
-fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &Choice) -> Result<BTreeSet<StreamAt>, WithholdError> {
-    if let Choice::Streams(ids) | Choice::AllBut(ids) = choice {
+fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &StreamChoice) -> Result<BTreeSet<StreamAt>, WithholdError> {
+    if let StreamChoice::Streams(ids) | StreamChoice::AllBut(ids) = choice {
         let is_known = |id: &&String| streams.values().any(|known| known.id.as_ref() == Some(*id));
         if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
             return Err(WithholdError::Unknown(unknown.clone()));
         }
     }
-    let seen = if let Choice::Before(second) = choice { seen_before(bundle, *second)? } else { Vec::new() };
+    let seen = if let StreamChoice::Before(second) = choice { seen_before(bundle, *second)? } else { Vec::new() };
     let is_meant = |(lane, _): &StreamAt, known: &Known| match choice {
-        Choice::Streams(ids) => known.id.as_ref().is_some_and(|id| ids.contains(id)),
-        Choice::AllBut(ids) => known.id.as_ref().is_none_or(|id| !ids.contains(id)),
-        Choice::Before(_) => seen.get(usize::from(*lane)).is_some_and(|size| known.last < *size),
+        StreamChoice::Streams(ids) => known.id.as_ref().is_some_and(|id| ids.contains(id)),
+        StreamChoice::AllBut(ids) => known.id.as_ref().is_none_or(|id| !ids.contains(id)),
+        StreamChoice::Before(_) => seen.get(usize::from(*lane)).is_some_and(|size| known.last < *size),
     };
     let chosen: BTreeSet<_> = streams.iter().filter(|(at, known)| is_meant(at, known)).map(|(at, _)| *at).collect();
     if chosen.is_empty() { Err(WithholdError::Nothing) } else { Ok(chosen) }
@@ -223,13 +232,13 @@ fn seen_before(bundle: &Bundle<'_>, second: u64) -> Result<Vec<u64>, WithholdErr
             continue;
         }
         witnessed = true;
-        let proof = Proof::parse(&bundle.read(&note)?).map_err(|error| BundleError::content(&note, error))?;
+        let proof = WitnessProof::parse(&bundle.read(&note)?).map_err(|error| BundleError::content(&note, error))?;
         let parsed = Note::parse(&proof.note).map_err(|error| BundleError::content(&note, error))?;
         if parsed.claimed_time().is_none_or(|time| time >= second) {
             break;
         }
         let name = name::checkpoint(serial);
-        let signed = crate::format::checkpoint::Signed::parse(&bundle.read(&name)?);
+        let signed = crate::format::checkpoint::SignedCheckpoint::parse(&bundle.read(&name)?);
         let signed = signed.map_err(|error| BundleError::content(&name, error))?;
         sizes = heads.map_or_else(
             || vec![signed.checkpoint.wire.size.get()],
@@ -250,8 +259,8 @@ struct Copy<'a, 'b> {
 }
 
 impl Copy<'_, '_> {
-    fn all(&self, statement: &[u8]) -> Result<Withheld, BundleError> {
-        let mut done = Withheld { streams: self.chosen.len() as u64, ..Withheld::default() };
+    fn all(&self, statement: &[u8]) -> Result<WithholdReport, BundleError> {
+        let mut done = WithholdReport { streams: self.chosen.len() as u64, ..WithholdReport::default() };
         let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
         let of_lines: BTreeSet<_> =
             (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();

@@ -4,9 +4,9 @@
 //! whole, growing files grow by whole units, and the manifest is written last: a folder without one is a bundle that was not finished,
 //! which [`finish`](super::finish()) completes.
 
-use super::disk::{Disk, Growing};
+use super::disk::{Disk, GrowingFile};
 use super::error::BundleError;
-use super::finish::{self, FinishError, Finished};
+use super::finish::{self, FinishError, FinishReport};
 use super::folder::{FOLDER_MODE, PART, create_file, fits, lock, seal, sync, sync_folder};
 use super::line::Indexed;
 use super::name::{self, cap, line_max};
@@ -80,9 +80,9 @@ impl Writer {
     ///
     /// # Errors
     /// [`BundleError`]: `Name` for a name that no bundle has, `Io`.
-    pub fn grow(&self, name: &str) -> Result<Growing, BundleError> {
+    pub fn grow(&self, name: &str) -> Result<GrowingFile, BundleError> {
         let file = known(name).and_then(|()| self.create_file(name).map_err(BundleError::io(name)))?;
-        Ok(Growing::new(file, Arc::clone(&self.disk)))
+        Ok(GrowingFile::new(file, Arc::clone(&self.disk)))
     }
 
     /// A new file of JSON lines about records of `lane`, called `name` in lane 0.
@@ -168,7 +168,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`FinishError`].
-    pub fn mend(self) -> Result<Finished, FinishError> {
+    pub fn mend(self) -> Result<FinishReport, FinishError> {
         self.disk.give_all();
         finish::complete(&self.folder, false)
     }
@@ -198,7 +198,7 @@ fn known(name: &str) -> Result<(), BundleError> {
 #[derive(Debug)]
 pub struct LineFile {
     name: String,
-    file: Growing,
+    file: GrowingFile,
 }
 
 impl LineFile {
@@ -240,7 +240,7 @@ impl LineFile {
 #[cfg(test)]
 mod tests {
     use super::super::files::Directory;
-    use super::super::line::{Span, Stream};
+    use super::super::line::{SpanLine, StreamLine};
     use super::super::read::Bundle;
     use super::*;
     use portcullis_core::hex::Hex;
@@ -262,8 +262,9 @@ mod tests {
     fn writer_and_reader_agree_on_the_longest_line() {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::create(folder.path().join("b")).unwrap();
-        let span = |length: usize| Span { index: 3, salt: Hex([0; 16]), held: String::new(), text: "a".repeat(length) };
-        let stream = |length: usize| Stream { index: 3, stream: 0, id: "a".repeat(length) };
+        let span =
+            |length: usize| SpanLine { index: 3, salt: Hex([0; 16]), held: String::new(), text: "a".repeat(length) };
+        let stream = |length: usize| StreamLine { index: 3, stream: 0, id: "a".repeat(length) };
         let frame = |json: String| json.len() + 1;
         let longest = 64 << 20;
         let whole = longest - frame(serde_json::to_string(&span(0)).unwrap());

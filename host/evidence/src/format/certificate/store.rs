@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use portcullis_core::hex;
 
 use super::profile::{CLASS, CertificateError, SIMULATED, Which};
-use super::x509::{Parsed, parse_one};
+use super::x509::{X509Certificate, parse_one};
 
 /// Anchors and revocations. Empty, it trusts nobody.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct TrustStore {
 /// An anchor.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
-    pub(super) certificate: Parsed,
+    pub(super) certificate: X509Certificate,
     pub(super) simulated: bool,
 }
 
@@ -87,7 +87,7 @@ impl TrustStore {
     }
 
     /// The anchor that issued `certificate`.
-    pub(super) fn issuer_of(&self, certificate: &Parsed) -> Result<&Root, CertificateError> {
+    pub(super) fn issuer_of(&self, certificate: &X509Certificate) -> Result<&Root, CertificateError> {
         self.roots
             .iter()
             .find(|root| certificate.check_issuer(&root.certificate).is_ok())

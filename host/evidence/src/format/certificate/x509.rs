@@ -20,7 +20,7 @@ const END: &str = "-----END CERTIFICATE-----";
 
 /// The fields that path validation reads.
 #[derive(Clone, Debug)]
-pub(super) struct Parsed {
+pub(super) struct X509Certificate {
     pub(super) which: Which,
     pub(super) subject: Name,
     pub(super) issuer: Name,
@@ -39,7 +39,7 @@ pub(super) fn parse_pem(
     pem: &[u8],
     file: Which,
     name: impl Fn(usize) -> Which,
-) -> Result<Vec<Parsed>, CertificateError> {
+) -> Result<Vec<X509Certificate>, CertificateError> {
     if pem.len() > MAX_PEM {
         return Err(CertificateError::Oversize(file));
     }
@@ -50,19 +50,20 @@ pub(super) fn parse_pem(
         let end = rest.find(END).filter(|_| rest.starts_with(BEGIN)).ok_or(CertificateError::Pem(which))?;
         let (block, tail) = rest.split_at_checked(end + END.len()).ok_or(CertificateError::Pem(which))?;
         let (_, der) = pem::decode_vec(block.as_bytes()).map_err(|_| CertificateError::Pem(which))?;
-        found.push(Parsed::from_der(&der, which)?);
+        found.push(X509Certificate::from_der(&der, which)?);
         rest = tail.trim_ascii_start();
     }
     Ok(found)
 }
 
 /// The one certificate of a PEM file.
-pub(super) fn parse_one(pem: &[u8], which: Which) -> Result<Parsed, CertificateError> {
-    let [one] = <[Parsed; 1]>::try_from(parse_pem(pem, which, |_| which)?).map_err(|_| CertificateError::Pem(which))?;
+pub(super) fn parse_one(pem: &[u8], which: Which) -> Result<X509Certificate, CertificateError> {
+    let [one] = <[X509Certificate; 1]>::try_from(parse_pem(pem, which, |_| which)?)
+        .map_err(|_| CertificateError::Pem(which))?;
     Ok(one)
 }
 
-impl Parsed {
+impl X509Certificate {
     fn from_der(der: &[u8], which: Which) -> Result<Self, CertificateError> {
         let malformed = |_| CertificateError::Der(which);
         let certificate = Certificate::from_der(der).map_err(malformed)?;

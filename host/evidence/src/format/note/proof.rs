@@ -10,7 +10,7 @@ const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 
 /// One accepted checkpoint in a witness's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct WitnessEntry {
     /// Serial of the session's ticket.
     pub ticket: u64,
     /// Serial of the checkpoint in the session.
@@ -21,7 +21,7 @@ pub struct Entry {
     pub nonce: Option<u64>,
 }
 
-impl Entry {
+impl WitnessEntry {
     /// Bytes of an entry.
     pub const BYTES: usize = 56;
 
@@ -55,9 +55,9 @@ impl Entry {
 
 /// A proof as it stands in a file. Nothing in it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct WitnessProof {
     /// What is proved to be in the log.
-    pub entry: Entry,
+    pub entry: WitnessEntry,
     /// Its number there.
     pub index: u64,
     /// Inclusion proof, the leaf's sibling first.
@@ -66,7 +66,7 @@ pub struct Proof {
     pub note: String,
 }
 
-impl Proof {
+impl WitnessProof {
     /// The file.
     #[must_use]
     pub fn text(&self) -> String {
@@ -91,7 +91,8 @@ impl Proof {
             return Err(wrong);
         }
         let extra = lines.next().and_then(|line| line.strip_prefix("extra ")).ok_or(wrong.clone())?;
-        let entry = Base64::decode_vec(extra).ok().and_then(|bytes| Entry::from_bytes(&bytes)).ok_or(wrong.clone())?;
+        let entry =
+            Base64::decode_vec(extra).ok().and_then(|bytes| WitnessEntry::from_bytes(&bytes)).ok_or(wrong.clone())?;
         let index = lines.next().and_then(|line| line.strip_prefix("index ")).and_then(decimal).ok_or(wrong.clone())?;
         let path: Vec<Hash> = lines.map(hash).collect::<Option<_>>().ok_or(wrong.clone())?;
         if path.len() > PROOF_MAX {

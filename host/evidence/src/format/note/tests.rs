@@ -35,8 +35,8 @@ fn witness(seed: u8) -> WitnessKey {
     WitnessKey::new("witness.example/w1", key(seed).verifying_key()).unwrap()
 }
 
-fn entry(serial: u64) -> Entry {
-    Entry { ticket: 3, serial, checkpoint: [serial as u8; 32], nonce: Some(serial + 0x1234_5678_9abc_def0) }
+fn entry(serial: u64) -> WitnessEntry {
+    WitnessEntry { ticket: 3, serial, checkpoint: [serial as u8; 32], nonce: Some(serial + 0x1234_5678_9abc_def0) }
 }
 
 /// The note for entry `index` of a log of `size` entries.
@@ -47,7 +47,7 @@ fn note(index: u64, size: u64) -> String {
     leaves.iter().for_each(|leaf| prover.push(*leaf));
     let text = Head::of_card(&[7; 32], size, root).text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1_800_000_000).unwrap());
-    Proof { entry: entry(index), index, path: prover.finish().unwrap(), note }.text()
+    WitnessProof { entry: entry(index), index, path: prover.finish().unwrap(), note }.text()
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn every_entry_of_a_log_verifies() {
     for size in 1..20 {
         for index in 0..size {
             let found = verify(note(index, size).as_bytes(), &[witness(2), witness(1)]).unwrap();
-            let Entry { ticket, serial, checkpoint, nonce } = entry(index);
-            let wanted = Cosigned {
+            let WitnessEntry { ticket, serial, checkpoint, nonce } = entry(index);
+            let wanted = WitnessedCheckpoint {
                 key: [7; 32],
                 ticket,
                 serial,
@@ -155,8 +155,8 @@ fn the_form_is_that_of_c2sp() {
         Base64::encode_string(&tree.root()),
     );
     assert!(note(1, 2).starts_with(&expected), "{}", note(1, 2));
-    let none = Entry { nonce: None, ..entry(5) };
-    assert_eq!(Entry::from_bytes(&none.to_bytes()), Some(none));
+    let none = WitnessEntry { nonce: None, ..entry(5) };
+    assert_eq!(WitnessEntry::from_bytes(&none.to_bytes()), Some(none));
     assert_eq!(none.to_bytes()[48..], [0; 8]);
 }
 
@@ -187,21 +187,21 @@ fn every_change_is_refused() {
 
 #[test]
 fn a_note_of_another_log_entry_or_witness_is_refused() {
-    let proof = Proof::parse(note(3, 9).as_bytes()).unwrap();
-    let check = |proof: &Proof| verify(proof.text().as_bytes(), &[witness(1)]);
+    let proof = WitnessProof::parse(note(3, 9).as_bytes()).unwrap();
+    let check = |proof: &WitnessProof| verify(proof.text().as_bytes(), &[witness(1)]);
     assert!(check(&proof).is_ok());
     for entry in [
-        Entry { ticket: 4, ..entry(3) },
-        Entry { serial: 4, ..entry(3) },
-        Entry { checkpoint: [4; 32], ..entry(3) },
-        Entry { nonce: Some(4), ..entry(3) },
-        Entry { nonce: None, ..entry(3) },
+        WitnessEntry { ticket: 4, ..entry(3) },
+        WitnessEntry { serial: 4, ..entry(3) },
+        WitnessEntry { checkpoint: [4; 32], ..entry(3) },
+        WitnessEntry { nonce: Some(4), ..entry(3) },
+        WitnessEntry { nonce: None, ..entry(3) },
         entry(4),
     ] {
-        assert_eq!(check(&Proof { entry, ..proof.clone() }), Err(NoteError::Inclusion));
+        assert_eq!(check(&WitnessProof { entry, ..proof.clone() }), Err(NoteError::Inclusion));
     }
-    assert_eq!(check(&Proof { index: 4, ..proof.clone() }), Err(NoteError::Inclusion));
-    assert_eq!(check(&Proof { path: proof.path[1..].to_vec(), ..proof.clone() }), Err(NoteError::Inclusion));
+    assert_eq!(check(&WitnessProof { index: 4, ..proof.clone() }), Err(NoteError::Inclusion));
+    assert_eq!(check(&WitnessProof { path: proof.path[1..].to_vec(), ..proof.clone() }), Err(NoteError::Inclusion));
     assert_eq!(verify(proof.text().as_bytes(), &[]), Err(NoteError::UnknownWitness));
     assert_eq!(verify(proof.text().as_bytes(), &[witness(2)]), Err(NoteError::UnknownWitness));
 
@@ -210,7 +210,7 @@ fn a_note_of_another_log_entry_or_witness_is_refused() {
         Head { origin: "example.com/log".to_owned(), ..Head::of_card(&[7; 32], 1, tree::leaf(&entry(0).to_bytes())) }
             .text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1).unwrap());
-    assert_eq!(check(&Proof { entry: entry(0), index: 0, path: Vec::new(), note }), Err(NoteError::Origin));
+    assert_eq!(check(&WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }), Err(NoteError::Origin));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn signatures_beside_the_witness() {
     let ours = line(1, "witness.example/w1", 5);
     let check = |signatures: &str| {
         let note = format!("{text}\n{signatures}");
-        verify(Proof { entry: entry(0), index: 0, path: Vec::new(), note }.text().as_bytes(), &[witness(1)])
+        verify(WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }.text().as_bytes(), &[witness(1)])
     };
     // Unknown keys, also under the same name, are ignored, wherever they stand.
     for others in [line(2, "witness.example/w1", 1), line(1, "witness.example/w2", 1), line(3, "x", 1)] {
@@ -264,8 +264,8 @@ fn control_characters_are_refused() {
 fn sizes_are_bounded() {
     assert_eq!(verify(&vec![b'a'; MAX_BYTES + 1], &[]), Err(NoteError::Oversize));
     assert_eq!(Note::parse(&"a".repeat(MAX_BYTES + 1)), Err(NoteError::Oversize));
-    let long = Proof { path: vec![[0; 32]; 66], ..Proof::parse(note(0, 1).as_bytes()).unwrap() };
-    assert!(matches!(Proof::parse(long.text().as_bytes()), Err(NoteError::Format(_))));
+    let long = WitnessProof { path: vec![[0; 32]; 66], ..WitnessProof::parse(note(0, 1).as_bytes()).unwrap() };
+    assert!(matches!(WitnessProof::parse(long.text().as_bytes()), Err(NoteError::Format(_))));
 }
 
 proptest! {
@@ -280,8 +280,8 @@ proptest! {
     #[test]
     fn what_is_read_is_written_back(index: u64, ticket: u64, serial: u64, checkpoint: Hash, nonce: u64,
                                     path in prop::collection::vec(any::<Hash>(), 0..65)) {
-        let entry = Entry { ticket, serial, checkpoint, nonce: (nonce != 0).then_some(nonce) };
-        let proof = Proof { entry, index, path, note: "x\n".to_owned() };
-        prop_assert_eq!(Proof::parse(proof.text().as_bytes()), Ok(proof));
+        let entry = WitnessEntry { ticket, serial, checkpoint, nonce: (nonce != 0).then_some(nonce) };
+        let proof = WitnessProof { entry, index, path, note: "x\n".to_owned() };
+        prop_assert_eq!(WitnessProof::parse(proof.text().as_bytes()), Ok(proof));
     }
 }

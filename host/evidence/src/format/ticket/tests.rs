@@ -81,7 +81,7 @@ proptest! {
             let public = key(seed).verifying_key();
             prop_assert_eq!(
                 signed.verify(&[key(seed.wrapping_add(1)).verifying_key(), public]),
-                Ok(IssuedBy::Issuer { name: ticket.issuer, key: public.to_bytes() })
+                Ok(TicketIssuer::Issuer { name: ticket.issuer, key: public.to_bytes() })
             );
         }
     }
@@ -267,7 +267,7 @@ fn a_ticket_of_ones_own_has_nobody_behind_it() {
     let mut own = ticket();
     (own.heartbeat_records, own.heartbeat_ticks, own.issuer) = (0, 0, SELF_ISSUER.to_owned());
     let signed = Ticket::parse(&own.sign(&key(9)).unwrap()).unwrap();
-    assert_eq!(signed.verify(&[key(1).verifying_key()]), Ok(IssuedBy::SelfIssued));
+    assert_eq!(signed.verify(&[key(1).verifying_key()]), Ok(TicketIssuer::SelfIssued));
     // An issuer that signs as `self` is no issuer.
     assert_eq!(signed.verify(&[key(9).verifying_key()]), Err(TicketError::Signature));
 }

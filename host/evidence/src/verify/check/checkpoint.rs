@@ -1,7 +1,7 @@
 //! Checkpoints: the certified card signed each of them, over the records that are here, in order, under this policy and this ticket.
 
 use crate::format::certificate::Class;
-use crate::format::checkpoint::{Checkpoint, Signed, root_of_heads};
+use crate::format::checkpoint::{Checkpoint, SignedCheckpoint, root_of_heads};
 use crate::verify::check::image::Image;
 use crate::verify::check::simulation;
 use crate::verify::code::Code;
@@ -145,7 +145,7 @@ pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
 }
 
 /// Checks a checkpoint's signature and identity; whether it is marked as simulated.
-pub(crate) fn signature(signed: &Signed, facts: &Facts, options: Options, findings: &mut Findings) -> bool {
+pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Options, findings: &mut Findings) -> bool {
     let wire = &signed.checkpoint.wire;
     let serial = wire.serial.get();
     let simulated = simulation::check(facts.device.as_ref(), Some(signed), options, findings);

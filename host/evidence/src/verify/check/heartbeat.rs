@@ -1,6 +1,6 @@
 //! Heartbeats: their nonces are those that the witness gave, in its order.
 
-use crate::format::note::Cosigned;
+use crate::format::note::WitnessedCheckpoint;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ pub(crate) struct Nonces {
 
 impl Nonces {
     /// The nonces of these notes.
-    pub(crate) fn new(notes: &BTreeMap<u64, Cosigned>) -> Self {
+    pub(crate) fn new(notes: &BTreeMap<u64, WitnessedCheckpoint>) -> Self {
         let nonces = notes.iter().filter_map(|(serial, note)| Some((note.nonce?, *serial))).collect();
         Self { nonces, serials: notes.keys().copied().collect() }
     }
@@ -55,10 +55,22 @@ impl Nonces {
 mod tests {
     use super::*;
 
-    fn note(serial: u64, nonce: u64) -> (u64, Cosigned) {
+    fn note(serial: u64, nonce: u64) -> (u64, WitnessedCheckpoint) {
         let witness = String::new();
         let (key, checkpoint) = ([0; 32], [0; 32]);
-        (serial, Cosigned { key, ticket: 1, serial, checkpoint, nonce: Some(nonce), index: serial, witness, time: 0 })
+        (
+            serial,
+            WitnessedCheckpoint {
+                key,
+                ticket: 1,
+                serial,
+                checkpoint,
+                nonce: Some(nonce),
+                index: serial,
+                witness,
+                time: 0,
+            },
+        )
     }
 
     #[test]

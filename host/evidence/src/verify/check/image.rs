@@ -1,7 +1,7 @@
 //! The table image: one that this verifier reads, built from the package in the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::log::{Counts, Refusal};
+use crate::format::log::{Counts, DecidingStage};
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::{RuleCount, Summary};
@@ -111,13 +111,13 @@ fn package(
 
 /// The rules behind the rows that decided.
 pub(crate) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
-    let rule = |refusal: &Refusal| {
+    let rule = |refusal: &DecidingStage| {
         let (image, row) = (image?, usize::from(refusal.row?));
         // Policy rows stand first in an image.
         let before = if refusal.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
         image.rows.get(before + row).map(|row| row.rule.get())
     };
-    let line = |(refusal, count): (&Refusal, &u64)| RuleCount {
+    let line = |(refusal, count): (&DecidingStage, &u64)| RuleCount {
         stage: refusal.stage,
         row: refusal.row,
         rule: rule(refusal),

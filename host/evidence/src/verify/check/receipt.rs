@@ -1,6 +1,6 @@
 //! Receipts: each is of an admitted text, of this session and lane, with its text's salt.
 
-use crate::format::bundle::{Receipt, Span};
+use crate::format::bundle::{Receipt, SpanLine};
 use crate::format::log::LogEvent;
 use crate::verify::code::Code;
 use crate::verify::facts::Facts;
@@ -12,7 +12,7 @@ pub(crate) fn check(
     receipt: &Receipt,
     (at, lane): (At, u8),
     event: LogEvent,
-    span: Option<&Span>,
+    span: Option<&SpanLine>,
     facts: &Facts,
 ) -> Findings {
     let mut findings = Findings::default();

@@ -1,6 +1,6 @@
 //! Session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
 
-use crate::format::ticket::{Signed, Ticket};
+use crate::format::ticket::{SignedTicket, Ticket};
 use crate::verify::check::image::Image;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
@@ -29,7 +29,7 @@ pub(crate) fn tables(kind: RecordType, session: &Session, image: Option<&Image>)
 }
 
 /// What OPEN says of the ticket.
-pub(crate) fn ticket(kind: RecordType, session: &Session, ticket: Option<&Signed<Ticket>>) -> Findings {
+pub(crate) fn ticket(kind: RecordType, session: &Session, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
     let mut findings = Findings::default();
     let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };
     findings.require(session.ticket_digest == ticket.digest, Code::OpenTicket, || {

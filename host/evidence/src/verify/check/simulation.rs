@@ -1,7 +1,7 @@
 //! The marks of a simulated card.
 
 use crate::format::certificate::{Class, DeviceCertificate};
-use crate::format::checkpoint::Signed;
+use crate::format::checkpoint::SignedCheckpoint;
 use crate::sim;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
@@ -10,7 +10,10 @@ use crate::verify::report::Options;
 use portcullis_core::wire::key_flags;
 
 /// Marks of a simulated card, each of which is enough. Without a checkpoint that can be read, those of its certificate are looked for.
-pub(crate) fn marks(device: Option<&DeviceCertificate>, signed: Option<&Signed>) -> Vec<(Code, &'static str)> {
+pub(crate) fn marks(
+    device: Option<&DeviceCertificate>,
+    signed: Option<&SignedCheckpoint>,
+) -> Vec<(Code, &'static str)> {
     let wire = signed.map(|signed| &signed.checkpoint.wire);
     let designs = [wire.map(|wire| wire.design_id), device.map(|d| d.design_id)];
     let flag = wire.is_some_and(|wire| u16::from(wire.key_flags) & key_flags::SIM != 0);
@@ -31,7 +34,7 @@ pub(crate) fn marks(device: Option<&DeviceCertificate>, signed: Option<&Signed>)
 /// Reports the marks of a simulated card; whether there are any.
 pub(crate) fn check(
     device: Option<&DeviceCertificate>,
-    signed: Option<&Signed>,
+    signed: Option<&SignedCheckpoint>,
     options: Options,
     findings: &mut Findings,
 ) -> bool {

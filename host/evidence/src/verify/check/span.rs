@@ -1,13 +1,13 @@
 //! Disclosed texts: each is the one that the card answered for, cut as its descriptor says.
 
-use crate::format::bundle::Span;
+use crate::format::bundle::SpanLine;
 use crate::verify::code::Code;
 use crate::verify::findings::{At, Findings};
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::{Opcode, Record, StageOutcome, flags};
 
 /// A disclosed text against the record that it belongs to.
-pub(crate) fn commitment(span: &Span, at: At, record: &Record) -> Findings {
+pub(crate) fn commitment(span: &SpanLine, at: At, record: &Record) -> Findings {
     Findings::unless(span.commitment() == record.descriptor.commitment, Code::SpanCommitment, || {
         format!("the text of {at} is not the one that the card answered for")
     })
@@ -15,7 +15,7 @@ pub(crate) fn commitment(span: &Span, at: At, record: &Record) -> Findings {
 
 /// A disclosed text against what the descriptor of its accepted entry says of it: where the held text ends and the span begins, the
 /// commitment does not say. The length of a span over the policy's limit saturates, and stage 2 rejects it.
-pub(crate) fn shape(span: &Span, at: At, opcode: Opcode, record: &Record) -> Findings {
+pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) -> Findings {
     let entry = &record.descriptor;
     let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
     let same = match opcode {
@@ -33,7 +33,7 @@ pub(crate) fn shape(span: &Span, at: At, opcode: Opcode, record: &Record) -> Fin
 }
 
 /// END commits to what nobody judged: formatting, and nothing else.
-pub(crate) fn end(span: &Span, at: At) -> Findings {
+pub(crate) fn end(span: &SpanLine, at: At) -> Findings {
     Findings::unless(is_formatting(&span.held), Code::EndNotFormatting, || {
         format!("{at} ends its stream with more than formatting: nothing judged those bytes")
     })

@@ -2,7 +2,7 @@
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::certificate::{DeviceCertificate, key_id};
-use crate::format::ticket::{SELF_ISSUER, Signed, Ticket};
+use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket};
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
@@ -15,7 +15,7 @@ pub(crate) fn read(
     trust: &Trust,
     findings: &mut Findings,
     summary: &mut Summary,
-) -> Result<Option<Signed<Ticket>>, BundleError> {
+) -> Result<Option<SignedTicket<Ticket>>, BundleError> {
     let ticket = match Ticket::parse(&bundle.read(bundle::TICKET)?) {
         Ok(ticket) => ticket,
         Err(error) => {

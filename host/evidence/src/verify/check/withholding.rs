@@ -1,7 +1,7 @@
 //! Withheld texts: which were taken out of the bundle, who says so, and that nothing of them is left.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::ticket::{Signed, Ticket};
+use crate::format::ticket::{SignedTicket, Ticket};
 use crate::format::withholding::{StreamAt, Withholding};
 use crate::verify::code::Code;
 use crate::verify::facts::Facts;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     trust: &Trust,
-    ticket: Option<&Signed<Ticket>>,
+    ticket: Option<&SignedTicket<Ticket>>,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<BTreeSet<StreamAt>, BundleError> {

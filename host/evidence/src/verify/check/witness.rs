@@ -1,8 +1,8 @@
 //! The witness's notes: of this session, in order, while the ticket was valid.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::note::{self, Cosigned, WitnessKey};
-use crate::format::ticket::{Signed, Ticket};
+use crate::format::note::{self, WitnessKey, WitnessedCheckpoint};
+use crate::format::ticket::{SignedTicket, Ticket};
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     witnesses: &[WitnessKey],
-    ticket: Option<&Signed<Ticket>>,
+    ticket: Option<&SignedTicket<Ticket>>,
     findings: &mut Findings,
     summary: &mut Summary,
-) -> Result<BTreeMap<u64, Cosigned>, BundleError> {
+) -> Result<BTreeMap<u64, WitnessedCheckpoint>, BundleError> {
     let mut notes = BTreeMap::new();
-    let mut last: Option<Cosigned> = None;
+    let mut last: Option<WitnessedCheckpoint> = None;
     for (name, _) in bundle.below("witness/") {
         let note = match note::verify(&bundle.read(name)?, witnesses) {
             Ok(note) => note,
@@ -35,7 +35,7 @@ pub(crate) fn read(
                 format!("`{name}` does not follow the note before it in time or in the witness's log")
             });
         }
-        if let Some(Signed { content: ticket, .. }) = ticket {
+        if let Some(SignedTicket { content: ticket, .. }) = ticket {
             let same = note.key == ticket.key && note.ticket == ticket.serial;
             findings.require(same, Code::WitnessSession, || format!("`{name}` is about another session"));
             let valid = ticket.not_before <= note.time && note.time <= ticket.not_after;

@@ -1,7 +1,7 @@
 //! Input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
 
+use crate::source::{Candidate, Item};
 use portcullis_core::state::Task;
-use portcullis_gate::{Candidate, Item};
 use portcullis_mapping::{Call, LogProbs};
 use portcullis_policy::error::json_problem;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use std::io::{BufRead, Read};
 /// A line that is no item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {problem}")]
-pub(crate) struct InputError {
+pub struct InputError {
     /// Name of the input.
-    pub(crate) name: String,
+    pub name: String,
     /// Line, from 1; 0 when the input as a whole is at fault.
-    pub(crate) line: usize,
+    pub line: usize,
     /// What is wrong and what was expected.
-    pub(crate) problem: String,
+    pub problem: String,
 }
 
 /// Longest line that is read, in bytes: a bound on memory for hostile input.
@@ -77,8 +77,8 @@ impl Alternative {
     }
 }
 
-/// Items of a JSON Lines input, an error for each line that is none. Blank lines are passed over.
-pub(crate) fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<Item, InputError>> + use<R> {
+/// Items of a JSON Lines input, an error for each line that is not one. Blank lines are passed over.
+pub fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<Item, InputError>> + use<R> {
     let mut lines = Lines { name: name.to_owned(), reader, number: 0, items: 0, done: false };
     std::iter::from_fn(move || lines.next_item())
 }
@@ -164,7 +164,10 @@ impl<R: BufRead> Lines<R> {
 }
 
 /// The whole of a plain text input as one item.
-pub(crate) fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
+///
+/// # Errors
+/// [`InputError`]: input that cannot be read, is empty, too long, or not UTF-8.
+pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
     let error = |problem: String| InputError { name: name.to_owned(), line: 0, problem };
     let mut bytes = Vec::new();
     let read = reader.take(LINE_MAX).read_to_end(&mut bytes);

@@ -10,17 +10,23 @@ const Z2: u128 = 3_841_459;
 /// So many of so many, with the 95 % Wilson score interval (Wilson 1927). Every number of the interval is in millionths, rounded
 /// outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Share {
-    pub(super) of: u64,
-    pub(super) all: u64,
-    pub(super) share_ppm: u64,
-    pub(super) low_ppm: u64,
-    pub(super) high_ppm: u64,
+pub struct Share {
+    /// Number.
+    pub of: u64,
+    /// Of how many.
+    pub all: u64,
+    /// The share.
+    pub share_ppm: u64,
+    /// Lower end of the interval.
+    pub low_ppm: u64,
+    /// Upper end.
+    pub high_ppm: u64,
 }
 
 impl Share {
     /// `of` is at most `all`.
-    pub(super) fn new(of: u64, all: u64) -> Self {
+    #[must_use]
+    pub fn new(of: u64, all: u64) -> Self {
         let (k, n) = (u128::from(of.min(all)), u128::from(all));
         if n == 0 {
             return Self { of, all, share_ppm: 0, low_ppm: 0, high_ppm: 1_000_000 };
