@@ -42,7 +42,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
         assert_eq!(found.serial.get(), serial as u64);
         let bytes = found.as_bytes().try_into().unwrap();
         let message = portcullis_evidence::cose::encode(bytes, signed.signature.as_ref().try_into().unwrap());
-        assert!(checkpoint::Signed::parse(&message).unwrap().verify(key), "signature of checkpoint {serial}");
+        assert!(checkpoint::SignedCheckpoint::parse(&message).unwrap().verify(key), "signature of checkpoint {serial}");
         assert_eq!(message, reference.sign(found).unwrap(), "signature of checkpoint {serial}");
         Life::try_from(found.state).unwrap()
     };

@@ -9,7 +9,7 @@ use portcullis_card::driver::HeartbeatLimits;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Fault, LOG_STRIDE, Opcode, Record, RecordType};
-use portcullis_evidence::record::Rules;
+use portcullis_evidence::log::LogChecker;
 use zerocopy::{FromBytes, IntoBytes};
 
 on_both!(
@@ -219,7 +219,7 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
             look(&mut session, &mut seen, true);
             session.card_mut().pass(2_000);
         }
-        let mut rules = Rules::new((2, 1));
+        let mut rules = LogChecker::new((2, 1));
         let (mut since, mut accepted) = (0, 0);
         for record in &seen {
             rules.next(record).unwrap_or_else(|v| panic!("seed {seed}, record {}: {v}", record.answer.log_index));
@@ -314,7 +314,7 @@ fn slow_host(lanes: u8) {
     }
     session.close().unwrap();
     let kept = witness.0.lock().unwrap();
-    let mut rules = Rules::new((1, 1));
+    let mut rules = LogChecker::new((1, 1));
     for record in of_lane(&kept.0, 0) {
         rules.next(&record).unwrap();
     }

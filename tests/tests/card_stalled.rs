@@ -10,7 +10,7 @@ use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, Session, SessionConfig, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Record, RecordType};
-use portcullis_evidence::record::Rules;
+use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
 
 /// Entries that fill a log ring of sixteen behind the OPEN record.
@@ -45,7 +45,7 @@ fn records(session: &mut Session<&mut SimCard>) -> u32 {
 
 /// The log keeps the verifier's rules, and each checkpoint says of it what it is.
 fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<RecordType> {
-    let mut rules = Rules::new((world.policy.len() as u16, world.entropy.len() as u16));
+    let mut rules = LogChecker::new((world.policy.len() as u16, world.entropy.len() as u16));
     let mut kinds = Vec::new();
     let mut covered = checkpoints.iter().peekable();
     for record in records {

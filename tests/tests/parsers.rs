@@ -13,7 +13,7 @@ use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_evidence::approval::Approval;
-use portcullis_evidence::bundle::{self, Memory};
+use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::cose;
 use portcullis_evidence::receipt::prove;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
@@ -62,7 +62,7 @@ fn evidence(seeds: &mut Seeds) {
 }
 
 /// Edits of the honest bundle that a verifier still reads to the end: a byte of each file.
-fn edits(files: &Memory) -> Vec<Vec<u8>> {
+fn edits(files: &MemoryFiles) -> Vec<Vec<u8>> {
     let framed = [0, 8, 0, 0, 0];
     let last = |content: &Vec<u8>| u16::try_from(content.len().saturating_sub(2)).unwrap_or(u16::MAX).to_be_bytes();
     let edit = |(number, content): (usize, &Vec<u8>)| {

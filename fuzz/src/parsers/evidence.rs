@@ -3,11 +3,11 @@
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{self, Descriptor, Record, RecordType};
 use portcullis_evidence::approval::Approval;
-use portcullis_evidence::bundle::{self, Bundle, Memory};
+use portcullis_evidence::bundle::{self, Bundle, MemoryFiles};
 use portcullis_evidence::certificate::TrustStore;
-use portcullis_evidence::checkpoint::{Checkpoint, Signed};
-use portcullis_evidence::note::{Head, Note, Proof, WitnessKey};
-use portcullis_evidence::record::{self, Rules};
+use portcullis_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
+use portcullis_evidence::log::{self, LogChecker};
+use portcullis_evidence::note::{Head, Note, WitnessKey, WitnessProof};
 use portcullis_evidence::ticket::{Ticket, issuer_key};
 use portcullis_evidence::{cose, receipt as proof};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(super) fn approval(bytes: &[u8]) -> bool {
 
 /// A message, or the 192 bytes alone.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
-    if let Ok(signed) = Signed::parse(bytes) {
+    if let Ok(signed) = SignedCheckpoint::parse(bytes) {
         let (inner, signature) = cose::decode(bytes).unwrap();
         assert_eq!(signed.checkpoint.wire.as_bytes(), inner);
         assert_eq!(cose::encode(inner, signature), bytes);
@@ -60,7 +60,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
 
 /// The texts of a witness, and of a trust folder.
 pub(super) fn note(bytes: &[u8]) -> bool {
-    let proof = Proof::parse(bytes);
+    let proof = WitnessProof::parse(bytes);
     if let Ok(proof) = &proof {
         assert_eq!(proof.text().as_bytes(), bytes);
     }
@@ -80,9 +80,9 @@ pub(super) fn note(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn receipt(bytes: &[u8]) -> bool {
-    let Ok(proof) = proof::Proof::parse(bytes) else { return false };
+    let Ok(proof) = proof::ReceiptProof::parse(bytes) else { return false };
     let again = serde_json::to_vec(&proof).unwrap();
-    assert_eq!(proof::Proof::parse(&again).unwrap(), proof);
+    assert_eq!(proof::ReceiptProof::parse(&again).unwrap(), proof);
     true
 }
 
@@ -94,7 +94,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     for name in [bundle::MANIFEST, bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS] {
         files.insert(name.to_owned(), bytes.to_vec());
     }
-    let files = Memory(files);
+    let files = MemoryFiles(files);
     let bundle = Bundle::open(&files).unwrap();
     let listed = bundle.check_manifest().is_ok();
     // A manifest in a bundle cannot list itself as the other lines.
@@ -124,12 +124,12 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
 
 /// A log. Numbers and checksums are set right, which anybody can do, so that the rules behind them are reached.
 pub(super) fn records(bytes: &[u8]) -> bool {
-    let mut rules = Rules::new((3, 3));
+    let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;
     let mut count = 0;
     loop {
         let before = rest.len();
-        let mut record = match record::read(&mut rest) {
+        let mut record = match log::read(&mut rest) {
             Ok(Some(record)) => record,
             Ok(None) => break,
             Err(error) => {

@@ -4,14 +4,14 @@
 mod world;
 
 use base64ct::{Base64, Encoding};
-use portcullis_evidence::bundle::{self, Memory};
+use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::certificate::{DeviceCertificate, TrustStore, verify_chain};
 use portcullis_evidence::verify::{Options, Status, Trust, verify};
 use std::cell::OnceCell;
 use world::{START, World, remanifest};
 
 struct Honest {
-    files: Memory,
+    files: MemoryFiles,
     trust: Trust,
     device: DeviceCertificate,
 }
@@ -35,7 +35,7 @@ fn honest<T>(with: impl FnOnce(&Honest) -> T) -> T {
 }
 
 /// The files of the honest session.
-pub fn honest_files() -> Memory {
+pub fn honest_files() -> MemoryFiles {
     honest(|honest| honest.files.clone())
 }
 

@@ -72,13 +72,13 @@ pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_
 ///
 /// # Errors
 /// None; a defect of the program would be one.
-pub fn simulation() -> Result<Authority, CaError> {
+pub fn simulation() -> Result<CertificateAuthority, CaError> {
     let key = SigningKey::from_bytes(&Sha256::digest(SIMULATION_TEXT).into());
-    Authority::root(key, "CN=Portcullis simulations", SIMULATION, true)
+    CertificateAuthority::root(key, "CN=Portcullis simulations", SIMULATION, true)
 }
 
 /// A key that certifies, and its certificate.
-pub struct Authority {
+pub struct CertificateAuthority {
     key: SigningKey,
     certificate: Certificate,
     simulated: bool,
@@ -101,7 +101,7 @@ pub struct Device {
     pub window: Window,
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// Makes a root for real cards, or for simulated ones.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire;
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, Signed};
+use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
 
 /// Why a checkpoint that was shown is not the card's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum ShownError {
 
 /// The checkpoint in `message`, signed by `public_key`, whose id is `key`.
 pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Result<Checkpoint, ShownError> {
-    let signed = Signed::parse(message)?;
+    let signed = SignedCheckpoint::parse(message)?;
     if key_id(public_key) != *key {
         return Err(ShownError::Key);
     }

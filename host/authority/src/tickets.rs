@@ -85,7 +85,7 @@ impl From<rusqlite::Error> for IssueError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Not used yet.
-    Issued,
+    TicketRecord,
     /// Its session is open.
     Opened,
     /// Its session ended as it should.
@@ -95,13 +95,13 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
+    const ALL: [Self; 4] = [Self::TicketRecord, Self::Opened, Self::Closed, Self::Abandoned];
 
     /// The state in one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Issued => "issued",
+            Self::TicketRecord => "issued",
             Self::Opened => "opened",
             Self::Closed => "closed",
             Self::Abandoned => "abandoned",
@@ -169,7 +169,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
 
 /// A ticket in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issued {
+pub struct TicketRecord {
     /// SHA-256 of the card's public key.
     pub key: [u8; 32],
     /// Number of the session among those of the key.
@@ -215,8 +215,8 @@ impl Issuer {
             .query_row(&format!("{COLUMNS} WHERE key = ? ORDER BY serial DESC LIMIT 1"), [request.key], read)
             .optional()?;
         let previous_close = match &last {
-            Some(Issued { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
-            None | Some(Issued { state: State::Abandoned, .. }) => [0; 32],
+            Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
+            None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
             Some(pending) => return Err(IssueError::Pending(pending.serial)),
         };
         let serial = last.map_or(0, |last| last.serial) + 1;
@@ -235,13 +235,13 @@ impl Issuer {
     ///
     /// # Errors
     /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening one.
-    pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<Issued, IssueError> {
+    pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, opening, public_key)?;
         if shown.state != Life::Opening || shown.wire.serial.get() != 0 {
             return Err(IssueError::Stage("opening"));
         }
         match (ticket.state, &ticket.opening) {
-            (State::Issued, _) => {
+            (State::TicketRecord, _) => {
                 work.execute(
                     "UPDATE ticket SET state = 'opened', opening = ? WHERE digest = ?",
                     params![shown.wire.as_bytes(), ticket.digest],
@@ -258,7 +258,7 @@ impl Issuer {
     ///
     /// # Errors
     /// A ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's, or no closing one.
-    pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<Issued, IssueError> {
+    pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
         if shown.state != Life::Closing {
             return Err(IssueError::Stage("closing"));
@@ -284,13 +284,13 @@ impl Issuer {
     ///
     /// # Errors
     /// No such ticket, or one whose session ended.
-    pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<Issued, IssueError> {
+    pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let work = begin(&mut self.database)?;
         let ticket = work
             .query_row(&format!("{COLUMNS} WHERE key = ? AND serial = ?"), params![key, serial], read)
             .optional()?
             .ok_or(IssueError::Unknown)?;
-        if !matches!(ticket.state, State::Issued | State::Opened) {
+        if !matches!(ticket.state, State::TicketRecord | State::Opened) {
             return Err(IssueError::State(serial, ticket.state));
         }
         work.execute(
@@ -304,7 +304,7 @@ impl Issuer {
     ///
     /// # Errors
     /// The store's.
-    pub fn list(&self) -> Result<Vec<Issued>, IssueError> {
+    pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
         let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, serial"))?;
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
@@ -325,7 +325,7 @@ impl Issuer {
         database: &'a mut Connection,
         message: &[u8],
         public_key: &[u8; 32],
-    ) -> Result<(Transaction<'a>, Issued, Checkpoint), IssueError> {
+    ) -> Result<(Transaction<'a>, TicketRecord, Checkpoint), IssueError> {
         let (named, _) =
             portcullis_evidence::cose::decode(message).ok_or(ShownError::from(CheckpointError::Message))?;
         let named = parse(named)?.wire.ticket_digest;
@@ -342,13 +342,13 @@ fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
 }
 
 /// Commits, and returns the ticket as it stands then.
-fn finish(work: Transaction, digest: &[u8; 32]) -> Result<Issued, IssueError> {
+fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
     let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
     work.commit()?;
     Ok(ticket)
 }
 
-fn by_digest(work: &Transaction, digest: &[u8; 32]) -> Result<Option<Issued>, IssueError> {
+fn by_digest(work: &Transaction, digest: &[u8; 32]) -> Result<Option<TicketRecord>, IssueError> {
     Ok(work.query_row(&format!("{COLUMNS} WHERE digest = ?"), [digest], read).optional()?)
 }
 
@@ -360,10 +360,10 @@ fn digest(bytes: &[u8; 192]) -> Result<[u8; 32], IssueError> {
     Ok(parse(bytes)?.digest())
 }
 
-fn read(row: &Row) -> rusqlite::Result<Issued> {
+fn read(row: &Row) -> rusqlite::Result<TicketRecord> {
     let state: String = row.get(3)?;
     let unknown = || rusqlite::Error::InvalidColumnType(3, state.clone(), rusqlite::types::Type::Text);
-    Ok(Issued {
+    Ok(TicketRecord {
         key: row.get(0)?,
         serial: row.get(1)?,
         digest: row.get(2)?,

@@ -23,8 +23,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use portcullis_core::wire::{LaneHead, Life};
 use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
-use portcullis_evidence::note::{Entry, Head, NoteError, Proof, WitnessKey, cosign};
-use portcullis_evidence::ticket::{IssuedBy, Signed, Ticket, TicketError};
+use portcullis_evidence::note::{Head, NoteError, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::ticket::{SignedTicket, Ticket, TicketError, TicketIssuer};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use zerocopy::{FromBytes, IntoBytes};
@@ -191,8 +191,8 @@ pub struct Witness {
 }
 
 /// A post whose signatures hold.
-struct Checked {
-    ticket: Signed<Ticket>,
+struct CheckedPost {
+    ticket: SignedTicket<Ticket>,
     checkpoint: Checkpoint,
     digest: Hash,
     /// The serials of ticket and checkpoint as SQLite holds them.
@@ -297,9 +297,9 @@ impl Witness {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check(&self, post: &Post) -> Result<Checked, Refusal> {
+    fn check(&self, post: &Post) -> Result<CheckedPost, Refusal> {
         let ticket = Ticket::parse(&post.ticket)?;
-        if ticket.verify(&self.issuers)? == IssuedBy::SelfIssued {
+        if ticket.verify(&self.issuers)? == TicketIssuer::SelfIssued {
             return Err(Refusal::SelfIssued);
         }
         let checkpoint = shown::read(&post.checkpoint, &post.public_key, &ticket.content.key)?;
@@ -314,7 +314,7 @@ impl Witness {
         }
         let number = |value| i64::try_from(value).map_err(|_| Refusal::Malformed("holds a serial beyond 2^63"));
         let (ticket_serial, serial) = (number(ticket.content.serial)?, number(wire.serial.get())?);
-        Ok(Checked { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
+        Ok(CheckedPost { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
     }
 
     /// Appends the entry of an accepted checkpoint to the log of its key, and makes the note.
@@ -322,14 +322,14 @@ impl Witness {
         &self,
         work: &Transaction,
         mut log: Log,
-        checked: &Checked,
+        checked: &CheckedPost,
         post: &Post,
         time: u64,
     ) -> Result<String, Refusal> {
         let ticket = &checked.ticket.content;
         let running = matches!(checked.checkpoint.state, Life::Opening | Life::Run);
         let nonce = if running && time <= ticket.not_after { Some(nonce()?) } else { None };
-        let entry = Entry {
+        let entry = WitnessEntry {
             ticket: ticket.serial,
             serial: checked.checkpoint.wire.serial.get(),
             checkpoint: checked.digest,
@@ -340,7 +340,7 @@ impl Witness {
         log.time = time;
         let text = Head::of_card(&ticket.key, log.size, root).text();
         let signature = cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
-        let note = Proof { entry, index, path, note: format!("{text}\n{signature}") }.text();
+        let note = WitnessProof { entry, index, path, note: format!("{text}\n{signature}") }.text();
 
         log.store(work, &ticket.key)?;
         work.execute(
@@ -363,14 +363,14 @@ impl Witness {
 }
 
 /// Digest of the ticket that opened the session of this serial.
-fn ticket_in_use(work: &Transaction, checked: &Checked) -> Result<Option<Hash>, Refusal> {
+fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, Refusal> {
     let query = "SELECT digest FROM session WHERE key = ? AND ticket = ?";
     let key = params![checked.ticket.content.key, checked.ticket_serial];
     Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
 }
 
 /// The accepted checkpoint of the same serial, and its note.
-fn known(work: &Transaction, checked: &Checked) -> Result<Option<(Hash, String)>, Refusal> {
+fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
     let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
     let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";
     Ok(work.query_row(query, key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
@@ -389,7 +389,7 @@ fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
 }
 
 /// Whether the post opens a session.
-fn open(checked: &Checked, post: &Post, time: u64) -> Result<(), Refusal> {
+fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
     let (ticket, checkpoint) = (&checked.ticket.content, &checked.checkpoint);
     if checked.serial != 0 {
         return Err(Conflict::Gap(0).into());
@@ -413,7 +413,7 @@ fn open(checked: &Checked, post: &Post, time: u64) -> Result<(), Refusal> {
 }
 
 /// Whether the post is the next of an open session.
-fn follow(last: &Session, checked: &Checked, post: &Post) -> Result<(), Refusal> {
+fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refusal> {
     if last.checkpoint.state == Life::Closing {
         return Err(Conflict::Closed.into());
     }

@@ -4,9 +4,9 @@ use crate::failure::{Failure, SUCCESS};
 use crate::open;
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
-use portcullis_authority::ca::{self, Authority, Device, Window};
+use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
 use portcullis_authority::keys;
-use portcullis_authority::tickets::{Issued, Issuer, Request};
+use portcullis_authority::tickets::{Issuer, Request, TicketRecord};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -243,7 +243,7 @@ pub(crate) fn ca(command: &Ca) -> Result<u8, Failure> {
 fn run_ca(command: &Ca) -> anyhow::Result<u8> {
     let pem = match command {
         Ca::Root { key, subject, days: validity, simulated } => {
-            Authority::root(keys::generate(key)?, subject, days(*validity), *simulated)?.certificate_pem()?
+            CertificateAuthority::root(keys::generate(key)?, subject, days(*validity), *simulated)?.certificate_pem()?
         }
         Ca::Simulation => ca::simulation()?.certificate_pem()?,
         Ca::Device { key, certificate, public_key, design_id, class, supervised, subject, days: validity } => {
@@ -253,7 +253,7 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
                 ClassArg::Device => Class::Device,
             };
             let pem = String::from_utf8(read(certificate)?)?;
-            let authority = Authority::load(keys::load(key)?, &pem, matches!(class, Class::Sim))?;
+            let authority = CertificateAuthority::load(keys::load(key)?, &pem, matches!(class, Class::Sim))?;
             authority.certify(&Device {
                 public_key: digits("public key", public_key)?,
                 design_id: digits("design id", design_id)?,
@@ -335,7 +335,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
     Ok(SUCCESS)
 }
 
-fn show(ticket: &Issued) -> anyhow::Result<()> {
+fn show(ticket: &TicketRecord) -> anyhow::Result<()> {
     outln!("ticket {} of key {}: {}", ticket.serial, hex::encode(&ticket.key), ticket.state);
     Ok(())
 }

@@ -21,7 +21,6 @@ mod engine;
 mod explain;
 mod failure;
 mod gated;
-mod input;
 mod intake;
 mod journal;
 mod lineage;

@@ -1,16 +1,14 @@
 //! `portcullis prefilter`.
 
 mod eval;
-mod rows;
-mod share;
 
 use crate::failure::{Failure, REFUSED, SUCCESS};
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use portcullis_policy::Package;
+use portcullis_prefilter::evaluation::{self, Row};
 use portcullis_prefilter::{Isolation, Policy, Prefilter, Report, Tier};
 use portcullis_verify::console::Stdout;
-use rows::Row;
 use serde_json::json;
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -39,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    judged: Judged,
+    judged: JudgeArgs,
 }
 
 #[derive(Subcommand)]
@@ -77,7 +75,7 @@ enum Rules {
 
 /// Under what policy inputs are judged.
 #[derive(clap::Args, Clone)]
-pub(crate) struct Judged {
+pub(crate) struct JudgeArgs {
     /// What the input is: `user-prompt`, `document` or `tool-result`.
     #[arg(long, value_name = "NAME", default_value = "user-prompt")]
     profile: String,
@@ -110,7 +108,7 @@ enum Isolate {
     Process,
 }
 
-impl Judged {
+impl JudgeArgs {
     fn policy(&self) -> Result<Policy, Failure> {
         self.over(Policy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
@@ -138,7 +136,7 @@ impl Judged {
 impl FilterArgs {
     /// The filter under the threshold of a policy package. Its evaluators are bounded in time, whatever they do.
     pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
-        let judged = Judged {
+        let judged = JudgeArgs {
             profile: self.prefilter_profile.clone(),
             policy: self.prefilter_policy.clone(),
             isolate: Isolate::Thread,
@@ -172,8 +170,8 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     let mut refused = false;
     match &args.jsonl {
         Some(file) => {
-            for row in rows::read(file, false)? {
-                let Row { id, text, .. } = row?;
+            for row in evaluation::read(file, false).map_err(anyhow::Error::from)? {
+                let Row { id, text, .. } = row.map_err(anyhow::Error::from)?;
                 let report = filter.report(text.as_bytes());
                 refused |= !report.is_executive();
                 show(&mut out, &id, &report, args.json)?;

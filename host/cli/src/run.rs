@@ -3,7 +3,6 @@
 use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, Maker};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
-use crate::input::{self, InputError};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
@@ -15,10 +14,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
 use portcullis_core::hex;
 use portcullis_core::wire::Fault;
-use portcullis_evidence::report::plain;
+use portcullis_gate::input::{self, InputError};
 use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
+use portcullis_report::escape::printable;
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        errln!("error: {}", plain(&problem.to_string()));
+        errln!("error: {}", printable(&problem.to_string()));
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {

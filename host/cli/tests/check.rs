@@ -8,7 +8,7 @@ mod real;
 mod world;
 
 use portcullis_core::context::Mode;
-use portcullis_evidence::bundle::Memory;
+use portcullis_evidence::bundle::MemoryFiles;
 use std::path::Path;
 use std::process::Command;
 use world::{World, remanifest, sha};
@@ -31,7 +31,7 @@ impl Scene {
     }
 
     /// Writes the bundle, and beside it the trust folder of the world's parties.
-    fn write(&self, name: &str, files: &Memory) {
+    fn write(&self, name: &str, files: &MemoryFiles) {
         world::write(&self.folder.path().join(name), &self.world.trust(false), &self.world, files);
     }
 

@@ -7,7 +7,7 @@
 mod world;
 
 use portcullis_core::wire::{LaneHead, Record, RecordType};
-use portcullis_evidence::bundle::{self, Directory, Files as _, FinishError, Memory, finish};
+use portcullis_evidence::bundle::{self, Directory, Files as _, FinishError, MemoryFiles, finish};
 use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
@@ -36,7 +36,7 @@ impl Random {
 
 /// The files as a run leaves them that dies after `checkpoints` checkpoints: growing files end anywhere, behind zeros where power was
 /// lost; files that are written whole are there, or are not, or are in the making.
-fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> Memory {
+fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);
     for serial in checkpoints as u64.. {
@@ -112,7 +112,7 @@ impl Nonce for portcullis_core::wire::Descriptor {
     }
 }
 
-fn write(files: &Memory, folder: &Path) {
+fn write(files: &MemoryFiles, folder: &Path) {
     for (name, bytes) in &files.0 {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -120,9 +120,9 @@ fn write(files: &Memory, folder: &Path) {
     }
 }
 
-fn load(folder: &Path) -> Memory {
+fn load(folder: &Path) -> MemoryFiles {
     let names = Directory::new(folder).names().unwrap();
-    Memory(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
+    MemoryFiles(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn heartbeats_that_other_lanes_do_not_have_are_cut() {
 fn what_is_no_crash_is_refused_and_left_alone() {
     let world = World::new();
     let parts = world.honest();
-    let refused = |change: &dyn Fn(&mut Memory)| {
+    let refused = |change: &dyn Fn(&mut MemoryFiles)| {
         let mut files = parts.files();
         change(&mut files);
         let folder = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         assert_eq!(load_raw(folder.path()), before);
         error
     };
-    // Finished, and changed afterwards.
+    // FinishReport, and changed afterwards.
     let sealed = refused(&|files| files.0.get_mut(bundle::SPANS).unwrap().truncate(0));
     assert!(matches!(sealed, FinishError::Sealed(_)), "{sealed}");
     // Nothing signed.

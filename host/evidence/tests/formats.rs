@@ -12,8 +12,9 @@ use portcullis_core::wire::{Fault, ROW_NONE, Record};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{Bundle, commitment};
 use portcullis_evidence::certificate::{TrustStore, key_id, verify_chain};
-use portcullis_evidence::record::Rules;
+use portcullis_evidence::log::LogChecker;
 use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::verify::Code;
 use portcullis_evidence::withholding::{Terms, Withholding};
 use portcullis_evidence::{hex, receipt, sim};
 use serde_json::{Value, json};
@@ -191,10 +192,10 @@ fn logs(world: &World) -> Value {
 
 /// The reason code of the first rule that a log breaks, with the record; `ok` without one.
 fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &'static str) {
-    let mut rules = Rules::of_lane(rows, lane, lanes);
+    let mut rules = LogChecker::of_lane(rows, lane, lanes);
     for (at, record) in records.iter().enumerate() {
         if let Err(violation) = rules.next(record) {
-            return (at, violation.code());
+            return (at, Code::from(violation).id());
         }
     }
     (records.len(), "ok")

@@ -4,7 +4,7 @@
 
 use portcullis_core::wire::{Determination, Fault, Record, Session};
 use portcullis_evidence::checkpoint::root_of_lane;
-use portcullis_evidence::record::{Rules, Violation, read};
+use portcullis_evidence::log::{LogChecker, Violation, read};
 use portcullis_evidence::sim::log::{Identity, Log};
 use portcullis_evidence::tree::{Frontier, leaf};
 use proptest::prelude::*;
@@ -53,8 +53,8 @@ fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
     log
 }
 
-fn check(records: &[Record]) -> Result<Rules, (usize, Violation)> {
-    let mut rules = Rules::new((1, 1));
+fn check(records: &[Record]) -> Result<LogChecker, (usize, Violation)> {
+    let mut rules = LogChecker::new((1, 1));
     for (index, record) in records.iter().enumerate() {
         rules.next(record).map_err(|violation| (index, violation))?;
     }

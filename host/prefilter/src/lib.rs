@@ -19,6 +19,7 @@
 //! ```
 
 mod blocks;
+pub mod evaluation;
 mod evaluator;
 mod filter;
 mod policy;

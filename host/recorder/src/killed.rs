@@ -19,7 +19,7 @@ use portcullis_evidence::sim::log::{Identity, Log};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{derive, secret};
 use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::verify::{Options, Trust, verify};
+use portcullis_evidence::verify::{Code, Options, Trust, verify};
 use portcullis_gate::{Event, What};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -251,7 +251,7 @@ fn a_killed_session_is_completed() {
         let options = Options { allow_sim: true, at: None };
         let report = verify(&Directory::new(&folder), &trust, options, &mut |_| ()).unwrap();
         assert_eq!(report.exit_code, 10, "{number}: {:#?}", report.properties);
-        assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == "not-closed"));
+        assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == Code::NotClosed));
         let kept = receipts(&folder, lanes);
         assert!(
             !released.is_empty() && released.is_subset(&kept),

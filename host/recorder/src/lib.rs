@@ -17,7 +17,7 @@ pub mod replay;
 mod sink;
 mod witness;
 
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::RecorderError;
 pub use options::Options;
 pub use recorder::Recorder;

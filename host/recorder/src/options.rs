@@ -12,7 +12,6 @@ use portcullis_core::wire::key_flags;
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
-use portcullis_evidence::extract;
 use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::anchor::Anchors;
@@ -94,7 +93,7 @@ impl Options {
 
         let approval = approval.as_deref().map(|approval| (bundle::APPROVAL, approval));
         let fixed = [
-            (bundle::README, extract::BUNDLE_README.as_bytes()),
+            (bundle::README, bundle::README_TEXT.as_bytes()),
             (bundle::TICKET, &*ticket),
             (bundle::CERTIFICATE, certificate.as_bytes()),
             (bundle::CHAIN, chain.as_bytes()),

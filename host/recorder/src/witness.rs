@@ -1,6 +1,6 @@
 //! Checkpoints on their way to a witness.
 
-use portcullis_authority::witness::client::{Client, Noted};
+use portcullis_authority::witness::client::{Client, WitnessReply};
 use portcullis_authority::witness::{LanePost, Post};
 use portcullis_card::driver::SinkError;
 use portcullis_core::wire::Record;
@@ -45,7 +45,7 @@ impl Poster {
     }
 
     /// Posts the next checkpoint.
-    pub(crate) fn post(&mut self) -> Result<Option<Noted>, SinkError> {
+    pub(crate) fn post(&mut self) -> Result<Option<WitnessReply>, SinkError> {
         let Some((sizes, checkpoint)) = self.next.pop_front() else { return Ok(None) };
         let posted = sizes.iter().zip(&self.lanes).map(|(size, lane)| lane.post(*size));
         let post = Post {

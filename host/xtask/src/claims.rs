@@ -1,9 +1,9 @@
 //! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
 
-use crate::setup;
-use crate::tally::Tally;
-use crate::tool::{capture, cargo, say};
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::setup;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{capture, cargo, say};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

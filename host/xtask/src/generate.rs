@@ -2,21 +2,19 @@
 //!
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::tool::{self, python_tool, say};
-use crate::{layout, manifest, registers, setup};
+use crate::{layout, manifest, registers};
 use anyhow::{Context, Result, bail};
 use base16ct::lower::encode_string;
-use sha2::{Digest, Sha256};
+use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, python_tool, say};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LAYOUT: &str = "rtl/layout/layout.toml";
-const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-const DESIGN: &str = "rtl/pkg/gen/design_pkg.sv";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
@@ -57,8 +55,19 @@ pub(crate) fn run(check: bool) -> Result<()> {
         let list: Vec<_> = stale.iter().map(|p| format!("  {}", p.display())).collect();
         bail!("these files are not what their sources give; run `cargo xtask gen`:\n{}", list.join("\n"));
     }
+    codes(check)?;
     eprintln!("    {} generated files, {} {}", made.len(), stale.len(), if check { "stale" } else { "changed" });
     Ok(())
+}
+
+/// The tables of reason codes, from the verifier's enums. `xtask` must build where generated Rust does not, so that a test makes them.
+fn codes(check: bool) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons"]);
+    if !check {
+        cargo.env("PORTCULLIS_WRITE_DOCS", "1");
+    }
+    tool::run(&mut cargo)
 }
 
 /// Makes every generated file below `scratch`, at its path in the tree.
@@ -91,8 +100,9 @@ fn make(scratch: &Path) -> Result<()> {
     let page = scratch.join("docs/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    let design = design(scratch)?;
-    write(DESIGN, design_package(&design))?;
+    // Generated sources count as they are made now.
+    let design = Sources::new(".").with_overlay(scratch).design_id()?;
+    write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
         write(
             &format!("bitstreams/{target}/manifest.toml"),
@@ -137,25 +147,6 @@ fn releases(map_digest: &[u8]) -> Result<String> {
         .map(|line| format!("{line}\n"))
         .collect();
     Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", encode_string(map_digest)))
-}
-
-/// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
-/// bytes, with the top bit of the first kept clear for real cards. Generated sources count as they are made now.
-fn design(scratch: &Path) -> Result<Vec<u8>> {
-    let list = fs::read_to_string(DESIGN_SOURCES).context(DESIGN_SOURCES)?;
-    let mut all = Sha256::new();
-    for source in list.lines().map(str::trim).filter(|line| !line.is_empty() && *line != DESIGN) {
-        let made = scratch.join(source);
-        let path = if made.exists() { made } else { PathBuf::from(source) };
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        all.update(format!("{}  {source}\n", encode_string(&Sha256::digest(bytes))));
-    }
-    let mut id = all.finalize().to_vec();
-    id.truncate(16);
-    if let Some(first) = id.first_mut() {
-        *first &= 0x7f;
-    }
-    Ok(id)
 }
 
 /// The package that holds the design id.

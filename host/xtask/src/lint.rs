@@ -1,10 +1,11 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and the hardware
 //! (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::tally::Tally;
-use crate::tool::{self, capture, cargo, say};
-use crate::{generate, guards, modules, setup, shells};
+use crate::{generate, guards, shells};
 use anyhow::{Context, Result, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, cargo, say};
+use portcullis_tools::{setup, task};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
 const LICENCES: [&str; 12] = [
@@ -44,7 +45,7 @@ pub(crate) fn software(tally: &mut Tally) {
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("circles of modules");
-    if let Err(error) = modules::run(tally, None, false) {
+    if let Err(error) = task::counted(tally, "modules", &["modules"]) {
         tally.fail("circles of modules", 1, &format!("{error:#}"));
     }
     say("licences of dependencies");

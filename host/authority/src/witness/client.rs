@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::checkpoint::Signed;
-use portcullis_evidence::note::{self, Cosigned, NoteError, WitnessKey};
+use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::note::{self, NoteError, WitnessKey, WitnessedCheckpoint};
 use portcullis_evidence::ticket::Ticket;
 
 use super::Post;
-use super::http::{HttpError, Timed, read_message};
+use super::http::{DeadlineStream, HttpError, read_message};
 
 /// Characters of an answer that an error shows: another server may answer with a page.
 const REASON_CHARS: usize = 200;
@@ -50,11 +50,11 @@ const fn hint(status: u16) -> &'static str {
 
 /// What a witness gave for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct WitnessReply {
     /// The note, as a bundle keeps it.
     pub note: String,
     /// What it says: the nonce of the next heartbeat is in it.
-    pub cosigned: Cosigned,
+    pub cosigned: WitnessedCheckpoint,
 }
 
 /// Somebody who posts to one witness.
@@ -76,11 +76,11 @@ impl Client {
     ///
     /// # Errors
     /// No answer in time, a refusal, or an answer that is not this witness's note of this checkpoint.
-    pub fn post(&self, post: &Post) -> Result<Noted, ClientError> {
+    pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)
             .map_err(|error| ClientError::Connect(self.address, error))?;
-        let mut connection = Timed::new(stream, self.time);
+        let mut connection = DeadlineStream::new(stream, self.time);
         let body = post.to_body();
         let head = format!(
             "POST /add-checkpoint HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -104,14 +104,14 @@ impl Client {
         }
     }
 
-    fn check(&self, post: &Post, note: String) -> Result<Noted, ClientError> {
+    fn check(&self, post: &Post, note: String) -> Result<WitnessReply, ClientError> {
         let cosigned = note::verify(note.as_bytes(), std::slice::from_ref(&self.witness))?;
         let ticket = Ticket::parse(&post.ticket).map_err(|_| ClientError::Other)?;
-        let posted = Signed::parse(&post.checkpoint).map_err(|_| ClientError::Other)?.checkpoint;
+        let posted = SignedCheckpoint::parse(&post.checkpoint).map_err(|_| ClientError::Other)?.checkpoint;
         let expected = (key_id(&post.public_key), ticket.content.serial, posted.wire.serial.get(), posted.digest());
         if expected != (cosigned.key, cosigned.ticket, cosigned.serial, cosigned.checkpoint) {
             return Err(ClientError::Other);
         }
-        Ok(Noted { note, cosigned })
+        Ok(WitnessReply { note, cosigned })
     }
 }

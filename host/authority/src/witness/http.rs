@@ -30,12 +30,12 @@ pub enum HttpError {
 }
 
 /// A connection on which everything must be done by one moment, however little the other side sends at a time.
-pub(super) struct Timed {
+pub(super) struct DeadlineStream {
     stream: TcpStream,
     until: Instant,
 }
 
-impl Timed {
+impl DeadlineStream {
     pub(super) fn new(stream: TcpStream, time: Duration) -> Self {
         Self { stream, until: Instant::now() + time }
     }
@@ -99,7 +99,7 @@ pub(super) struct Message {
 }
 
 /// Reads one message, whose body has the length that its head says, of at most `max_body` bytes.
-pub(super) fn read_message(from: &mut Timed, max_body: usize) -> Result<Message, HttpError> {
+pub(super) fn read_message(from: &mut DeadlineStream, max_body: usize) -> Result<Message, HttpError> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     let end = loop {

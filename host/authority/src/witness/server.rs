@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portcullis_evidence::ticket::TicketError;
 
-use super::http::{HttpError, Timed, read_message};
+use super::http::{DeadlineStream, HttpError, read_message};
 use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
 use crate::shown::ShownError;
 
@@ -110,12 +110,12 @@ fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &Atom
             // What does not fit is told so by this thread, at once: the answer fits the socket's buffer.
             if busy {
                 let answer = Answer::text(503, "the witness has too many connections");
-                let _ = answer.send(&mut Timed::new(stream, PAUSE));
+                let _ = answer.send(&mut DeadlineStream::new(stream, PAUSE));
                 open.fetch_sub(1, Ordering::AcqRel);
                 continue;
             }
             let serve = || {
-                let mut connection = Timed::new(stream, limits.request);
+                let mut connection = DeadlineStream::new(stream, limits.request);
                 let answer = answer(&mut connection, witness);
                 connection.allow(ANSWER);
                 // Whoever is gone does not get an answer; what was accepted stays accepted, and can be posted again.
@@ -143,7 +143,7 @@ impl Answer {
         Self { status, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
     }
 
-    fn send(&self, to: &mut Timed) -> Result<(), HttpError> {
+    fn send(&self, to: &mut DeadlineStream) -> Result<(), HttpError> {
         let Self { status, kind, body } = self;
         let reason = match status {
             200 => "OK",
@@ -166,7 +166,7 @@ impl Answer {
     }
 }
 
-fn answer(connection: &mut Timed, witness: &Witness) -> Answer {
+fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
     let message = match read_message(connection, MAX_BODY) {
         Ok(message) => message,
         Err(error) => {

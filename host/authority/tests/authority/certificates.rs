@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::{Authority, CaError, Device, Window};
+use portcullis_authority::ca::{CaError, CertificateAuthority, Device, Window};
 use portcullis_authority::keys;
 use portcullis_evidence::certificate::{
     CertificateError, Class, DeviceCertificate, MAX_PEM, TrustStore, Which, key_id, verify_chain,
@@ -19,9 +19,9 @@ pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
-fn root(seed: u8, simulated: bool) -> Authority {
+fn root(seed: u8, simulated: bool) -> CertificateAuthority {
     let subject = if simulated { "CN=Simulation root,O=Example" } else { "CN=Gate root,O=Example" };
-    Authority::root(key(seed), subject, WINDOW, simulated).unwrap()
+    CertificateAuthority::root(key(seed), subject, WINDOW, simulated).unwrap()
 }
 
 fn device() -> Device {
@@ -82,9 +82,9 @@ fn what_is_certified_is_read_back() {
     let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
     assert_eq!((found.class, found.supervised), (Class::Class, false));
-    let issuing = Authority::load(key(2), &made.chain, false).unwrap();
-    assert!(matches!(Authority::load(key(3), &made.chain, false), Err(CaError::Authority(_))));
-    assert!(matches!(Authority::load(key(2), "hello", false), Err(CaError::Authority(_))));
+    let issuing = CertificateAuthority::load(key(2), &made.chain, false).unwrap();
+    assert!(matches!(CertificateAuthority::load(key(3), &made.chain, false), Err(CaError::Authority(_))));
+    assert!(matches!(CertificateAuthority::load(key(2), "hello", false), Err(CaError::Authority(_))));
     let leaf = issuing.certify(&device()).unwrap();
     assert!(verify(&Made { leaf, ..made }, &trust(&[&root.certificate_pem().unwrap()])).is_ok());
 }
@@ -104,7 +104,7 @@ fn simulated_and_real_never_mix() {
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));
-    assert!(matches!(Authority::load(key(1), &real_pem, true), Err(CaError::Class(..))));
+    assert!(matches!(CertificateAuthority::load(key(1), &real_pem, true), Err(CaError::Class(..))));
 
     // A simulated card is only trusted where simulation roots are.
     let leaf = sim.certify(&simulated()).unwrap();
@@ -114,7 +114,7 @@ fn simulated_and_real_never_mix() {
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, Class::Sim);
 
     // A subordinate of the real root that pretends to be below the simulation's: same key and name, other kind.
-    let posing = Authority::load(
+    let posing = CertificateAuthority::load(
         key(2),
         &real.subordinate(key(2), "CN=Gate issuing 1", WINDOW).unwrap().certificate_pem().unwrap(),
         true,
@@ -181,7 +181,7 @@ fn every_certificate_of_the_path_must_be_valid() {
     let narrow = Window { not_before: NOW - 10, not_after: NOW + 10 };
     let late = Window { not_before: NOW - 5, ..WINDOW };
     let build = |root_window, issuing_window, window| {
-        let root = Authority::root(key(1), "CN=Root", root_window, false).unwrap();
+        let root = CertificateAuthority::root(key(1), "CN=Root", root_window, false).unwrap();
         let issuing = root.subordinate(key(2), "CN=Issuing", issuing_window).unwrap();
         Made {
             root: root.certificate_pem().unwrap(),
@@ -208,9 +208,9 @@ fn every_certificate_of_the_path_must_be_valid() {
     }
     assert!(at(&build(late, WINDOW, WINDOW), Some(NOW - 6)).is_err());
     let reversed = Window { not_before: 10, not_after: 9 };
-    assert!(matches!(Authority::root(key(1), "CN=Root", reversed, false), Err(CaError::Validity(10, 9))));
+    assert!(matches!(CertificateAuthority::root(key(1), "CN=Root", reversed, false), Err(CaError::Validity(10, 9))));
     let never = Window { not_before: 0, not_after: u64::MAX };
-    assert!(matches!(Authority::root(key(1), "CN=Root", never, false), Err(CaError::Validity(..))));
+    assert!(matches!(CertificateAuthority::root(key(1), "CN=Root", never, false), Err(CaError::Validity(..))));
     let beyond_utc_time = Window { not_before: 0, not_after: 4_000_000_000 };
     assert_eq!(
         at(&build(beyond_utc_time, beyond_utc_time, beyond_utc_time), Some(3_999_999_999)).unwrap().not_after,
@@ -301,7 +301,7 @@ fn only_pem_without_text_around_it() {
 #[test]
 fn names_are_distinguished_names() {
     for wrong in ["", "Gate 17", "CN", "=x", "CN=a,,O=b"] {
-        assert!(matches!(Authority::root(key(1), wrong, WINDOW, false), Err(CaError::Name(_))), "{wrong}");
+        assert!(matches!(CertificateAuthority::root(key(1), wrong, WINDOW, false), Err(CaError::Name(_))), "{wrong}");
     }
 }
 
@@ -377,7 +377,8 @@ fn we_read_what_openssl_made() {
     run(&["req", "-x509", "-new", "-key", "ca.key", "-subj", subject, "-days", "3650", "-out", "ca.pem",
         "-addext", "keyUsage=critical,keyCertSign"]);
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-    let issuing = Authority::load(keys::load(&dir.path().join("ca.key")).unwrap(), &read("ca.pem"), false).unwrap();
+    let issuing =
+        CertificateAuthority::load(keys::load(&dir.path().join("ca.key")).unwrap(), &read("ca.pem"), false).unwrap();
     let leaf = issuing.certify(&device()).unwrap();
     let found = verify_chain(leaf.as_bytes(), b"", &trust(&[&read("ca.pem")]), None).unwrap();
     assert_eq!(found.public_key, device().public_key);

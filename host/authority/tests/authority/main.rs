@@ -7,3 +7,4 @@ mod common;
 mod forged;
 mod tickets;
 mod witness;
+mod witness_http;

@@ -13,7 +13,7 @@ use portcullis_authority::tickets::{IssueError, Issuer, Request, State, self_iss
 use portcullis_authority::{ShownError, StoreError};
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::CheckpointError;
-use portcullis_evidence::ticket::{IssuedBy, Ticket};
+use portcullis_evidence::ticket::{Ticket, TicketIssuer};
 use rusqlite::Connection;
 use zerocopy::IntoBytes;
 
@@ -56,7 +56,7 @@ fn sessions_are_dense_and_chained() {
         let (cose, session) = hold(&mut issuer, &card);
         let signed = Ticket::parse(&cose).unwrap();
         let by = signed.verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]).unwrap();
-        assert!(matches!(by, IssuedBy::Issuer { name, .. } if name == NAME));
+        assert!(matches!(by, TicketIssuer::Issuer { name, .. } if name == NAME));
         let ticket = signed.content;
         assert_eq!((ticket.serial, ticket.previous_close, ticket.key), (serial, previous, card.id()));
         assert_eq!((ticket.policy, ticket.contexts), (request(&card).policy, request(&card).contexts));
@@ -70,7 +70,7 @@ fn sessions_are_dense_and_chained() {
     assert_eq!((other.serial, other.previous_close), (1, [0; 32]));
     let states: Vec<_> = issuer.list().unwrap().into_iter().map(|t| (t.serial, t.state)).collect();
     assert_eq!(states.iter().filter(|s| s.1 == State::Closed).count(), 3);
-    assert!(states.contains(&(1, State::Issued)));
+    assert!(states.contains(&(1, State::TicketRecord)));
     // No two tickets share a nonce.
     let nonces: BTreeMap<_, _> =
         (1..=3).map(|n| (Ticket::parse(&issuer.ticket(&card.id(), n).unwrap()).unwrap().content.nonce, n)).collect();
@@ -179,8 +179,8 @@ fn only_the_cards_own_checkpoints_count() {
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
     run.advance(1, 1, Life::Closing);
     let message = card.sign(&run.wire);
-    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Issued))));
-    assert_eq!(issuer.list().unwrap()[0].state, State::Issued);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::TicketRecord))));
+    assert_eq!(issuer.list().unwrap()[0].state, State::TicketRecord);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn requests_that_no_ticket_can_say() {
 fn a_ticket_that_nobody_issued_says_so() {
     let request = Request { heartbeat_records: 0, heartbeat_ticks: 0, ..request(&Card::new(1)) };
     let made: Vec<_> = (0..2).map(|_| Ticket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
-    assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(IssuedBy::SelfIssued));
+    assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(TicketIssuer::SelfIssued));
     assert_eq!((made[0].content.serial, made[0].content.previous_close), (1, [0; 32]));
     assert_eq!((made[0].content.key, made[0].content.policy), (request.key, request.policy));
     assert!(made[0].content.nonce != made[1].content.nonce && made[0].kid != made[1].kid);
@@ -287,7 +287,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
             // Goes on where the killed one left off.
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
-                Some(last) if last.state == State::Issued => {
+                Some(last) if last.state == State::TicketRecord => {
                     let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
                     let opening = card.sign(&Session::open(&ticket, 1).wire);
                     (last.serial, issuer.redeem(&opening, &card.public_key).unwrap().state)
@@ -300,7 +300,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
                 }
                 _ => {
                     let ticket = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap();
-                    (ticket.content.serial, State::Issued)
+                    (ticket.content.serial, State::TicketRecord)
                 }
             };
             println!("{serial} {done}");

@@ -1,7 +1,7 @@
 //! A card's log in software: records and checkpoints as a card would make them of the same entries. For tests.
 
-use crate::checkpoint::{head, root_of_heads};
-use crate::tree;
+use crate::format::checkpoint::{head, root_of_heads};
+use crate::format::tree;
 use portcullis_core::wire::{
     Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
     ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags, lane_of,

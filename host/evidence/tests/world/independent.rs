@@ -3,7 +3,7 @@
 
 use super::World;
 use portcullis_authority::keys::public_pem;
-use portcullis_evidence::bundle::Memory;
+use portcullis_evidence::bundle::MemoryFiles;
 use portcullis_evidence::verify::{Property, Report, Status};
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that ours has among its own.
-pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
+pub fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
     if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
         return;
     }
@@ -29,7 +29,7 @@ pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let ours = |status: Status| -> BTreeSet<String> {
         let reasons = Property::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
-        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_owned()).collect()
+        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
     };
     assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
     // "contradicted CODE WHERE", or one of three words and every warning.
@@ -43,7 +43,7 @@ pub fn compare(world: &World, files: &Memory, report: &Report, sim: bool) {
 }
 
 /// Writes a bundle into `folder`, and beside it the trust folder of the world's parties.
-pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &Memory) {
+pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &MemoryFiles) {
     let put = |name: &str, content: &[u8]| {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

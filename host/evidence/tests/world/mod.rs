@@ -9,7 +9,7 @@ mod independent;
 pub use independent::write;
 
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::{Authority, Device, Window};
+use portcullis_authority::ca::{CertificateAuthority, Device, Window};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
@@ -17,12 +17,12 @@ use portcullis_core::wire::{
     self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
     Session, key_flags,
 };
-use portcullis_evidence::bundle::{self, Manifest, Memory, commitment};
+use portcullis_evidence::bundle::{self, Manifest, MemoryFiles, commitment};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
 use portcullis_evidence::checkpoint::root_of_heads;
 use portcullis_evidence::cose;
 use portcullis_evidence::hex;
-use portcullis_evidence::note::{Entry, Head, Proof, WitnessKey, cosign};
+use portcullis_evidence::note::{Head, WitnessEntry, WitnessKey, WitnessProof, cosign};
 use portcullis_evidence::sim::log::{Identity, Log, heads};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{self, derive};
@@ -121,9 +121,9 @@ impl Card {
 
 /// The parties that a verifier believes.
 pub struct World {
-    pub root: Authority,
-    pub sim_root: Authority,
-    pub subordinate: Authority,
+    pub root: CertificateAuthority,
+    pub sim_root: CertificateAuthority,
+    pub subordinate: CertificateAuthority,
     pub issuer: SigningKey,
     pub approver: SigningKey,
     pub witness: SigningKey,
@@ -134,7 +134,8 @@ impl World {
     pub fn new() -> Self {
         let window = || Window { not_before: START - 1000, not_after: END + 1000 };
         let authority = |seed, simulated| {
-            Authority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated).unwrap()
+            CertificateAuthority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated)
+                .unwrap()
         };
         let root = authority(1, false);
         let subordinate = root.subordinate(SigningKey::from_bytes(&[5; 32]), "CN=Test issuing", window()).unwrap();
@@ -168,13 +169,13 @@ impl World {
         }
     }
 
-    pub fn check(&self, files: &Memory) -> Report {
+    pub fn check(&self, files: &MemoryFiles) -> Report {
         let report = verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap();
         independent::compare(self, files, &report, false);
         report
     }
 
-    pub fn check_sim(&self, files: &Memory) -> Report {
+    pub fn check_sim(&self, files: &MemoryFiles) -> Report {
         let report = verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap();
         independent::compare(self, files, &report, true);
         report
@@ -253,7 +254,7 @@ impl World {
     }
 }
 
-pub fn certificate(authority: &Authority, card: &Card) -> String {
+pub fn certificate(authority: &CertificateAuthority, card: &Card) -> String {
     let window = Window { not_before: START - 500, not_after: END + 500 };
     let device = Device {
         public_key: card.key.public_key(),
@@ -456,16 +457,16 @@ impl Parts {
 
     /// The witness's note of each checkpoint.
     pub fn notes(&self) -> Vec<Vec<u8>> {
-        let entry = |serial: u64, checkpoint: &wire::Checkpoint| Entry {
+        let entry = |serial: u64, checkpoint: &wire::Checkpoint| WitnessEntry {
             ticket: self.ticket.serial,
             serial,
             checkpoint: sha(checkpoint.as_bytes()),
             nonce: Some(nonce(serial)),
         };
-        let entries: Vec<Entry> = (0..).zip(&self.log.checkpoints).map(|(serial, c)| entry(serial, c)).collect();
+        let entries: Vec<WitnessEntry> = (0..).zip(&self.log.checkpoints).map(|(serial, c)| entry(serial, c)).collect();
         let before = (0..self.witness_index).map(|i| tree::leaf(&i.to_le_bytes()));
         let leaves: Vec<_> = before.chain(entries.iter().map(|entry| tree::leaf(&entry.to_bytes()))).collect();
-        let note = |(serial, entry): (u64, &Entry)| {
+        let note = |(serial, entry): (u64, &WitnessEntry)| {
             let index = self.witness_index + serial;
             let size = index + 1;
             let mut prover = Prover::inclusion(index, size).unwrap();
@@ -474,12 +475,12 @@ impl Parts {
             let text = Head::of_card(&self.ticket.key, size, root).text();
             let line = cosign(&text, "witness.example/1", &self.witness, START + 100 * serial).unwrap();
             let note = format!("{text}\n{line}");
-            Proof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
+            WitnessProof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
         };
         (0..).zip(&entries).map(note).collect()
     }
 
-    pub fn files(&self) -> Memory {
+    pub fn files(&self) -> MemoryFiles {
         let input =
             |stream: &Value| json!({"lane": stream["lane"], "index": stream["index"], "input": {"text": "given"}});
         let inputs = self.inputs.clone().unwrap_or_else(|| self.streams.iter().map(input).collect());
@@ -527,14 +528,14 @@ impl Parts {
             let notes = (0..).zip(self.notes());
             files.extend(notes.map(|(serial, note)| (bundle::witness(serial), note)));
         }
-        let mut files = Memory(files);
+        let mut files = MemoryFiles(files);
         remanifest(&mut files);
         files
     }
 }
 
 /// Makes the manifest again.
-pub fn remanifest(files: &mut Memory) {
+pub fn remanifest(files: &mut MemoryFiles) {
     let manifest = Manifest::of(files).unwrap().to_json().unwrap();
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);
 }
