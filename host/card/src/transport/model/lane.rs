@@ -349,7 +349,7 @@ impl LaneModel {
         record_type: RecordType,
         cause: Fault,
     ) -> Result<(), Fault> {
-        let session = wire::Session {
+        let session = wire::SessionFields {
             policy_digest: opened.policy_digest,
             package_digest: opened.header.package_digest,
             ticket_digest: opened.ticket_digest,
@@ -358,7 +358,7 @@ impl LaneModel {
             heartbeat_ticks: U32::new(self.credit.ticks_limit),
             open_streams: U32::new(self.open_streams),
             cause: U16::new(cause.into()),
-            ..wire::Session::ZERO
+            ..wire::SessionFields::ZERO
         };
         let half = Descriptor::read_from_bytes(session.as_bytes()).unwrap_or(Descriptor::ZERO);
         let fault = U16::new(cause.into());
