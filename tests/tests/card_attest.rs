@@ -430,12 +430,12 @@ fn checkpoint_of(serial: u8, bytes: &mut [u8], change: impl FnOnce(&mut Checkpoi
 }
 
 /// Changes a record of this type, when `bytes` are one of a session.
-fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::Session, &mut Answer)) {
+fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::SessionFields, &mut Answer)) {
     if bytes.len() == Record::BYTES && !bytes.starts_with(&CHECKPOINT_MAGIC.to_le_bytes()) {
-        let (session, answer) = bytes.split_at_mut(wire::Session::BYTES);
+        let (session, answer) = bytes.split_at_mut(wire::SessionFields::BYTES);
         let answer = Answer::mut_from_bytes(answer).unwrap();
         if answer.record_type == u8::from(kind) {
-            change(wire::Session::mut_from_bytes(session).unwrap(), answer);
+            change(wire::SessionFields::mut_from_bytes(session).unwrap(), answer);
         }
     }
 }

@@ -28,8 +28,8 @@ on_lanes!(
     limits_cannot_change_while_the_card_runs,
 );
 
-fn session_half(record: &Record) -> wire::Session {
-    wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap()
+fn session_half(record: &Record) -> wire::SessionFields {
+    wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap()
 }
 
 fn limited(records: u32, ticks: u32) -> SessionConfig {

@@ -36,8 +36,8 @@ fn begin(slot: u16) -> Descriptor {
     entry(Opcode::Begin, slot, 0)
 }
 
-fn session_half(record: &Record) -> wire::Session {
-    wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap()
+fn session_half(record: &Record) -> wire::SessionFields {
+    wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap()
 }
 
 fn kind(record: &Record) -> RecordType {

@@ -29,8 +29,8 @@ on_lanes!(
     an_image_opens,
 );
 
-fn session_half(record: &wire::Record) -> wire::Session {
-    wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap()
+fn session_half(record: &wire::Record) -> wire::SessionFields {
+    wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap()
 }
 
 fn a_session_from_open_to_close<C: TestCard>() {

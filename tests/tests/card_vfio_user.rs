@@ -603,7 +603,7 @@ fn memory_that_was_taken_back_is_never_written() {
             0 => card.pci.unmap(0, 1 << 64).unwrap(),
             1 => card.pci.write(region::CONFIG, 4, &[2, 0]).unwrap(),
             2 => card.pci.reset().unwrap(),
-            _ => card.pci.leave(),
+            _ => card.pci.disconnect(),
         }
         let pattern: Vec<u8> = (0..4096).map(|_| rng.next() as u8).collect();
         let pages = |file: &std::fs::File| file.metadata().unwrap().len() / 4096;

@@ -108,7 +108,7 @@ trait Nonce {
 impl Nonce for portcullis_core::wire::Descriptor {
     fn as_session_nonce(&self) -> u64 {
         use zerocopy::{FromBytes, IntoBytes};
-        portcullis_core::wire::Session::read_from_bytes(self.as_bytes()).unwrap().heartbeat_nonce.get()
+        portcullis_core::wire::SessionFields::read_from_bytes(self.as_bytes()).unwrap().heartbeat_nonce.get()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::determination::Deciding;
 use crate::governor::Governor;
 use crate::stage::Staged;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{StageFinding, Mutation};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, Fault, RowKind, Stage};
 use portcullis_policy::commands::conditions;
@@ -45,14 +45,14 @@ pub(crate) fn explain(
         Stage::Policy => bank(governor, descriptor, Bank::Policy, verdict.policy_row),
         Stage::Entropy => bank(governor, descriptor, Bank::Entropy, verdict.entropy_row),
         Stage::Validation => match mutation.validation {
-            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
-            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
-            Finding::Pass => unfounded("stage 2"),
+            StageFinding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
+            StageFinding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
+            StageFinding::Pass => unfounded("stage 2"),
         },
         Stage::Lineage => match mutation.lineage {
-            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), false),
-            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), true),
-            Finding::Pass => unfounded("stage 3"),
+            StageFinding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), false),
+            StageFinding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), true),
+            StageFinding::Pass => unfounded("stage 3"),
         },
     };
     if wanted_split && verdict.determination == Determination::Reject {

@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::tool::{self, Call, Tools, canonical};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{StageFinding, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
@@ -195,9 +195,9 @@ impl Mapper {
             validation: if length.is_some() {
                 quantities.finding
             } else {
-                Finding::Reject(ValidationReason::SpanTooLong)
+                StageFinding::Reject(ValidationReason::SpanTooLong)
             },
-            lineage: Finding::Pass,
+            lineage: StageFinding::Pass,
             proposed: std::mem::take(&mut reading.proposed),
         };
         Mapped { mutation, reading }

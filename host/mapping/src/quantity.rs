@@ -9,7 +9,7 @@ use crate::number::{Decimal, Number, numbers};
 use crate::segment::sentence_ends;
 use crate::words::{is_boundary, lower};
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::Finding;
+use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
@@ -48,7 +48,7 @@ pub(crate) struct Measured {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) values: [Option<i32>; QUANTITY_SLOTS],
-    pub(crate) finding: Finding<ValidationReason>,
+    pub(crate) finding: StageFinding<ValidationReason>,
 }
 
 fn unit_size(quantity: &str, unit: &str, text: &str) -> Result<Size, MappingError> {
@@ -120,18 +120,18 @@ impl Quantities {
             let Some(held) = found.values.get_mut(quantity.slot) else { continue };
             for value in &quantity.values {
                 let reason = match value {
-                    Err(reason) => Finding::Reject(*reason),
+                    Err(reason) => StageFinding::Reject(*reason),
                     Ok(value) if held.is_some_and(|h| h != *value) => {
-                        Finding::Decompose(ValidationReason::QuantityMultiple)
+                        StageFinding::Decompose(ValidationReason::QuantityMultiple)
                     }
                     Ok(value) => {
                         *held = Some(*value);
-                        Finding::Pass
+                        StageFinding::Pass
                     }
                 };
                 match (reason, found.finding) {
-                    (Finding::Reject(_), Finding::Pass | Finding::Decompose(_))
-                    | (Finding::Decompose(_), Finding::Pass) => {
+                    (StageFinding::Reject(_), StageFinding::Pass | StageFinding::Decompose(_))
+                    | (StageFinding::Decompose(_), StageFinding::Pass) => {
                         found.finding = reason;
                     }
                     _ => {}
@@ -204,7 +204,7 @@ fn size(text: &str) -> Option<Size> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_core::mutation::Finding::{Decompose, Pass, Reject};
+    use portcullis_core::mutation::StageFinding::{Decompose, Pass, Reject};
     use portcullis_core::reason::ValidationReason::{QuantityInexact, QuantityMultiple, QuantityRange};
 
     fn slots(near: &[&str]) -> Quantities {

@@ -10,7 +10,7 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse,
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, Session, key_flags,
+    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields, key_flags,
 };
 use portcullis_evidence::bundle::{self, Directory, FinishError, commitment, finish};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -108,11 +108,11 @@ impl Run {
         ];
         let files = files.map(|(name, content)| (name.to_owned(), content));
         let (recorder, sink) = Recorder::create(folder, &files, lanes, 1, None).unwrap();
-        let session = Session {
+        let session = SessionFields {
             policy_digest: request.policy,
             package_digest: [7; 32],
             ticket_digest: Ticket::parse(&ticket).unwrap().digest,
-            ..Session::ZERO
+            ..SessionFields::ZERO
         };
         let flags = (key_flags::SIM | key_flags::NO_TRNG) as u8;
         let identity = Identity { design_id: DESIGN, key_flags: flags, boot_nonce: [3; 16], epoch: 77 };

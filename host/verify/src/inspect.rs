@@ -2,7 +2,7 @@
 
 use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
-use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
+use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, SessionFields, Stage};
 use portcullis_evidence::bundle::{self, Bundle};
 use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::hex::encode;
@@ -104,7 +104,7 @@ fn describe(record: &Record, kind: &str) -> Value {
     let mut value = json!({"lane": record.answer.lane, "index": log_index.get(), "type": kind, "tick": tick.get()});
     let Some(fields) = value.as_object_mut() else { return value };
     let of_session = matches!(kind, "open" | "heartbeat" | "close" | "alarm");
-    if let (true, Ok(session)) = (of_session, Session::read_from_bytes(record.descriptor.as_bytes())) {
+    if let (true, Ok(session)) = (of_session, SessionFields::read_from_bytes(record.descriptor.as_bytes())) {
         fields.insert("policy".to_owned(), encode(&session.policy_digest).into());
         fields.insert("ticket".to_owned(), encode(&session.ticket_digest).into());
         fields.insert("heartbeat_nonce".to_owned(), session.heartbeat_nonce.get().into());

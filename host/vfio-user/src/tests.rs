@@ -88,7 +88,7 @@ fn file() -> OwnedFd {
 #[test]
 fn both_ends_understand_each_other() {
     let (socket, served) = serve();
-    let mut client = DeviceClient::over(socket, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(socket, DEADLINE).unwrap();
     assert_eq!(client.region(region::BAR0).unwrap().size, 32);
     assert_eq!(client.region(region::CONFIG).unwrap().size, 0);
     assert_eq!((client.irqs(irq::MSIX).unwrap(), client.irqs(irq::ERR).unwrap()), (4, 0));
@@ -114,7 +114,7 @@ fn both_ends_understand_each_other() {
 #[test]
 fn refusals_arrive_with_their_number_and_the_connection_stays() {
     let (socket, served) = serve();
-    let mut client = DeviceClient::over(socket, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(socket, DEADLINE).unwrap();
     let refused = |result: Result<(), ClientError>, expected: Errno| match result {
         Err(ClientError::Refused { errno, .. }) => assert_eq!(errno, expected.raw_os_error()),
         other => panic!("{other:?}"),
@@ -308,7 +308,7 @@ fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> Clien
         // Stays there until the driver has had enough.
         let _ = theirs.read_to_end(&mut Vec::new());
     });
-    let mut client = DeviceClient::over(ours, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(ours, DEADLINE).unwrap();
     let started = Instant::now();
     let error = client.read(region::BAR0, 0, &mut [0; 4]).unwrap_err();
     assert!(started.elapsed() < DEADLINE * 20);
@@ -380,7 +380,7 @@ fn a_device_that_lies_stalls_or_dies_is_found_out() {
 fn a_silent_device_is_not_waited_for() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let started = Instant::now();
-    let error = DeviceClient::over(ours, DEADLINE).unwrap_err();
+    let error = DeviceClient::from_stream(ours, DEADLINE).unwrap_err();
     assert!(matches!(error, ClientError::Handshake(ChannelError::Late { .. })), "{error}");
     assert!(error.to_string().contains("another driver may hold the card"), "{error}");
     assert!(started.elapsed() < DEADLINE * 20);

@@ -58,8 +58,8 @@ impl DmaTable {
         };
         if let Some((part, rights, id)) = &part {
             sim.map_file(map.address, part.clone(), *rights);
-            if let Some(kept) = self.files.get_mut(id) {
-                kept.ranges += 1;
+            if let Some(mapped) = self.files.get_mut(id) {
+                mapped.ranges += 1;
             }
         }
         self.ranges.insert(map.address, Range { size: map.size, part });
@@ -70,7 +70,7 @@ impl DmaTable {
         let stat = rustix::fs::fstat(file)?;
         let id = (stat.st_dev, stat.st_ino);
         // A file that has grown since is mapped anew; the old mapping lives as long as its ranges.
-        let known = self.files.get(&id).and_then(|kept| kept.memory.part(map.offset, map.size));
+        let known = self.files.get(&id).and_then(|mapped| mapped.memory.part(map.offset, map.size));
         let part = match known {
             Some(part) => part,
             None => {
@@ -79,7 +79,7 @@ impl DmaTable {
                 }
                 let memory = FileMemory::open(file)?;
                 let part = memory.part(map.offset, map.size).ok_or(Errno::INVAL)?;
-                let ranges = self.files.get(&id).map_or(0, |kept| kept.ranges);
+                let ranges = self.files.get(&id).map_or(0, |mapped| mapped.ranges);
                 self.files.insert(id, MappedFile { memory, ranges });
                 part
             }
@@ -106,9 +106,9 @@ impl DmaTable {
         for (at, _) in inside {
             let Some(Range { part: Some((_, _, id)), .. }) = self.ranges.remove(&at) else { continue };
             sim.unmap_file(at);
-            if let Some(kept) = self.files.get_mut(&id) {
-                kept.ranges -= 1;
-                if kept.ranges == 0 {
+            if let Some(mapped) = self.files.get_mut(&id) {
+                mapped.ranges -= 1;
+                if mapped.ranges == 0 {
                     self.files.remove(&id);
                 }
             }
@@ -117,7 +117,7 @@ impl DmaTable {
     }
 
     /// Shows a new card what the old one reached.
-    pub(super) fn show(&self, sim: &mut Sim) {
+    pub(super) fn map_again(&self, sim: &mut Sim) {
         for (address, range) in &self.ranges {
             if let Some((part, rights, _)) = &range.part {
                 sim.map_file(*address, part.clone(), *rights);

@@ -87,7 +87,7 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
         assert_eq!(register(&mut card, 0x50), 0);
         assert!(card.lock().map_is(BASE));
     }
-    card.leave();
+    card.disconnect();
     assert!(!card.lock().map_is(BASE));
 }
 

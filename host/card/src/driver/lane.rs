@@ -16,7 +16,7 @@ pub(super) struct LaneDriver {
     pub(super) rings: Rings,
     /// Entries without an answer, oldest first.
     pub(super) pending: VecDeque<Pending>,
-    pub(super) beats: HeartbeatState,
+    pub(super) heartbeat: HeartbeatState,
     pub(super) opening: Option<Record>,
     pub(super) alarm: Option<Record>,
     /// The CLOSE record.
@@ -54,7 +54,7 @@ impl LaneDriver {
             number,
             rings: Rings::allocate(card, number, config.ring_log2, config.log_log2)?,
             pending: VecDeque::new(),
-            beats: HeartbeatState::default(),
+            heartbeat: HeartbeatState::default(),
             opening: None,
             alarm: None,
             closing: None,

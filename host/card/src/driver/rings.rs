@@ -124,9 +124,9 @@ impl Rings {
     /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch has come together.
     /// While it has a batch before it, it does not run dry for not knowing more.
     pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
-        let unsaid = self.submitted - self.rung_submitted;
+        let unannounced = self.submitted - self.rung_submitted;
         let at_work = self.rung_submitted - self.completed;
-        if unsaid == 0 || !(now || unsaid >= BATCH || at_work < BATCH) {
+        if unannounced == 0 || !(now || unannounced >= BATCH || at_work < BATCH) {
             return Ok(());
         }
         let tail = (self.submitted & 0xffff) as u32;
@@ -138,8 +138,8 @@ impl Rings {
     /// Tells the card what was consumed: at once with `now`, else when a quarter of a ring has come together.
     pub(super) fn ring_consumed<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let due = |consumed: u64, rung: u64, log2: u8| {
-            let unsaid = consumed - rung;
-            unsaid > 0 && (now || unsaid >= 1 << (log2 - 2))
+            let unannounced = consumed - rung;
+            unannounced > 0 && (now || unannounced >= 1 << (log2 - 2))
         };
         if due(self.logged, self.rung_logged, self.log_log2) {
             let head = (self.logged & 0xffff_ffff) as u32;

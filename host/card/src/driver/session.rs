@@ -58,7 +58,7 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// Whether the sink gives nonces, so that it is worth waiting for one.
     witnessed: bool,
     /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
-    asked: bool,
+    checkpoint_requested: bool,
     checkpoints: Option<CheckpointRing>,
     /// By number; none once their memory is given back.
     lanes: Vec<LaneDriver>,
@@ -149,18 +149,18 @@ impl<C: Card> Session<C> {
     }
 
     /// From now on nothing that the card says counts, and nothing that is waiting is given out.
-    fn lose(&mut self, lost: LossCause) -> SessionError {
+    fn mark_lost(&mut self, lost: LossCause) -> SessionError {
         self.abandoned.extend(self.ready.drain(..));
         self.health = Health::Lost(lost.clone());
         SessionError::Lost(lost)
     }
 
     /// Passes a result on; an error in the middle of work loses the card.
-    fn or_lose<T>(&mut self, result: Result<T, SessionError>) -> Result<T, SessionError> {
+    fn or_mark_lost<T>(&mut self, result: Result<T, SessionError>) -> Result<T, SessionError> {
         result.map_err(|error| match error {
-            SessionError::Lost(lost) => self.lose(lost),
+            SessionError::Lost(lost) => self.mark_lost(lost),
             SessionError::Faulted(fault) => SessionError::Faulted(fault),
-            other => self.lose(LossCause::Broken(other.to_string())),
+            other => self.mark_lost(LossCause::Broken(other.to_string())),
         })
     }
 }

@@ -4,7 +4,7 @@
 //! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
 
 use portcullis_core::wire::{
-    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, Session, Stage,
+    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields, Stage,
     StageOutcome, lane_of,
 };
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub enum Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
     /// OPEN, HEARTBEAT, CLOSE or ALARM.
-    Session(RecordType, Session),
+    Session(RecordType, SessionFields),
     /// An entry that was accepted.
     Entry(Opcode, Determination),
     /// An entry that was refused.
@@ -157,7 +157,7 @@ fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>,
 /// What the records so far say of the session.
 #[derive(Clone, Debug)]
 struct OpenRecord {
-    session: Session,
+    session: SessionFields,
     epoch: u32,
     key_flags: u8,
 }
@@ -237,7 +237,7 @@ impl LogChecker {
 
     /// What OPEN recorded; `None` before it.
     #[must_use]
-    pub fn open(&self) -> Option<&Session> {
+    pub fn open(&self) -> Option<&SessionFields> {
         self.opened.as_ref().map(|opened| &opened.session)
     }
 
@@ -308,7 +308,7 @@ impl LogChecker {
 
     fn session_record(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, Violation> {
         let answer = &record.answer;
-        let session = Session::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
+        let session = SessionFields::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
         let cause = Fault::try_from(session.cause.get()).map_err(|_| Violation::Layout)?;
         let fault = answer.fault.get();
         let bare = is_bare(answer) && (fault == 0 || fault == session.cause.get());

@@ -4,7 +4,7 @@ use crate::format::checkpoint::{head, root_of_heads};
 use crate::format::tree;
 use portcullis_core::wire::{
     Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
-    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags, lane_of,
+    ROW_NONE, Record, RecordType, SessionFields, Stage, StageOutcome, flags, lane_of,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -34,7 +34,7 @@ pub struct Log {
     /// Heads of all lanes under each checkpoint.
     pub heads: Vec<Vec<LaneHead>>,
     identity: Identity,
-    session: Session,
+    session: SessionFields,
     /// Streams open in each lane.
     open: Vec<u32>,
     state: Life,
@@ -47,7 +47,7 @@ pub struct Log {
 impl Log {
     /// After OPEN and its checkpoint, on a card of `lanes` lanes. `session` holds the digests and the heartbeat limits.
     #[must_use]
-    pub fn open(identity: Identity, session: Session, lanes: u8) -> Self {
+    pub fn open(identity: Identity, session: SessionFields, lanes: u8) -> Self {
         let lanes = usize::from(lanes);
         let mut log = Self {
             lanes: vec![Vec::new(); lanes],

@@ -11,7 +11,7 @@ use super::report::Summary;
 use crate::format::bundle::{self, Bundle, BundleError, InputLine, Lines, Receipt, SpanLine, StreamLine};
 use crate::format::log::{self, LogEvent};
 use crate::format::tree;
-use portcullis_core::wire::{Opcode, Record, RecordType, Session};
+use portcullis_core::wire::{Opcode, Record, RecordType, SessionFields};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use zerocopy::IntoBytes;
@@ -128,7 +128,7 @@ impl<'a> Lane<'a> {
     }
 
     /// OPEN, HEARTBEAT, CLOSE or ALARM.
-    fn session(&mut self, kind: RecordType, session: Session, record: &Record, shared: &mut Shared<'a, '_>) {
+    fn session(&mut self, kind: RecordType, session: SessionFields, record: &Record, shared: &mut Shared<'a, '_>) {
         let Shared { facts, findings, nonces, checkpoints, .. } = shared;
         findings.append(session::tables(kind, &session, facts.image.as_ref()));
         findings.append(session::ticket(kind, &session, facts.ticket.as_ref()));

@@ -4,7 +4,7 @@ use super::findings::At;
 use crate::format::checkpoint;
 use crate::format::log::LogChecker;
 use crate::format::tree::{Frontier, Hash};
-use portcullis_core::wire::{LaneHead, Session};
+use portcullis_core::wire::{LaneHead, SessionFields};
 use sha2::{Digest, Sha256};
 
 /// Heartbeats in their order, as a digest over them: a log may hold very many.
@@ -40,7 +40,7 @@ pub(super) struct LaneState {
     pub(super) most: u64,
     pub(super) heartbeats: HeartbeatDigest,
     /// What CLOSE recorded.
-    pub(super) close: Option<Session>,
+    pub(super) close: Option<SessionFields>,
     /// What ALARM gives as its cause.
     pub(super) cause: Option<u16>,
     pub(super) first_tick: Option<u64>,

@@ -15,7 +15,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
     self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
-    Session, key_flags,
+    SessionFields, key_flags,
 };
 use portcullis_evidence::bundle::{self, Manifest, MemoryFiles, commitment};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
@@ -231,7 +231,7 @@ impl World {
         let mut parts = Parts {
             certificate: self.certificate(card),
             chain: self.chain(card),
-            log: Log::open(card.identity(), Session::ZERO, 1),
+            log: Log::open(card.identity(), SessionFields::ZERO, 1),
             card: Rc::clone(card),
             count: 1,
             signer: Rc::clone(card),
@@ -354,13 +354,13 @@ impl Parts {
 
     /// A new session under the ticket, as far as its OPEN.
     pub fn open(&mut self) {
-        let session = Session {
+        let session = SessionFields {
             policy_digest: sha(&self.image),
             package_digest: package_digest(&self.package),
             ticket_digest: sha(&self.ticket_bytes()),
             heartbeat_records: self.ticket.heartbeat_records.into(),
             heartbeat_ticks: self.ticket.heartbeat_ticks.into(),
-            ..Session::ZERO
+            ..SessionFields::ZERO
         };
         self.log = Log::open(self.card.identity(), session, self.count);
         (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());

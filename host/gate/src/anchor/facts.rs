@@ -9,7 +9,7 @@ use super::known::Known;
 use super::query::{Evidence, Grounding, Query};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::mutation::Finding;
+use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
 use portcullis_mapping::{Checkable, Mapper};
@@ -112,7 +112,7 @@ impl Facts {
     pub(super) fn resolve(&self, query: &Query<'_>) -> Grounding {
         let mut grounding = Grounding {
             anchor: Anchor::None,
-            validation: Finding::Pass,
+            validation: StageFinding::Pass,
             unsupported: Vec::new(),
             subject: None,
             deviation: None,
@@ -216,12 +216,12 @@ impl Facts {
             supported > 0 && share >= WHOLE && !missing.iter().any(|w| w.value)
         };
         grounding.validation = if whole {
-            Finding::Pass
+            StageFinding::Pass
         } else if query.part || supported == 0 {
             // What cannot be looked up is not guessed.
-            Finding::Reject(ValidationReason::ClosedWorldUnsupported)
+            StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
-            Finding::Decompose(ValidationReason::ClosedWorldPartial)
+            StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
         };
         if !whole {
             grounding.unsupported = missing.into_iter().map(|w| w.range.clone()).collect();

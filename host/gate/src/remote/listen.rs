@@ -115,17 +115,7 @@ fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
         Ok(_) => {}
         Err(error) => return Err(error.into()),
     }
-    match socket.accept() {
-        Ok(stream) => Ok(Some(stream)),
-        Err(error) if is_passing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether an error says only that there is no connection now.
-fn is_passing(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
+    socket.accept()
 }
 
 /// Whether an error is a lack of something that comes back: files of the process or of the system, memory.

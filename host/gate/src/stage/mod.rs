@@ -7,7 +7,7 @@ mod validation;
 use crate::anchor::{Query, Resolver};
 use crate::determination::Deciding;
 use crate::governor::Governor;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{StageFinding, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::{Candidate, LogProbs, LogProbsError, Text};
@@ -85,7 +85,7 @@ fn anchor(
     if let Some(deviation) = grounding.deviation {
         mutation.content_deviation = deviation;
     }
-    if mutation.validation == Finding::Pass {
+    if mutation.validation == StageFinding::Pass {
         mutation.validation = grounding.validation;
     }
     for claim in &mut mutation.proposed.claims {
@@ -122,10 +122,10 @@ pub(crate) fn judge(
     let portcullis_mapping::Mapped { mut mutation, reading } = governor.mapper.map(state, candidate);
     let mut staged = Staged::default();
     if span.malformed {
-        mutation.validation = Finding::Reject(ValidationReason::ToolMalformed);
+        mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
     }
     if let Some(Err(error)) = span.logprobs {
-        mutation.validation = Finding::Reject(ValidationReason::LogprobsInvalid);
+        mutation.validation = StageFinding::Reject(ValidationReason::LogprobsInvalid);
         staged.validation = vec![Deciding {
             field: "logprobs".into(),
             value: error.to_string(),
@@ -133,14 +133,14 @@ pub(crate) fn judge(
         }];
     }
     anchor(governor, state, vouched, span, &mut mutation, &mut staged);
-    if mutation.validation == Finding::Pass
+    if mutation.validation == StageFinding::Pass
         && let Some((reason, deciding)) = validation::check(state, &mutation, &reading)
     {
-        mutation.validation = Finding::Reject(reason);
+        mutation.validation = StageFinding::Reject(reason);
         staged.validation = vec![deciding];
     }
     if let Some((reason, deciding)) = lineage::check(state, &mutation, &reading) {
-        mutation.lineage = Finding::Reject(reason);
+        mutation.lineage = StageFinding::Reject(reason);
         staged.lineage = vec![deciding];
     }
     (mutation, staged)

@@ -9,7 +9,7 @@
 use crate::determination::Deciding;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::{Held, Relation, SemanticState};
+use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::Reading;
 
 /// What a rule of this stage found.
@@ -73,7 +73,7 @@ fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     }
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
-        let Some(Held { value, negated }) = state.memory.claims.get(&key) else { continue };
+        let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
         // A value that was replaced is a regression, and stage 3's.
         if state.memory.superseded.contains(&(key.clone(), claim.value.clone())) {
             continue;

@@ -129,14 +129,14 @@ pub(super) fn session_record<C: Card>(
         && answer.policy_row.get() == ROW_NONE
         && answer.entropy_row.get() == ROW_NONE;
     check(blank, "a verdict on what is not judged")?;
-    let fields = wire::Session::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::Session::ZERO);
+    let fields = wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::SessionFields::ZERO);
     check(fields.reserved_is_zero(), "a reserved byte is set")?;
     check(fields.policy_digest == session.policy_digest, "digest of other tables")?;
     check(fields.package_digest == session.package_digest, "another policy package")?;
     check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
-    check(fields.heartbeat_nonce.get() == lane.beats.nonce, "another heartbeat nonce")?;
+    check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
     // A cause stands where something went wrong, and nowhere else.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {

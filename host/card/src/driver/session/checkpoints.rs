@@ -34,13 +34,13 @@ impl<C: Card> Session<C> {
             return Err(LossCause::Checkpoint { serial: before, what: "more were written than the ring holds" }.into());
         }
         for _ in 0..unread {
-            self.take_checkpoint()?;
+            self.consume_checkpoint()?;
         }
         registers::with(&mut self.card, |r| r.checkpoint_head().try_write(|w| w.set_v(tail)))?;
         Ok(unread)
     }
 
-    fn take_checkpoint(&mut self) -> Result<(), SessionError> {
+    fn consume_checkpoint(&mut self) -> Result<(), SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
         let signed = checkpoints.read(&self.card, self.info.lanes)?;
         self.check_checkpoint(&signed.checkpoint, checkpoints.consumed, &checkpoints.last)?;

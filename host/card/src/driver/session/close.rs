@@ -46,12 +46,12 @@ impl<C: Card> Session<C> {
             self.fault()?;
         }
         if self.health == Health::Good {
-            self.give_close()?;
+            self.command_close()?;
         }
         // Once more for a card that faulted meanwhile: its log may be open still.
         let open = self.lanes.iter().any(|lane| lane.closing.is_none());
         if open && matches!(self.health, Health::Faulted(_)) {
-            self.give_close()?;
+            self.command_close()?;
         }
         let cause = match &self.health {
             Health::Faulted(fault) => *fault,
@@ -64,8 +64,8 @@ impl<C: Card> Session<C> {
         // The outside hears of the end, too; there is no heartbeat after it.
         self.presented = None;
         let serial = self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.consumed);
-        let told = self.sink.nonce();
-        told.map_err(|why| LossCause::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
+        let nonce = self.sink.nonce();
+        nonce.map_err(|why| LossCause::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
         rest.extend(self.ready.drain(..));
         let record = self.lanes.first().and_then(|lane| lane.closing);
         Ok(CloseReport {
@@ -79,7 +79,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Gives CLOSE and collects what the card writes. A card that faults meanwhile has its ALARM collected.
-    fn give_close(&mut self) -> Result<(), SessionError> {
+    fn command_close(&mut self) -> Result<(), SessionError> {
         let faulted = self.health != Health::Good;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
         command(&mut self.card, Command::Close)?;
@@ -92,11 +92,11 @@ impl<C: Card> Session<C> {
         // A heartbeat may have found its place before CLOSE did.
         for at in 0..self.lanes.len() {
             while self.has_record(at)? {
-                let record = self.take_record(at)?;
+                let record = self.consume_record(at)?;
                 if record.answer.record_type == u8::from(RecordType::Heartbeat) {
-                    self.beaten(at, &record)?;
+                    self.accept_heartbeat(at, &record)?;
                 } else {
-                    self.closed(at, record)?;
+                    self.accept_close(at, record)?;
                 }
             }
         }
@@ -105,7 +105,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Takes a lane's CLOSE record, which names the sticky fault.
-    fn closed(&mut self, at: usize, record: Record) -> Result<(), SessionError> {
+    fn accept_close(&mut self, at: usize, record: Record) -> Result<(), SessionError> {
         let named = self.session_record(at, &record, RecordType::Close)?;
         let index = record.answer.log_index.get();
         let cause = if let Health::Faulted(fault) = &self.health { *fault } else { Fault::None };

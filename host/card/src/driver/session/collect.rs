@@ -82,7 +82,7 @@ impl<C: Card> Session<C> {
     /// Moves every answer that is there to `ready`.
     pub(super) fn collect(&mut self) -> Result<(), SessionError> {
         let collected = self.collect_all();
-        self.or_lose(collected)
+        self.or_mark_lost(collected)
     }
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
@@ -95,7 +95,7 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, false)?;
             }
             let logged = self.logged();
-            if self.asked || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
+            if self.checkpoint_requested || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
                 self.collect_checkpoints()?;
             }
             self.present_next()?;
@@ -117,10 +117,10 @@ impl<C: Card> Session<C> {
                 return Err(LossCause::Completion { ticket, what: "it names a record that cannot be" }.into());
             }
             for _ in 0..unread.unwrap_or_default() {
-                let record = self.take_record(at)?;
-                self.beaten(at, &record)?;
+                let record = self.consume_record(at)?;
+                self.accept_heartbeat(at, &record)?;
             }
-            let record = self.take_record(at)?;
+            let record = self.consume_record(at)?;
             self.entry_record(at, &record, &entry, Some(&completion))?;
             self.answer(at, outcome, Some(record));
             self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?.rings.completed += 1;
@@ -142,7 +142,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Consumes a lane's next record and has it kept. The caller knows that it is there and checks it.
-    pub(super) fn take_record(&mut self, at: usize) -> Result<Record, SessionError> {
+    pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let record = lane.rings.next_record(&self.card)?;
         let index = lane.rings.logged;
@@ -193,19 +193,19 @@ impl<C: Card> Session<C> {
     /// Waits until something is collected or the card has faulted.
     fn await_progress(&mut self) -> Result<(), SessionError> {
         let progress = self.await_progress_inner();
-        self.or_lose(progress)
+        self.or_mark_lost(progress)
     }
 
     fn await_progress_inner(&mut self) -> Result<(), SessionError> {
         let bound = self.card.patience();
-        let mut vain = false;
+        let mut no_progress = false;
         for _ in 0..bound {
             // Everything is said only after a quantum in vain: under load nothing here touches a register.
             for lane in &mut self.lanes {
-                lane.rings.ring_submitted(&mut self.card, vain)?;
-                lane.rings.ring_consumed(&mut self.card, vain)?;
+                lane.rings.ring_submitted(&mut self.card, no_progress)?;
+                lane.rings.ring_consumed(&mut self.card, no_progress)?;
             }
-            vain = true;
+            no_progress = true;
             // A completion that is there in part has nothing more to watch for: a while passes.
             let watch = match next_answer(&self.lanes, &self.card)? {
                 Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
@@ -247,8 +247,8 @@ impl<C: Card> Session<C> {
         self.collect_checkpoints()?;
         for at in 0..self.lanes.len() {
             while self.has_record(at)? {
-                let record = self.take_record(at)?;
-                self.last_record(at, record, fault)?;
+                let record = self.consume_record(at)?;
+                self.consume_final_record(at, record, fault)?;
             }
         }
         for at in 0..self.lanes.len() {
@@ -261,7 +261,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Takes a record that no completion follows, as the card has faulted.
-    fn last_record(&mut self, at: usize, record: Record, fault: Fault) -> Result<(), SessionError> {
+    fn consume_final_record(&mut self, at: usize, record: Record, fault: Fault) -> Result<(), SessionError> {
         match RecordType::try_from(record.answer.record_type)? {
             RecordType::Alarm => {
                 let cause = self.session_record(at, &record, RecordType::Alarm)?;
@@ -281,7 +281,7 @@ impl<C: Card> Session<C> {
                     return Err(lane.lost(record.answer.log_index.get(), what).into());
                 }
             }
-            RecordType::Heartbeat => self.beaten(at, &record)?,
+            RecordType::Heartbeat => self.accept_heartbeat(at, &record)?,
             _ => {
                 // Recorded but not completed: the record stands in the log, the entry is not answered by it.
                 let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;

@@ -22,22 +22,22 @@ impl<C: Card> Session<C> {
         }
         let answered = self.drain()?;
         self.ready.extend(answered);
-        let beaten = self.beat(nonce);
-        self.or_lose(beaten)
+        let presented = self.present_and_await(nonce);
+        self.or_mark_lost(presented)
     }
 
-    fn beat(&mut self, nonce: u64) -> Result<(), SessionError> {
+    fn present_and_await(&mut self, nonce: u64) -> Result<(), SessionError> {
         self.present(nonce)?;
         for at in 0..self.lanes.len() {
             self.await_record(at, "the HEARTBEAT record")?;
-            self.take_heartbeat(at)?;
+            self.consume_heartbeat(at)?;
         }
         Ok(())
     }
 
     fn present(&mut self, nonce: u64) -> Result<(), SessionError> {
         self.presented = Some(nonce);
-        self.lanes.iter_mut().for_each(|lane| lane.beats.awaited = true);
+        self.lanes.iter_mut().for_each(|lane| lane.heartbeat.awaited = true);
         Ok(registers::with(&mut self.card, |r| {
             r.heartbeat_nonce_lo().try_write(|w| w.set_v((nonce & 0xffff_ffff) as u32))?;
             r.heartbeat_nonce_hi().try_write(|w| w.set_v((nonce >> 32) as u32))
@@ -47,9 +47,9 @@ impl<C: Card> Session<C> {
     /// Presents the sink's next nonce, when it has one and none is under way.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
         // Lanes without work tell of theirs only when they are asked, which is done once the others have it.
-        let idle = |lane: &LaneDriver| !lane.beats.awaited || lane.is_idle();
+        let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
         if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
-            self.take_heartbeats()?;
+            self.consume_heartbeats()?;
         }
         if self.presented.is_some() || self.checkpoints.is_none() {
             return Ok(());
@@ -67,25 +67,25 @@ impl<C: Card> Session<C> {
     }
 
     /// Takes the record of a heartbeat in a lane: it has to be the one that was presented.
-    pub(super) fn beaten(&mut self, at: usize, record: &Record) -> Result<(), SessionError> {
+    pub(super) fn accept_heartbeat(&mut self, at: usize, record: &Record) -> Result<(), SessionError> {
         let index = record.answer.log_index.get();
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
-        let nonce = self.presented.filter(|_| lane.beats.awaited);
+        let nonce = self.presented.filter(|_| lane.heartbeat.awaited);
         let nonce = nonce.ok_or(lane.lost(index, "a heartbeat that nobody presented"))?;
         let (entries, tick) = (lane.pending.len() as u64, record.answer.tick.get());
-        lane.beats = HeartbeatState { nonce, awaited: false, entries, tick };
+        lane.heartbeat = HeartbeatState { nonce, awaited: false, entries, tick };
         self.session_record(at, record, RecordType::Heartbeat)?;
-        if !self.lanes.iter().any(|lane| lane.beats.awaited) {
+        if !self.lanes.iter().any(|lane| lane.heartbeat.awaited) {
             self.presented = None;
-            self.asked = false;
+            self.checkpoint_requested = false;
         }
         Ok(())
     }
 
     /// Takes a heartbeat's record, which is there, and says so to the card.
-    fn take_heartbeat(&mut self, at: usize) -> Result<(), SessionError> {
-        let record = self.take_record(at)?;
-        self.beaten(at, &record)?;
+    fn consume_heartbeat(&mut self, at: usize) -> Result<(), SessionError> {
+        let record = self.consume_record(at)?;
+        self.accept_heartbeat(at, &record)?;
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         Ok(lane.rings.ring_consumed(&mut self.card, true)?)
     }
@@ -99,21 +99,21 @@ impl<C: Card> Session<C> {
             return Ok(());
         }
         let elapsed = self.elapsed()?;
-        if self.find_credit(&share, elapsed) {
-            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 { self.ask() } else { Ok(()) };
+        if self.has_credit(&share, elapsed) {
+            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 { self.request_checkpoint() } else { Ok(()) };
         }
-        self.ask()?;
+        self.request_checkpoint()?;
         let bound = self.card.patience().saturating_mul(SIGNING);
         for _ in 0..bound {
             self.collect()?;
             self.collect_checkpoints()?;
-            self.take_heartbeats()?;
+            self.consume_heartbeats()?;
             self.present_next()?;
             let elapsed = self.since_heartbeat();
-            if !self.asked && self.find_credit(&share, elapsed) {
+            if !self.checkpoint_requested && self.has_credit(&share, elapsed) {
                 return Ok(());
             }
-            self.ask()?;
+            self.request_checkpoint()?;
             self.card.wait(None)?;
         }
         Err(WaitError { awaited: "a heartbeat from the witness", bound, quantum: self.card.quantum() }.into())
@@ -126,11 +126,11 @@ impl<C: Card> Session<C> {
 
     /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole limit never are:
     /// the card refuses some of them, whatever is waited for.
-    fn find_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
+    fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
         let few = |lane: &LaneDriver| {
             let entries = share(lane) as u64;
-            entries == 0 || entries > limit || lane.beats.entries + entries <= limit
+            entries == 0 || entries > limit || lane.heartbeat.entries + entries <= limit
         };
         let few = limit == 0 || self.lanes.iter().all(few);
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
@@ -142,7 +142,7 @@ impl<C: Card> Session<C> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;
             if self.in_flight() == 0 {
-                self.take_heartbeats()?;
+                self.consume_heartbeats()?;
                 self.tick = self.tick.max(tick(&mut self.card)?);
             }
         }
@@ -150,24 +150,24 @@ impl<C: Card> Session<C> {
     }
 
     fn since_heartbeat(&self) -> u64 {
-        let first = self.lanes.iter().map(|lane| lane.beats.tick).min().unwrap_or_default();
+        let first = self.lanes.iter().map(|lane| lane.heartbeat.tick).min().unwrap_or_default();
         self.tick.saturating_sub(first)
     }
 
     /// Asks for a checkpoint, once for each heartbeat.
-    fn ask(&mut self) -> Result<(), SessionError> {
-        if !self.asked {
+    fn request_checkpoint(&mut self) -> Result<(), SessionError> {
+        if !self.checkpoint_requested {
             self.flush()?;
-            self.asked = true;
+            self.checkpoint_requested = true;
         }
         Ok(())
     }
 
     /// Heartbeats that no completion follows.
-    fn take_heartbeats(&mut self) -> Result<(), SessionError> {
+    fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
         for at in 0..self.lanes.len() {
-            while self.lanes.get(at).is_some_and(|lane| lane.beats.awaited && lane.is_idle()) && self.has_record(at)? {
-                self.take_heartbeat(at)?;
+            while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle()) && self.has_record(at)? {
+                self.consume_heartbeat(at)?;
             }
         }
         Ok(())

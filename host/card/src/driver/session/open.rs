@@ -76,7 +76,7 @@ impl<C: Card> Session<C> {
             presented: None,
             tick: 0,
             witnessed: false,
-            asked: false,
+            checkpoint_requested: false,
             checkpoints,
             lanes,
             submitted: 0,
@@ -123,9 +123,9 @@ impl<C: Card> Session<C> {
         }
         for at in 0..self.lanes.len() {
             self.await_record(at, "the OPEN record")?;
-            let record = self.take_record(at)?;
+            let record = self.consume_record(at)?;
             let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
-            lane.beats.tick = record.answer.tick.get();
+            lane.heartbeat.tick = record.answer.tick.get();
             lane.opening = Some(record);
             self.session_record(at, &record, RecordType::Open)?;
         }

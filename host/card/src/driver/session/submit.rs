@@ -71,12 +71,12 @@ impl<C: Card> Session<C> {
             }
         }
         let credit = self.await_credit(share);
-        self.or_lose(credit)?;
+        self.or_mark_lost(credit)?;
         for lane in &mut self.lanes {
-            lane.beats.entries += share(lane) as u64;
+            lane.heartbeat.entries += share(lane) as u64;
         }
         let pushed = self.push_all(entries, to, hold);
-        self.or_lose(pushed)
+        self.or_mark_lost(pushed)
     }
 
     fn push_all(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {

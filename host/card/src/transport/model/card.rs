@@ -26,7 +26,7 @@ pub struct ModelCard {
     /// Values of the registers that the host writes.
     written: BTreeMap<Register, u32>,
     tables: TableMemory,
-    life: Lifecycle,
+    lifecycle: Lifecycle,
     /// What the lanes have in common while a session lasts.
     opened: SessionLatch,
     lanes: Vec<LaneModel>,
@@ -57,7 +57,7 @@ impl ModelCard {
             bus: HostBus::default(),
             written: BTreeMap::new(),
             tables: TableMemory::default(),
-            life: Lifecycle::default(),
+            lifecycle: Lifecycle::default(),
             opened: SessionLatch::default(),
             lanes: (0..lanes).map(LaneModel::new).collect(),
         }
@@ -113,8 +113,8 @@ impl ModelCard {
             Register::QueueLimits => u32::from(RING_LOG2_MAX) | u32::from(LOG_LOG2_MAX) << 8 | READS << 16,
             Register::KeyFlags => KEY_FLAGS.into(),
             Register::Status => self.status(),
-            Register::Fault => u32::from(u16::from(self.life.fault)),
-            Register::LoadFault => u32::from(u16::from(self.life.load_fault)),
+            Register::Fault => u32::from(u16::from(self.lifecycle.fault)),
+            Register::LoadFault => u32::from(u16::from(self.lifecycle.load_fault)),
             Register::TickLo => (self.bus.tick & 0xffff_ffff) as u32,
             Register::TickHi => (self.bus.tick >> 32) as u32,
             Register::Records => self.sum(|lane| (lane.records & 0xffff_ffff) as u32),
@@ -147,7 +147,7 @@ impl ModelCard {
                 self.written.insert(register, value);
                 self.doorbell(lane, queue, value);
             }
-            register if register.is_config() && self.life.configurable() => {
+            register if register.is_config() && self.lifecycle.configurable() => {
                 // Eight bits each; every other one has 32.
                 let bits = match register {
                     Register::Lane(_, Queue::SqSize | Queue::LogSize) | Register::CheckpointSize => 0xff,
@@ -160,7 +160,7 @@ impl ModelCard {
             }
             Register::HeartbeatNonceHi => {
                 self.written.insert(register, value);
-                self.beat();
+                self.present_heartbeat();
             }
             _ => {}
         }
@@ -192,12 +192,12 @@ impl Card for ModelCard {
         Self::checked(address)?;
         self.bus.tick += 1;
         if address >= HEADER_WINDOW {
-            if self.life.tables_writable() {
+            if self.lifecycle.tables_writable() {
                 self.tables.write(address, value);
             }
         } else if let Some(register) = self.decoder.decode(address) {
             self.write_register(register, value);
-            self.work();
+            self.advance();
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Card for ModelCard {
 
     fn wait(&mut self, _watch: Option<&Watch<'_>>) -> Result<(), CardError> {
         self.bus.tick += 1;
-        self.work();
+        self.advance();
         Ok(())
     }
 

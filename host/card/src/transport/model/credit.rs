@@ -17,7 +17,7 @@ impl Credit {
         Self { records_limit, ticks_limit, since: tick, ..Self::default() }
     }
 
-    pub(super) const fn spent(&self, tick: u64) -> bool {
+    pub(super) const fn is_spent(&self, tick: u64) -> bool {
         (self.records_limit != 0 && self.accepted >= self.records_limit)
             || (self.ticks_limit != 0 && (tick - self.since) >> 16 >= self.ticks_limit as u64)
     }
@@ -26,7 +26,7 @@ impl Credit {
         self.accepted = self.accepted.wrapping_add(1);
     }
 
-    pub(super) const fn beat(&mut self, nonce: u64, tick: u64) {
+    pub(super) const fn renew(&mut self, nonce: u64, tick: u64) {
         (self.accepted, self.since, self.nonce) = (0, tick, nonce);
     }
 

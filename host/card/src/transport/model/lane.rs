@@ -98,7 +98,7 @@ pub(super) struct LaneModel {
     pub(super) alarm_due: bool,
     pub(super) close_due: bool,
     /// A heartbeat waits for room in the log.
-    pub(super) beat_due: bool,
+    pub(super) heartbeat_due: bool,
 }
 
 impl LaneModel {
@@ -125,7 +125,7 @@ impl LaneModel {
     }
 
     /// Nothing fetched waits for its answer.
-    pub(super) fn idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.fetched_entries.is_empty()
     }
 
@@ -137,7 +137,7 @@ impl LaneModel {
     /// The session is over, whatever was under way.
     pub(super) fn end(&mut self) {
         self.drop_fetched();
-        (self.log_open, self.alarm_due, self.close_due, self.beat_due) = (false, false, false, false);
+        (self.log_open, self.alarm_due, self.close_due, self.heartbeat_due) = (false, false, false, false);
     }
 }
 
@@ -192,15 +192,15 @@ impl LaneModel {
     /// Everything that the lane can do in RUN now; `nonce` is that of the heartbeat that was presented last. `Err` is a bus error.
     pub(super) fn run(&mut self, bus: &mut HostBus, opened: &SessionLatch, nonce: u64) -> Result<(), Fault> {
         loop {
-            if self.beat_due && self.idle() && !self.log_full() {
-                self.beat_due = false;
-                self.credit.beat(nonce, bus.tick);
+            if self.heartbeat_due && self.is_idle() && !self.log_full() {
+                self.heartbeat_due = false;
+                self.credit.renew(nonce, bus.tick);
                 self.write_session_record(bus, opened, RecordType::Heartbeat, Fault::None)?;
             }
             self.fetch(bus)?;
             self.answer_fetched(bus, opened)?;
             // Full rings, or nothing left.
-            if !self.idle() || self.fetched == self.sq_tail {
+            if !self.is_idle() || self.fetched == self.sq_tail {
                 return Ok(());
             }
         }
@@ -240,7 +240,7 @@ impl LaneModel {
         let own = wire::lane_of(entry.slot.get(), opened.lanes) == Some(self.number);
         let slot = self.slots.get_mut(usize::from(entry.slot.get())).filter(|_| own);
         let fault = match first_fault(entry, header, slot.as_deref().copied()) {
-            Fault::None if self.credit.spent(bus.tick) => Fault::Credit,
+            Fault::None if self.credit.is_spent(bus.tick) => Fault::Credit,
             fault => fault,
         };
         let opcode = Opcode::try_from(entry.opcode);
@@ -349,7 +349,7 @@ impl LaneModel {
         record_type: RecordType,
         cause: Fault,
     ) -> Result<(), Fault> {
-        let session = wire::Session {
+        let session = wire::SessionFields {
             policy_digest: opened.policy_digest,
             package_digest: opened.header.package_digest,
             ticket_digest: opened.ticket_digest,
@@ -358,7 +358,7 @@ impl LaneModel {
             heartbeat_ticks: U32::new(self.credit.ticks_limit),
             open_streams: U32::new(self.open_streams),
             cause: U16::new(cause.into()),
-            ..wire::Session::ZERO
+            ..wire::SessionFields::ZERO
         };
         let half = Descriptor::read_from_bytes(session.as_bytes()).unwrap_or(Descriptor::ZERO);
         let fault = U16::new(cause.into());

@@ -8,7 +8,7 @@ use crate::verify::report::{ProfileUse, Summary};
 use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::Profile;
-use portcullis_core::wire::Session;
+use portcullis_core::wire::SessionFields;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl Contexts {
         at: At,
         digest: &[u8; 32],
         id: Option<&str>,
-        (open, withheld): (Option<&Session>, bool),
+        (open, withheld): (Option<&SessionFields>, bool),
         findings: &mut Findings,
         summary: &mut Summary,
     ) -> Result<Option<Hex<32>>, BundleError> {
@@ -119,7 +119,7 @@ fn read(
     bundle: &Bundle<'_>,
     name: &str,
     digest: &[u8; 32],
-    open: Option<&Session>,
+    open: Option<&SessionFields>,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<Document, BundleError> {

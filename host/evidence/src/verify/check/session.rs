@@ -5,10 +5,10 @@ use crate::verify::check::image::Image;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use portcullis_core::hex;
-use portcullis_core::wire::{RecordType, Session};
+use portcullis_core::wire::{RecordType, SessionFields};
 
 /// What OPEN and CLOSE say of the tables, and what an ALARM says.
-pub(crate) fn tables(kind: RecordType, session: &Session, image: Option<&Image>) -> Findings {
+pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let Some(image) = image else { return findings };
     match kind {
@@ -29,7 +29,7 @@ pub(crate) fn tables(kind: RecordType, session: &Session, image: Option<&Image>)
 }
 
 /// What OPEN says of the ticket.
-pub(crate) fn ticket(kind: RecordType, session: &Session, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
+pub(crate) fn ticket(kind: RecordType, session: &SessionFields, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
     let mut findings = Findings::default();
     let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };
     findings.require(session.ticket_digest == ticket.digest, Code::OpenTicket, || {

@@ -12,11 +12,11 @@ use crate::transport::model::lifecycle::Lifecycle;
 
 impl ModelCard {
     pub(super) fn status(&self) -> u32 {
-        let life = &self.life;
+        let life = &self.lifecycle;
         let busy = match life.state {
             wire::Life::Opening | wire::Life::Closing => true,
             wire::Life::Fault => self.lanes.iter().any(|lane| lane.alarm_due || lane.close_due),
-            wire::Life::Run => !self.lanes.iter().all(LaneModel::idle),
+            wire::Life::Run => !self.lanes.iter().all(LaneModel::is_idle),
             wire::Life::Reset | wire::Life::Load => false,
         };
         u32::from(u8::from(life.state))
@@ -27,23 +27,23 @@ impl ModelCard {
 
     pub(super) fn command(&mut self, code: u8) {
         use wire::Life::{Closing, Fault as Faulted, Load, Reset, Run};
-        if self.life.resetting {
+        if self.lifecycle.resetting {
             return;
         }
-        match (self.life.state, Command::try_from(code)) {
+        match (self.lifecycle.state, Command::try_from(code)) {
             (_, Ok(Command::Reset)) => {
                 self.lanes.iter_mut().for_each(LaneModel::end);
-                if self.life.needs_reset {
-                    (self.life.state, self.life.resetting) = (Closing, true);
+                if self.lifecycle.needs_reset {
+                    (self.lifecycle.state, self.lifecycle.resetting) = (Closing, true);
                 } else {
-                    self.life = Lifecycle::default();
+                    self.lifecycle = Lifecycle::default();
                 }
             }
             (Reset | Load, Ok(Command::Load)) => self.enter_load(),
             (Load, Ok(Command::Open)) => self.open(),
-            (Run, Ok(Command::Close)) => self.life.state = Closing,
+            (Run, Ok(Command::Close)) => self.lifecycle.state = Closing,
             (Faulted, Ok(Command::Close)) => {
-                self.lanes.iter_mut().for_each(|lane| lane.close_due = lane.log_open && !self.life.bus_dead);
+                self.lanes.iter_mut().for_each(|lane| lane.close_due = lane.log_open && !self.lifecycle.bus_dead);
             }
             (Faulted, _) => {}
             _ => self.fail(Fault::Command, false),
@@ -52,11 +52,11 @@ impl ModelCard {
 
     fn enter_load(&mut self) {
         self.tables.clear();
-        self.life.state = wire::Life::Load;
+        self.lifecycle.state = wire::Life::Load;
     }
 
     fn open(&mut self) {
-        self.life.load_fault = Fault::None;
+        self.lifecycle.load_fault = Fault::None;
         let refusal = if !self.tables.header_fits() {
             Fault::ImageHeader
         } else if let Some(rows) = self.tables.complete() {
@@ -75,13 +75,13 @@ impl ModelCard {
             Fault::ImageIncomplete
         };
         if refusal != Fault::None {
-            self.life.load_fault = refusal;
+            self.lifecycle.load_fault = refusal;
             self.enter_load();
             return;
         }
-        self.life.state = wire::Life::Opening;
+        self.lifecycle.state = wire::Life::Opening;
         match self.write_opens() {
-            Ok(()) => self.life.state = wire::Life::Run,
+            Ok(()) => self.lifecycle.state = wire::Life::Run,
             Err(fault) => self.fail(fault, true),
         }
     }
@@ -95,15 +95,15 @@ impl ModelCard {
     }
 
     /// A heartbeat is presented.
-    pub(super) fn beat(&mut self) {
-        if self.life.state == wire::Life::Run {
-            self.lanes.iter_mut().for_each(|lane| lane.beat_due = true);
+    pub(super) fn present_heartbeat(&mut self) {
+        if self.lifecycle.state == wire::Life::Run {
+            self.lanes.iter_mut().for_each(|lane| lane.heartbeat_due = true);
         }
     }
 
     pub(super) fn doorbell(&mut self, lane: u8, queue: Queue, value: u32) {
-        let live = match self.life.state {
-            _ if self.life.resetting => false,
+        let live = match self.lifecycle.state {
+            _ if self.lifecycle.resetting => false,
             wire::Life::Run | wire::Life::Closing => true,
             wire::Life::Fault => queue != Queue::SqTail && self.lanes.iter().any(|lane| lane.log_open),
             wire::Life::Reset | wire::Life::Load | wire::Life::Opening => false,
@@ -116,40 +116,40 @@ impl ModelCard {
 
     /// A sticky fault: the first stays. With a dead bus nothing is written any more.
     pub(super) fn fail(&mut self, fault: Fault, bus_dead: bool) {
-        self.life.bus_dead |= bus_dead;
-        self.life.needs_reset |= fault == Fault::Watchdog;
-        let first = self.life.state != wire::Life::Fault;
+        self.lifecycle.bus_dead |= bus_dead;
+        self.lifecycle.needs_reset |= fault == Fault::Watchdog;
+        let first = self.lifecycle.state != wire::Life::Fault;
         if first {
-            self.life.fault = fault;
-            self.life.state = wire::Life::Fault;
+            self.lifecycle.fault = fault;
+            self.lifecycle.state = wire::Life::Fault;
         }
         for lane in &mut self.lanes {
             lane.drop_fetched();
             if first {
                 (lane.alarm_due, lane.close_due) = (lane.log_open, false);
             }
-            if self.life.bus_dead {
+            if self.lifecycle.bus_dead {
                 (lane.alarm_due, lane.close_due) = (false, false);
             }
         }
     }
 
     /// Everything that can happen now.
-    pub(super) fn work(&mut self) {
-        if let Err(fault) = self.try_work() {
+    pub(super) fn advance(&mut self) {
+        if let Err(fault) = self.try_advance() {
             self.fail(fault, true);
         }
     }
 
-    fn try_work(&mut self) -> Result<(), Fault> {
+    fn try_advance(&mut self) -> Result<(), Fault> {
         let nonce = self.pair(Register::HeartbeatNonceLo, Register::HeartbeatNonceHi);
         let (bus, opened) = (&mut self.bus, &self.opened);
-        match self.life.state {
-            _ if self.life.resetting => Ok(()),
+        match self.lifecycle.state {
+            _ if self.lifecycle.resetting => Ok(()),
             wire::Life::Run => self.lanes.iter_mut().try_for_each(|lane| lane.run(bus, opened, nonce)),
             wire::Life::Closing => {
                 self.lanes.iter_mut().try_for_each(|lane| lane.answer_fetched(bus, opened))?;
-                if self.lanes.iter().all(LaneModel::idle) {
+                if self.lanes.iter().all(LaneModel::is_idle) {
                     for lane in self.lanes.iter_mut().filter(|lane| lane.log_open && !lane.log_full()) {
                         lane.write_session_record(bus, opened, RecordType::Close, Fault::None)?;
                         lane.log_open = false;
@@ -162,12 +162,12 @@ impl ModelCard {
             }
             wire::Life::Fault => {
                 for lane in self.lanes.iter_mut().filter(|lane| lane.alarm_due && !lane.log_full()) {
-                    lane.write_session_record(bus, opened, RecordType::Alarm, self.life.fault)?;
+                    lane.write_session_record(bus, opened, RecordType::Alarm, self.lifecycle.fault)?;
                     lane.alarm_due = false;
                 }
                 let alarmed = !self.lanes.iter().any(|lane| lane.alarm_due);
                 for lane in self.lanes.iter_mut().filter(|lane| lane.close_due && alarmed && !lane.log_full()) {
-                    lane.write_session_record(bus, opened, RecordType::Close, self.life.fault)?;
+                    lane.write_session_record(bus, opened, RecordType::Close, self.lifecycle.fault)?;
                     (lane.close_due, lane.log_open) = (false, false);
                 }
                 Ok(())

@@ -94,7 +94,7 @@ impl PciCard {
             let before = sim.stats();
             (sim.run(clocks), before, sim.stats())
         };
-        self.note(result);
+        self.keep_failure(result);
         // The shell around a card raises its vector when the card has written. It is a hint, with no state behind it.
         if after.write_bursts != self.signalled {
             self.signalled = after.write_bursts;
@@ -111,7 +111,7 @@ impl PciCard {
     }
 
     /// Remembers what makes the simulation worthless.
-    fn note<T>(&mut self, result: Result<T, SimError>) -> Option<T> {
+    fn keep_failure<T>(&mut self, result: Result<T, SimError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error @ SimError::Assertion { .. }) => {
@@ -124,15 +124,15 @@ impl PciCard {
     }
 
     /// The driver is gone: its memory first, so that nothing more is written there, then all that it set up.
-    pub fn leave(&mut self) {
-        self.forget(0, u128::MAX);
+    pub fn disconnect(&mut self) {
+        self.unmap_all_between(0, u128::MAX);
         self.vector = None;
         if self.used {
             self.power_cycle();
         }
     }
 
-    fn forget(&mut self, from: u128, to: u128) {
+    fn unmap_all_between(&mut self, from: u128, to: u128) {
         let sim = Arc::clone(&self.sim);
         let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
         // Everything lies inside, so nothing is refused.
@@ -151,7 +151,7 @@ impl PciCard {
         }
         if let Ok(mut sim) = made {
             sim.set_bus_master(false);
-            self.maps.show(&mut sim);
+            self.maps.map_again(&mut sim);
             *self.lock() = sim;
         }
         self.space = ConfigSpace::new(self.bench);
@@ -163,12 +163,12 @@ impl PciCard {
     fn read_register(&mut self, address: u32) -> [u8; WORD] {
         let result = self.lock().read32(address);
         // No answer, or an error response: the root complex makes all ones of it.
-        self.note(result).map_or(ALL_ONES, u32::to_le_bytes)
+        self.keep_failure(result).map_or(ALL_ONES, u32::to_le_bytes)
     }
 
     fn write_register(&mut self, address: u32, value: [u8; WORD]) {
         let result = self.lock().write32(address, u32::from_le_bytes(value));
-        self.note(result);
+        self.keep_failure(result);
     }
 }
 
