@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, anyhow};
-use portcullis_gate::engine::{Engine, EngineError, Http, HttpSettings, Ngram, Protocol, Watched};
+use portcullis_gate::engine::{DeadlineEngine, Engine, EngineError, Http, HttpSettings, Ngram, Protocol};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -80,11 +80,11 @@ impl Maker {
     /// An engine for one stream.
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
-            Self::Ngram(model, deadline) => Box::new(Watched::new(Box::new(model.clone()), *deadline)),
+            Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
             // The request's own deadline comes first; this one bounds what it might not.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
-                Box::new(Watched::new(Box::new(Http::new(settings.clone())?), bound))
+                Box::new(DeadlineEngine::new(Box::new(Http::new(settings.clone())?), bound))
             }
         })
     }

@@ -139,7 +139,7 @@ pub enum Trigger {
 
 /// A field that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deciding {
+pub struct DecidingField {
     /// Its name, as in policies.
     pub field: String,
     /// Its value.

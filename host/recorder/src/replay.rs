@@ -12,7 +12,7 @@ use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::record;
 use portcullis_evidence::verify::{mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_gate::replay::{Input, ReplayError, ReplayReport, Replayer};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use sha2::{Digest, Sha256};
@@ -278,7 +278,7 @@ impl Walk<'_, '_> {
             }
         };
         match self.replayer.stream(&context, input, salts, &records) {
-            Ok(Replayed { records, fault, consumed }) => {
+            Ok(ReplayReport { records, fault, consumed }) => {
                 self.outcome.records += records;
                 if !consumed {
                     let what = "nobody asked for a part of what it was given, and no record judges that";

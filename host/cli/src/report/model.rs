@@ -1,7 +1,7 @@
 //! What the page shows, gathered from the entries.
 
 use portcullis_gate::ledger::{Entry, Header};
-use portcullis_gate::{Judged, Mode, Summary, What};
+use portcullis_gate::{Judgement, Mode, Summary, What};
 use std::collections::BTreeMap;
 
 /// Everything that the page shows.
@@ -22,7 +22,7 @@ pub(crate) struct Stream {
     pub(crate) mode: Option<Mode>,
     pub(crate) intent: String,
     pub(crate) text: Option<String>,
-    pub(crate) judged: Vec<Judged>,
+    pub(crate) judged: Vec<Judgement>,
     /// Other events in words, each after so many determinations.
     pub(crate) notes: Vec<(usize, String)>,
     pub(crate) released: String,

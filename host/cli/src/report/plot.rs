@@ -10,7 +10,7 @@ const BOTTOM: usize = 22;
 
 /// The slope after each admitted transition; nothing for a stream with fewer than two.
 pub(crate) fn plot(stream: &Stream, thresholds: [u16; 3]) -> String {
-    let admitted = |j: &&portcullis_gate::Judged| j.determination.determination == Some(Determination::Admit);
+    let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =
         stream.judged.iter().filter(admitted).map(|j| (j.determination.seq, usize::from(j.slope))).collect();
     if slopes.len() < 2 {

@@ -4,10 +4,10 @@ use super::escape::escape;
 use super::model::Stream;
 use super::plot::plot;
 use portcullis_core::wire::Determination;
-use portcullis_gate::{Judged, Mode};
+use portcullis_gate::{Judgement, Mode};
 
 /// What a span is marked as.
-fn mark(judged: &Judged) -> (&'static str, &'static str) {
+fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     match judged.determination.determination {
         Some(Determination::Admit) => ("admit", "admitted"),
         Some(Determination::Reject) => ("reject", "rejected"),
@@ -17,7 +17,7 @@ fn mark(judged: &Judged) -> (&'static str, &'static str) {
 }
 
 /// Why, in a line.
-fn why(judged: &Judged) -> String {
+fn why(judged: &Judgement) -> String {
     let d = &judged.determination;
     let (_, outcome) = mark(judged);
     let mut text = format!("{} {outcome}", d.seq);
@@ -83,8 +83,8 @@ pub(crate) fn section(number: u64, stream: &Stream, thresholds: [u16; 3]) -> Str
 }
 
 /// A whole text with its leaves marked in place.
-fn marked(text: &str, judged: &[Judged]) -> String {
-    let mut leaves: Vec<&Judged> =
+fn marked(text: &str, judged: &[Judgement]) -> String {
+    let mut leaves: Vec<&Judgement> =
         judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose)).collect();
     leaves.sort_by_key(|j| (j.determination.start, j.determination.seq));
     let mut out = String::from("<div class=\"text\">");
@@ -105,13 +105,13 @@ fn marked(text: &str, judged: &[Judged]) -> String {
 }
 
 /// Candidates in the order in which they were judged.
-fn told(judged: &[Judged]) -> String {
+fn told(judged: &[Judgement]) -> String {
     let leaves = judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose));
     let spans: Vec<String> = leaves.map(|j| span(j, &format!("{}{}", j.inert, j.text))).collect();
     format!("<div class=\"text\">{}</div>", spans.join(""))
 }
 
-fn span(judged: &Judged, text: &str) -> String {
+fn span(judged: &Judgement, text: &str) -> String {
     let (class, _) = mark(judged);
     let part = if judged.determination.parent.is_some() { " part" } else { "" };
     let why = escape(&why(judged));

@@ -4,9 +4,9 @@
 //! is taken over the whole sentence once: what is split off is only released when every word of it is supported.
 
 use super::citation::{allowed, citations};
+use super::contents::{Citation, Contents};
 use super::known::Known;
 use super::query::{Evidence, Grounding, Query};
-use super::contents::{Citation, Contents};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Finding;

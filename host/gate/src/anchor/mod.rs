@@ -10,9 +10,9 @@ mod query;
 mod sqlite;
 mod store;
 
+pub use contents::{Citation, Contents, Entity, Fact};
 pub use query::{Evidence, Grounding, Query, Resolver};
 pub use sqlite::write as write_sqlite;
-pub use contents::{Citation, Contents, Entity, Fact};
 pub use store::{Store, StoreError};
 
 use facts::Facts;

@@ -12,8 +12,8 @@ mod server;
 mod socket;
 
 pub use client::{Client, RemoteError};
-pub use listen::Terms;
-pub use server::{Gate, GateError, Journal, JournalError};
+pub use listen::{Gate, Terms};
+pub use server::{GateError, Journal, JournalError};
 pub use socket::{Socket, SocketError};
 
 use crate::engine::{EngineError, Proposal};

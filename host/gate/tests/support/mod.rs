@@ -5,7 +5,7 @@
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, Event, Governor, Item, Judged, SaltKey, Settings, Summary, What};
+use portcullis_gate::{Candidate, Event, Governor, Item, Judgement, SaltKey, Settings, Summary, What};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
@@ -114,7 +114,7 @@ pub fn govern(policy: &Policy, settings: Settings, items: Vec<Item>) -> Vec<Even
     run(&governor(policy, settings), policy, items)
 }
 
-pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judged> {
+pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judgement> {
     events.iter().filter_map(|e| match &e.what {
         What::Determined(judged) => Some(&**judged),
         _ => None,
