@@ -130,7 +130,8 @@ impl StreamHandle {
         self.mailbox.set_notify(Arc::new(notify));
     }
 
-    /// Hands in the next finished span of a held stream; waits while too many are there.
+    /// Hands in the next finished span of a held stream; waits while too many are there. The stream takes none while its messages are not
+    /// read, so another thread must read them.
     ///
     /// # Errors
     /// [`SubmitError`].
