@@ -6,7 +6,7 @@ use crate::output::{digest, digests};
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Determination, Granularity};
-use portcullis_mapping::Candidate;
+use portcullis_mapping::SpanInput;
 use portcullis_policy::context::Contexts;
 use portcullis_policy::evaluate::Evaluator;
 use portcullis_policy::evaluate::reference::row_matches;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             }
             continue;
         }
-        let candidate = Candidate {
+        let candidate = SpanInput {
             text: &text,
             span: &piece.range,
             granularity: Granularity::Span,

@@ -9,7 +9,7 @@ use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
 use portcullis_card::Session;
 use portcullis_gate::ledger::Header;
-use portcullis_gate::remote::{Gate, GateError, Socket, Terms, ToClient, VERSION};
+use portcullis_gate::remote::{Gate, GateError, ServiceTerms, Socket, ToClient, VERSION};
 use portcullis_gate::{Event, Governor, SaltKey, Settings};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -92,10 +92,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     served.and(written).map(|()| SUCCESS)
 }
 
-fn terms(args: &Args, header: &Header) -> Terms {
+fn terms(args: &Args, header: &Header) -> ServiceTerms {
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
-    Terms {
+    ServiceTerms {
         allowed,
         clients: args.clients,
         deadline: Duration::from_millis(args.deadline),

@@ -84,13 +84,13 @@ pub enum What {
         summary: Summary,
         /// What END bound; absent when the card did not take it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        closing: Option<Closing>,
+        closing: Option<EndCommitment>,
     },
 }
 
 /// What END bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Closing {
+pub struct EndCommitment {
     /// Sequence of END.
     pub seq: u32,
     /// Trailing inert bytes.

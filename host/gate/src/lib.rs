@@ -23,7 +23,7 @@ mod stream;
 pub use admission::{Engines, judged_bytes};
 pub use commitment::{SaltKey, SaltKeyError, Salts, commit};
 pub use determination::{DecidingField, Determination, Summary, Termination, Trigger};
-pub use event::{Closing, Event, Judgement, What};
+pub use event::{EndCommitment, Event, Judgement, What};
 pub use governor::Governor;
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 pub use session_loop::{

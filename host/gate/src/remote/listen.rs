@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Whom a gate serves, and how.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct ServiceTerms {
     /// Users that may connect, by number.
     pub allowed: Vec<u32>,
     /// Connections at the same time, at most.
@@ -40,14 +40,14 @@ pub struct Terms {
 /// ([`Governor::with_filter`]), whose engines stay with the clients.
 pub struct Gate<'g> {
     governor: &'g Governor<'g>,
-    terms: Terms,
+    terms: ServiceTerms,
     stopping: AtomicBool,
 }
 
 impl<'g> Gate<'g> {
     /// A gate on these terms.
     #[must_use]
-    pub const fn new(governor: &'g Governor<'g>, terms: Terms) -> Self {
+    pub const fn new(governor: &'g Governor<'g>, terms: ServiceTerms) -> Self {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 

@@ -1,6 +1,6 @@
 //! The gate's side: how one connection is served. Its streams are judged by the session loop that all connections share.
 
-use super::clients::Place;
+use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
 use crate::engine::{EngineError, Move, Proposal};
 use crate::event::{Event, What};
@@ -63,7 +63,7 @@ pub(super) struct Connection<'c> {
 
 impl Connection<'_> {
     /// Serves the connection until the client closes it.
-    pub(super) fn serve(&self, place: &Place<'_>, welcome: &ToClient) -> ConnectionEnd {
+    pub(super) fn serve(&self, place: &ClientPlace<'_>, welcome: &ToClient) -> ConnectionEnd {
         let refused = |why: String| {
             let _ = self.wire.send(&ToClient::Failed(why.clone()));
             ConnectionEnd::Refused(why)

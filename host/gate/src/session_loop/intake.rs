@@ -41,7 +41,7 @@ pub(super) struct Items<'g, I> {
 impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
     fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant> {
         let (item, (number, salted)) = self.items.next()?;
-        let Prepared { request, engine } = self.governor.prepare(number, item);
+        let StreamSetup { request, engine } = self.governor.prepare(number, item);
         let mailbox = engine.map(|engine| {
             let mailbox = inbox.mailbox(number);
             engine_thread::spawn(engine, StreamHandle { mailbox: Arc::clone(&mailbox) });
@@ -72,7 +72,7 @@ impl Intake for Arrivals {
 }
 
 /// A stream that is ready to be opened, with the engine that needs a thread, if it has one.
-pub(super) struct Prepared {
+pub(super) struct StreamSetup {
     request: StreamRequest,
     engine: Option<Box<dyn Engine>>,
 }
@@ -82,7 +82,7 @@ impl Governor<'_> {
     /// caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
     #[must_use]
     pub fn request(&self, item: Item) -> StreamRequest {
-        let Prepared { mut request, engine } = self.prepare(0, item);
+        let StreamSetup { mut request, engine } = self.prepare(0, item);
         if engine.is_some() {
             request.refusal.get_or_insert((Trigger::Engine, "the engine is not the caller's".into()));
         }
@@ -102,7 +102,7 @@ impl Governor<'_> {
         })
     }
 
-    fn prepare(&self, number: u64, item: Item) -> Prepared {
+    fn prepare(&self, number: u64, item: Item) -> StreamSetup {
         let driven = Source::Proposals(Mode::Driven);
         let mut engine = None;
         let request = match item {
@@ -127,7 +127,7 @@ impl Governor<'_> {
                 StreamRequest { id, task, note: admission.note, source: driven, local, refusal }
             }
         };
-        Prepared { request: self.checked(request), engine }
+        StreamSetup { request: self.checked(request), engine }
     }
 
     /// Refuses a stream whose anchor stores are no longer what they were.

@@ -10,7 +10,7 @@ use crate::governor::Governor;
 use portcullis_core::mutation::{Finding, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
-use portcullis_mapping::{Candidate, LogProbs, LogProbsError, Text};
+use portcullis_mapping::{LogProbs, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
 /// A span that is up for judgement.
@@ -110,7 +110,7 @@ pub(crate) fn judge(
     vouched: &OperatorFacts,
     span: &Span<'_>,
 ) -> (Mutation, HostFindings) {
-    let candidate = Candidate {
+    let candidate = SpanInput {
         text: span.text,
         span: span.range,
         granularity: governor.granularity(span.driven),
@@ -119,7 +119,7 @@ pub(crate) fn judge(
         alternatives: span.alternatives,
         logprobs: span.logprobs.and_then(|l| l.as_ref().ok()).copied(),
     };
-    let portcullis_mapping::Mapped { mut mutation, reading } = governor.mapper.map(state, candidate);
+    let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper.map(state, candidate);
     let mut staged = HostFindings::default();
     if span.malformed {
         mutation.validation = Finding::Reject(ValidationReason::ToolMalformed);

@@ -4,7 +4,7 @@ use super::release::ReleaseBuffer;
 use super::seat::Seat;
 use super::work::InFlight;
 use crate::determination::{Determination, Summary};
-use crate::event::{Closing, Event, Judgement, What};
+use crate::event::{EndCommitment, Event, Judgement, What};
 use crate::rationale::Rationale;
 use portcullis_core::context::Mode;
 use portcullis_core::wire::{Determination as Answer, Fault, Record};
@@ -13,7 +13,7 @@ use portcullis_policy::image::hex;
 use zerocopy::IntoBytes;
 
 /// What the card answered to a span, and why.
-pub(super) struct Answered<'a> {
+pub(super) struct CardAnswer<'a> {
     pub(super) flight: &'a InFlight,
     pub(super) verdict: Option<&'a Verdict>,
     pub(super) why: Option<Rationale>,
@@ -39,7 +39,7 @@ pub(super) struct Journal {
     events: Vec<Event>,
     pub(super) summary: Summary,
     pub(super) unreleased: ReleaseBuffer,
-    closing: Option<Closing>,
+    closing: Option<EndCommitment>,
 }
 
 impl Journal {
@@ -76,7 +76,7 @@ impl Journal {
 
     /// The card accepted END, which bound `inert`.
     pub(super) fn close(&mut self, seq: u32, inert: String, salt: [u8; 16], record: Option<&Record>) {
-        self.closing = Some(Closing { seq, inert: inert.clone(), salt: hex(&salt), log_index: index_of(record) });
+        self.closing = Some(EndCommitment { seq, inert: inert.clone(), salt: hex(&salt), log_index: index_of(record) });
         // Trailing inert bytes are covered by END's commitment, so they go out with it.
         if !inert.is_empty() {
             self.unreleased.push(seq, inert);
@@ -91,8 +91,8 @@ impl Journal {
     }
 
     /// Reports one determination, or the fault in its place.
-    pub(super) fn determined(&mut self, answered: Answered<'_>, position: &Position<'_>) {
-        let Answered { flight, verdict, why, fault, record } = answered;
+    pub(super) fn determined(&mut self, answered: CardAnswer<'_>, position: &Position<'_>) {
+        let CardAnswer { flight, verdict, why, fault, record } = answered;
         let work = &flight.work;
         let (rule, reason, fields) = match why {
             Some(why) => (Some(why.rule), Some(why.words), why.fields),

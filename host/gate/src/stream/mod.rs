@@ -26,7 +26,7 @@ use crate::rationale::{self, Rationale};
 use crate::source::Candidate;
 use crate::stage;
 use deferred::{DeferredQueue, Knowledge};
-use journal::{Answered, Journal, Position, index_of};
+use journal::{CardAnswer, Journal, Position, index_of};
 use portcullis_card::{Outcome, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
@@ -49,7 +49,7 @@ enum Phase {
 }
 
 /// The entry that the card has and has not answered.
-enum Submitted {
+enum PendingEntry {
     /// BEGIN or END.
     Session,
     Note,
@@ -85,7 +85,7 @@ pub(crate) struct StreamMachine<'g> {
     deferred: DeferredQueue,
     /// Admitted candidates, or spans of a whole text, since the last checkpoint.
     since_checkpoint: u16,
-    submitted: Option<Submitted>,
+    submitted: Option<PendingEntry>,
     phase: Phase,
     /// Digest of the pre-execution report, until it is noted right after BEGIN.
     note: Option<[u8; 32]>,
@@ -157,14 +157,14 @@ impl<'g> StreamMachine<'g> {
         if matches!(self.phase, Phase::Body | Phase::End)
             && let Some(digest) = self.note.take().or_else(|| self.governor.note_at(self.sequence))
         {
-            return self.submit(Submitted::Note, Opcode::Note, digest);
+            return self.submit(PendingEntry::Note, Opcode::Note, digest);
         }
         match self.phase {
-            Phase::Begin => self.submit(Submitted::Session, Opcode::Begin, self.context().digest()),
+            Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest()),
             Phase::Body => self.next_span(),
             Phase::End => {
                 let digest = commit(self.salt(), &[self.queue.held().as_bytes()]);
-                self.submit(Submitted::Session, Opcode::End, digest)
+                self.submit(PendingEntry::Session, Opcode::End, digest)
             }
             Phase::Done => Next::Done,
         }
@@ -227,7 +227,7 @@ impl<'g> StreamMachine<'g> {
         Place { slot: self.seat.slot, sequence: self.sequence }
     }
 
-    fn submit(&mut self, submitted: Submitted, opcode: Opcode, digest: [u8; 32]) -> Next {
+    fn submit(&mut self, submitted: PendingEntry, opcode: Opcode, digest: [u8; 32]) -> Next {
         self.submitted = Some(submitted);
         Next::Entry(Descriptor::entry(opcode, self.place(), digest).sealed())
     }
@@ -251,20 +251,22 @@ impl<'g> StreamMachine<'g> {
         let commitment = commit(self.salt(), &[self.queue.held().as_bytes(), work.slice().as_bytes()]);
         let descriptor = mutation.descriptor(self.place(), commitment);
         let flight = InFlight { work, sequence: self.sequence, mutation, descriptor, findings };
-        self.submitted = Some(Submitted::Gate(Box::new(flight)));
+        self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
         Next::Entry(descriptor)
     }
 
     /// Takes the card's answer to the entry that [`StreamMachine::next`] gave last.
     pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
         match (&self.phase, self.submitted.take(), outcome) {
-            (_, Some(Submitted::Note), Outcome::Accepted) => self.sequence += 1,
-            (Phase::Body, Some(Submitted::Gate(flight)), Outcome::Judged(verdict)) => {
+            (_, Some(PendingEntry::Note), Outcome::Accepted) => self.sequence += 1,
+            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Judged(verdict)) => {
                 self.sequence += 1;
                 self.judged(*flight, &outcome, &verdict, record);
             }
-            (Phase::Body, Some(Submitted::Gate(flight)), Outcome::Fault(fault)) => self.faulted(&flight, fault, record),
-            (Phase::Begin, Some(Submitted::Session), Outcome::Accepted) => {
+            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Fault(fault)) => {
+                self.faulted(&flight, fault, record)
+            }
+            (Phase::Begin, Some(PendingEntry::Session), Outcome::Accepted) => {
                 self.sequence = 1;
                 self.phase = Phase::Body;
                 let what = What::Begun {
@@ -276,7 +278,7 @@ impl<'g> StreamMachine<'g> {
                 };
                 self.journal.push(what);
             }
-            (Phase::End, Some(Submitted::Session), Outcome::Accepted) => {
+            (Phase::End, Some(PendingEntry::Session), Outcome::Accepted) => {
                 let (salt, inert) = (self.salt(), self.queue.take_held());
                 self.journal.close(self.sequence, inert, salt, record);
                 self.done();
@@ -317,7 +319,7 @@ impl<'g> StreamMachine<'g> {
             return self.admitted(flight, verdict, record);
         }
         let refusal = why.as_ref().map(|w| w.rule.clone()).unwrap_or_default();
-        self.determined(Answered { flight: &flight, verdict: Some(verdict), why, fault: None, record });
+        self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why, fault: None, record });
         match verdict.determination {
             Answer::Decompose => {
                 self.journal.summary.decomposed += 1;
@@ -333,7 +335,7 @@ impl<'g> StreamMachine<'g> {
         }
     }
 
-    fn determined(&mut self, answered: Answered<'_>) {
+    fn determined(&mut self, answered: CardAnswer<'_>) {
         let position = Position {
             held: self.queue.held(),
             salt: self.governor.salts.salt(self.seat.salted, answered.flight.sequence),
@@ -347,7 +349,7 @@ impl<'g> StreamMachine<'g> {
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
-        self.determined(Answered { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
+        self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
         let mut bytes = self.queue.take_held();
         bytes.push_str(flight.work.slice());
         self.journal.summary.bytes_admitted += bytes.len();
@@ -575,7 +577,7 @@ impl<'g> StreamMachine<'g> {
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
         self.journal.summary.faults += 1;
         let why = Some(Rationale::fault(fault));
-        self.determined(Answered { flight, verdict: None, why, fault: Some(fault), record });
+        self.determined(CardAnswer { flight, verdict: None, why, fault: Some(fault), record });
         self.journal.unreleased.clear();
         self.stop(Trigger::Fault, fault.name().into());
     }

@@ -49,7 +49,7 @@ pub const RULES: &str = r#"
 pub fn filter() -> Arc<Prefilter> {
     static FILTER: OnceLock<Arc<Prefilter>> = OnceLock::new();
     let made = || {
-        let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
+        let policy = portcullis_prefilter::FilterPolicy::profile("user-prompt").unwrap();
         Arc::new(Prefilter::new(policy).unwrap())
     };
     Arc::clone(FILTER.get_or_init(made))
