@@ -1,10 +1,10 @@
-rtl/shells/common/sync_bit.sv
-rtl/shells/common/async_fifo.sv
-rtl/shells/common/axi_slice.sv
-rtl/shells/common/event_cdc.sv
+rtl/lib/sync_bit.sv
+rtl/lib/async_fifo.sv
+rtl/lib/axi_slice.sv
+rtl/lib/event_cdc.sv
 rtl/shells/common/irq_request.sv
 rtl/shells/common/card_reset.sv
-rtl/shells/common/axil_guard.sv
-rtl/shells/common/dma_fence.sv
-rtl/shells/common/write_order.sv
+rtl/lib/axil_guard.sv
+rtl/lib/dma_fence.sv
+rtl/lib/write_order.sv
 rtl/shells/common/shell_card.sv

@@ -8,7 +8,8 @@
 #[path = "../../fuzz/src/parsers/mod.rs"]
 mod parsers;
 
-use portcullis_core::hex::Hex;
+use portcullis_authority::witness::{LanePost, Post};
+use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_evidence::approval::Approval;
@@ -18,7 +19,6 @@ use portcullis_evidence::receipt::prove;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
 use portcullis_policy::Package;
-use portcullis_registrar::witness::{LanePost, Post};
 use portcullis_tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -225,8 +225,7 @@ fn the_kept_corpus_is_read() {
         let inputs = fs::read_to_string(folder.join(format!("{target}.hex"))).unwrap();
         assert!(inputs.lines().count() > 10, "{target} has a kept corpus");
         for line in inputs.lines() {
-            let byte = |at: usize| u8::from_str_radix(&line[at..at + 2], 16).unwrap();
-            parser(&(0..line.len()).step_by(2).map(byte).collect::<Vec<u8>>());
+            parser(&hex::decode_vec(line).unwrap());
         }
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), parsers::ALL.len(), "a corpus for every target, and no other");

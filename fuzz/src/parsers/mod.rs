@@ -1,9 +1,9 @@
 //! One function a parser, by area. The fuzzer calls them through `targets/`, the test `tests/tests/parsers.rs` includes them.
 
+mod authority;
 mod evidence;
 mod gate;
 mod policy;
-mod registrar;
 mod session;
 
 pub use policy::packed;
@@ -31,7 +31,7 @@ pub const ALL: [(&str, Parser); 18] = [
     ("records", evidence::records),
     ("text", policy::text),
     ("ticket", evidence::ticket),
-    ("witness", registrar::witness),
+    ("witness", authority::witness),
 ];
 
 /// The parser of this name.

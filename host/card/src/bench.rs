@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{BEAT_BYTES, Completion, Descriptor, Determination, Opcode, Record};
+use portcullis_core::wire::{BEAT_BYTES, Completion, Descriptor, Determination, Opcode, Record, lane_of};
 use portcullis_policy::image::{Image, ImageError};
 use zerocopy::little_endian::{U16, U32};
 
@@ -204,8 +204,9 @@ pub fn run_with<C: Card>(
                 Outcome::Fault(fault) => return Err(SessionError::Refused(fault)),
             }
             report.verdicts += 1;
-            let lane = usize::from(completed.entry.slot.get()) % usize::from(lanes);
-            report.lanes.get_mut(lane).into_iter().for_each(|count| *count += 1);
+            let lane =
+                lane_of(completed.entry.slot.get(), lanes).and_then(|lane| report.lanes.get_mut(usize::from(lane)));
+            lane.into_iter().for_each(|count| *count += 1);
             let sequence = completed.entry.sequence.get().wrapping_add(1);
             batch.extend(next_gate(completed.entry.slot.get(), sequence));
         }

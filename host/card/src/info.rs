@@ -1,16 +1,11 @@
 //! What a card says about itself.
 
+use portcullis_core::hex;
 use portcullis_core::wire::{Fault, Life, MAP_DIGEST};
-use portcullis_policy::image::hex;
 
 use crate::registers::{self, GONE};
 use crate::session::SessionError;
 use crate::{Card, CardError};
-
-/// `PCUL`.
-pub(crate) const MAGIC: u32 = 0x4c55_4350;
-/// Major version of the register map that this driver knows.
-const MAP_MAJOR: u16 = 1;
 
 /// Identity and capabilities, read once at bring-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,27 +60,28 @@ impl CardInfo {
             if magic == GONE {
                 return Err(CardError::Gone(0).into());
             }
-            if magic != MAGIC {
+            if magic != registers::magic() {
                 return Err(SessionError::NoCard(magic));
             }
             let version = r.map_version().try_read()?;
             let map_version = (version.major(), version.minor());
-            if map_version.0 != MAP_MAJOR {
-                return Err(SessionError::MapVersion { found: map_version.0, known: MAP_MAJOR });
+            let known = registers::map_version().major();
+            if map_version.0 != known {
+                return Err(SessionError::MapVersion { found: map_version.0, known });
             }
             let mut digest = Vec::with_capacity(MAP_DIGEST.len());
             for word in r.map_digest() {
                 digest.extend(word.try_read()?.v().to_le_bytes());
             }
             if digest != MAP_DIGEST {
-                return Err(SessionError::MapDigest { found: hex(&digest), known: hex(&MAP_DIGEST) });
+                return Err(SessionError::MapDigest { found: hex::encode(&digest), known: hex::encode(&MAP_DIGEST) });
             }
             let capabilities = r.capabilities().try_read()?;
             let rows = r.rows().try_read()?;
             let limits = r.queue_limits().try_read()?;
             Ok(Self {
                 map_version,
-                map_digest: hex(&digest),
+                map_digest: hex::encode(&digest),
                 lanes: capabilities.lanes(),
                 rows_per_clock: capabilities.rows_per_clock(),
                 digest: capabilities.digest(),

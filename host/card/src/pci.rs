@@ -363,7 +363,7 @@ mod tests {
         assert!(matches!(bind(), Err(PciError::NotBound { .. })));
         fs::write(folder.join("enable"), "1\n").unwrap();
         assert!(refusal(&sysfs).contains("0x12345678"), "{}", refusal(&sysfs));
-        fs::write(folder.join("resource0"), crate::info::MAGIC.to_le_bytes()).unwrap();
+        fs::write(folder.join("resource0"), crate::registers::magic().to_le_bytes()).unwrap();
         assert!(matches!(bind(), Err(PciError::NotBound { .. })));
     }
 

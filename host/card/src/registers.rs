@@ -7,8 +7,9 @@ use peakrdl_rust::reg::RegInt;
 
 use crate::{Card, CardError};
 
-pub use crate::regs::Card as Registers;
-pub use crate::regs::components::lane_rf::LaneRf as LaneRegisters;
+pub use portcullis_regs::Card as Registers;
+pub use portcullis_regs::components::card::map_version::MapVersion;
+pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
 pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
@@ -67,6 +68,18 @@ pub const HEADER_WINDOW: u32 = 0x1_0000;
 pub const POLICY_WINDOW: u32 = 0x4_0000;
 /// Byte address of the entropy bank's window.
 pub const ENTROPY_WINDOW: u32 = 0x8_0000;
+/// What the magic register holds, from the register map.
+#[must_use]
+pub fn magic() -> u32 {
+    portcullis_regs::components::card::magic::Magic::default().v()
+}
+
+/// Version of the register map that this program was built with.
+#[must_use]
+pub fn map_version() -> MapVersion {
+    MapVersion::default()
+}
+
 /// What a lost device answers.
 pub const GONE: u32 = u32::MAX;
 
@@ -89,7 +102,7 @@ mod tests {
     fn accessors_reach_the_card() {
         let mut card = ModelCard::new();
         with(&mut card, |r| {
-            assert_eq!(r.magic().try_read().unwrap().v(), 0x4c55_4350);
+            assert_eq!(r.magic().try_read().unwrap().v().to_le_bytes(), *b"PCUL");
             r.epoch().try_write(|e| e.set_v(7)).unwrap();
             assert_eq!(r.epoch().try_read().unwrap().v(), 7);
         });

@@ -7,8 +7,8 @@ mod sources;
 
 use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, bail, ensure};
+use portcullis_core::hex;
 use portcullis_core::wire::{MAP_DIGEST, key_flags};
-use portcullis_policy::image::hex;
 use portcullis_verify::console::json_line;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -223,7 +223,7 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> anyhow::Res
     add("target", manifest.target.clone(), SUCCESS);
     let digests = [
         ("design id", &manifest.design.design_id, own.design.design_id),
-        ("map digest", &manifest.design.map_digest, hex(&MAP_DIGEST)),
+        ("map digest", &manifest.design.map_digest, hex::encode(&MAP_DIGEST)),
         ("layout digest", &manifest.design.layout_digest, own.design.layout_digest),
         ("registers digest", &manifest.design.registers_digest, own.design.registers_digest),
         ("shell digest", &manifest.design.shell_digest, own.design.shell_digest.clone()),
@@ -267,10 +267,10 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> anyhow::Res
         }
         return Ok(checks);
     };
-    let commit_ok = is_hex(&build.commit, 40);
+    let commit_ok = hex::is_hex(&build.commit, 40);
     add("commit", build.commit.clone(), if commit_ok { SUCCESS } else { CONTRADICTED });
     add("tool", build.tool.clone(), if build.tool.trim().is_empty() { CONTRADICTED } else { SUCCESS });
-    let policy_ok = build.policy == LOADABLE || is_hex(&build.policy, 64);
+    let policy_ok = build.policy == LOADABLE || hex::is_hex(&build.policy, 64);
     add("policy", build.policy.clone(), if policy_ok { SUCCESS } else { CONTRADICTED });
     match (&build.afi, &build.agfi) {
         (None, None) => {}
@@ -325,7 +325,7 @@ fn file(dir: &Path, entry: &Entry) -> anyhow::Result<(String, u8)> {
     if !is_plain(&entry.name) {
         return Ok(("not the name of a file beside the manifest".to_owned(), CONTRADICTED));
     }
-    if !is_hex(&entry.sha256, 64) {
+    if !hex::is_hex(&entry.sha256, 64) {
         return Ok((format!("`{}` is no SHA-256", entry.sha256), CONTRADICTED));
     }
     let path = dir.join(&entry.name);
@@ -341,10 +341,10 @@ fn file(dir: &Path, entry: &Entry) -> anyhow::Result<(String, u8)> {
 
 fn seal(seal: &Seal) -> anyhow::Result<()> {
     let mut manifest = known(&seal.target)?;
-    ensure!(is_hex(&seal.commit, 40), "`{}` is no commit: 40 hexadecimal digits are", seal.commit);
+    ensure!(hex::is_hex(&seal.commit, 40), "`{}` is no commit: 40 hexadecimal digits are", seal.commit);
     ensure!(!seal.tool.trim().is_empty(), "the tool has no name");
     let policy = seal.policy.as_deref().unwrap_or(LOADABLE);
-    ensure!(policy == LOADABLE || is_hex(policy, 64), "`{policy}` is no policy digest: 64 hexadecimal digits are");
+    ensure!(policy == LOADABLE || hex::is_hex(policy, 64), "`{policy}` is no policy digest: 64 hexadecimal digits are");
     for name in &seal.files {
         ensure!(is_plain(name), "`{name}` is no name of a file in `{}`", seal.dir.display());
         manifest.file.push(Entry { name: name.clone(), sha256: sources::sha256(&seal.dir.join(name))? });
@@ -383,9 +383,5 @@ fn is_plain(name: &str) -> bool {
 
 /// Whether this is an id as AWS gives them.
 fn is_id(text: &str, prefix: &str) -> bool {
-    text.strip_prefix(prefix).is_some_and(|digits| is_hex(digits, 17))
-}
-
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    text.strip_prefix(prefix).is_some_and(|digits| hex::is_hex(digits, 17))
 }

@@ -103,7 +103,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
-    let key = portcullis_registrar::keys::load(&args.key).map_err(anyhow::Error::from)?;
+    let key = portcullis_authority::keys::load(&args.key).map_err(anyhow::Error::from)?;
     let choice = match args.before {
         Some(second) => Choice::Before(second),
         None if args.all => Choice::AllBut(BTreeSet::new()),

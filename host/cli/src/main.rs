@@ -11,6 +11,7 @@ macro_rules! errln {
 }
 
 mod anchors;
+mod authority;
 mod bitstream;
 mod bundle;
 mod card;
@@ -30,7 +31,6 @@ mod output;
 mod policy;
 mod prefilter;
 mod recording;
-mod registrar;
 mod replay;
 mod report;
 mod run;
@@ -83,13 +83,13 @@ enum Command {
     Bundle(bundle::Command),
     /// Certify cards.
     #[command(subcommand)]
-    Ca(registrar::Ca),
+    Ca(authority::Ca),
     /// Issue session tickets.
     #[command(subcommand)]
-    Ticket(registrar::Ticket),
+    Ticket(authority::Ticket),
     /// See checkpoints from the outside.
     #[command(subcommand)]
-    Witness(registrar::WitnessCommand),
+    Witness(authority::WitnessCommand),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -119,9 +119,9 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Bundle(command) => bundle::run(&command),
-        Command::Ca(command) => registrar::ca(&command),
-        Command::Ticket(command) => registrar::ticket(&command),
-        Command::Witness(command) => registrar::witness(&command),
+        Command::Ca(command) => authority::ca(&command),
+        Command::Ticket(command) => authority::ticket(&command),
+        Command::Witness(command) => authority::witness(&command),
         Command::Card(command) => card::run(&command),
         Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),

@@ -1,9 +1,9 @@
 //! Where results go: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
+use portcullis_core::hex;
 use portcullis_evidence::report::plain;
 use portcullis_gate::{Determination, Event, Summary, What};
-use portcullis_policy::image::hex;
 use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -154,7 +154,7 @@ impl Output {
 
 /// A digest for people.
 pub(crate) fn digest(bytes: &[u8; 32]) -> String {
-    hex(bytes)
+    hex::encode(bytes)
 }
 
 /// The two digests of a policy under the names that every command gives them.

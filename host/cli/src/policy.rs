@@ -186,7 +186,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 
 /// The approver's key. A mistyped path must not become a new approver, so that a key is made only when that is asked for.
 fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
-    use portcullis_registrar::keys;
+    use portcullis_authority::keys;
     if new {
         return Ok(keys::generate(path).map_err(anyhow::Error::from)?);
     }
@@ -209,7 +209,7 @@ fn approve(
     };
     create(output, &Approval::sign(image, name, key))?;
     if let Some(public) = public {
-        let pem = portcullis_registrar::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
+        let pem = portcullis_authority::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
         create(public, pem.as_bytes())?;
     }
     outln!("{name} approves\n{}", digests(&digest(&package.digest()), &digest(&image)));

@@ -13,6 +13,7 @@ use crate::recording::BundleArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
+use portcullis_core::hex;
 use portcullis_core::wire::Fault;
 use portcullis_evidence::report::plain;
 use portcullis_gate::ledger::Header;
@@ -368,15 +369,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-pub(crate) fn salt_key(hex: &str) -> Result<[u8; 32], Failure> {
-    let wrong = || anyhow!("`--salt-key` takes 64 hexadecimal digits");
-    if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(wrong().into());
-    }
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        let text = std::str::from_utf8(pair).map_err(|_| wrong())?;
-        *byte = u8::from_str_radix(text, 16).map_err(|_| wrong())?;
-    }
-    Ok(key)
+pub(crate) fn salt_key(digits: &str) -> Result<[u8; 32], Failure> {
+    let key = hex::decode(&digits.to_ascii_lowercase());
+    Ok(key.ok_or_else(|| anyhow!("`--salt-key` takes 64 hexadecimal digits"))?)
 }

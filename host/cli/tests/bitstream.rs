@@ -123,7 +123,7 @@ fn every_changed_field_is_named() {
         let told = changes.iter().any(|(key, _, _)| line.starts_with(key)) || line.starts_with("shell_sources");
         assert!(told, "no change of `{line}` was tried");
     }
-    fs::write(&path, good.replace("rtl/shells/common/dma_fence.sv", "rtl/shells/common/other.sv")).unwrap();
+    fs::write(&path, good.replace("rtl/lib/dma_fence.sv", "rtl/shells/common/other.sv")).unwrap();
     let (code, amiss) = verify(dir.path(), &[]);
     assert!(code == 3 && amiss[0].starts_with("shell sources: "), "{code} {amiss:?}");
     fs::write(&path, format!("colour = \"red\"\n{good}")).unwrap();
@@ -174,7 +174,7 @@ fn a_changed_source_is_told_by_what_it_belongs_to() {
         ("rtl/gate/resolve.sv", &["source design: "][..]),
         ("rtl/layout/card.rdl", &["source registers: "]),
         ("rtl/layout/layout.toml", &["source layout: "]),
-        ("rtl/shells/common/dma_fence.sv", &["source shell: "]),
+        ("rtl/lib/dma_fence.sv", &["source shell: "]),
         ("bitstreams/alveo_u250/pins.xdc", &["source shell: "]),
     ] {
         let path = tree.path().join(file);

@@ -7,6 +7,7 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
+use portcullis_core::hex;
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::wire::{Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{Directory, MANIFEST, Manifest};
@@ -200,8 +201,8 @@ fn check_verifies_and_replays() {
     assert_eq!((&json["status"], &json["exit_code"]), (&"warned".into(), &SIMULATED.into()));
     assert_eq!((&json["replay"]["status"], &json["replay"]["replayed"]), (&"affirmed".into(), &4.into()));
     let manifest = Sha256::digest(std::fs::read(scene.path("b").join(MANIFEST)).unwrap());
-    let digest: String = manifest.iter().map(|b| format!("{b:02x}")).collect();
-    assert_eq!(json["verify"]["session"]["bundle_digest"], *digest);
+    let digest = hex::encode(&manifest);
+    assert_eq!(json["verify"]["session"]["bundle_digest"], digest);
     let text = String::from_utf8(scene.run(&check("b")).stdout).unwrap();
     assert!(text.contains(&format!("bundle       {digest}\n")), "{text}");
     assert!(text.contains("replay       4 of 4 streams replay") && text.ends_with("verdict      warned\n"), "{text}");
@@ -747,7 +748,7 @@ fn another_version_is_no_contradiction() {
         files.sort();
         for file in files {
             let bytes = std::fs::read(scene.path("b/policy/package").join(&file)).unwrap();
-            let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+            let digest = hex::encode(&Sha256::digest(&bytes));
             listing.push_str(&format!("{digest}  {}  {file}\n", bytes.len()));
         }
         Sha256::digest(listing)
@@ -905,7 +906,7 @@ fn a_prefilter_report_is_noted_in_the_evidence() {
     let notes: Vec<String> = records
         .chunks_exact(192)
         .filter(|record| record[1] == u8::from(Opcode::Note))
-        .map(|record| record[92..124].iter().map(|b| format!("{b:02x}")).collect())
+        .map(|record| hex::encode(&record[92..124]))
         .collect();
     let digests = intents.map(|intent| {
         std::fs::write(scene.path("intent"), intent).unwrap();

@@ -168,7 +168,7 @@ mod tests {
         ] {
             let mut out = Vec::new();
             put_head(&mut out, Major::Unsigned, value);
-            assert_eq!(out.iter().map(|b| format!("{b:02x}")).collect::<String>(), hex);
+            assert_eq!(crate::hex::encode(&out), hex);
             let mut reader = Reader::new(&out);
             assert_eq!(reader.unsigned::<u64>(), Ok(value));
             assert_eq!(reader.end(), Ok(()));

@@ -271,8 +271,8 @@ impl Proof {
         let wire = &signed.checkpoint.wire;
         self.check_inclusion(receipt, &signed.checkpoint)?;
 
-        let ticket =
-            from_hex(&self.ticket).ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
+        let ticket = crate::hex::decode_vec(&self.ticket)
+            .ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
         let ticket = Ticket::parse(&ticket)?;
         let issuer = trust.issuer(&ticket)?;
         let serial = ticket.content.serial;
@@ -312,9 +312,4 @@ impl Proof {
         let holds = tree::verify_inclusion(&tree::leaf(head.as_bytes()), lane, lanes, &head_path, &wire.root);
         if holds { Ok(()) } else { Err(ReceiptError::NotIncluded) }
     }
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| crate::hex::decode(std::str::from_utf8(pair).ok()?).map(|[byte]: [u8; 1]| byte);
-    text.as_bytes().chunks(2).map(byte).collect()
 }

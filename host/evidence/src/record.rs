@@ -5,7 +5,7 @@
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, Session, Stage,
-    StageOutcome,
+    StageOutcome, lane_of,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -339,7 +339,7 @@ impl Rules {
             return Err(Violation::Layout);
         }
         // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no session.
-        let ends = matches!(u16::from(cause) >> 8, 3 | 4);
+        let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
             return Err(Violation::Answer);
@@ -407,7 +407,7 @@ impl Rules {
     /// Slot, sequence and context of an accepted entry.
     fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
         let (slot, found) = (entry.slot.get(), entry.sequence.get());
-        if slot.checked_rem(self.lanes.into()) != Some(self.lane.into()) {
+        if lane_of(slot, self.lanes) != Some(self.lane) {
             return Err(Violation::Lane(slot));
         }
         let stream = match (opcode, self.streams.get(&slot)) {
@@ -489,7 +489,7 @@ impl Rules {
         let (entry, answer) = (&record.descriptor, &record.answer);
         let fault = Fault::try_from(answer.fault.get()).map_err(|_| Violation::Layout)?;
         // Entry and credit faults only: any other ends the session.
-        let of_an_entry = matches!(u16::from(fault) >> 8, 1 | 2);
+        let of_an_entry = fault.class().refuses_entry();
         let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
         let caused = match fault {
             Fault::Credit => self.is_spent(answer.tick.get()),

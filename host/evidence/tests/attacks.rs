@@ -6,6 +6,7 @@
 mod world;
 
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{Authority, Window};
 use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record, RecordType};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{self, Receipt};
@@ -16,7 +17,6 @@ use portcullis_evidence::report::html;
 use portcullis_evidence::series;
 use portcullis_evidence::sim;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
-use portcullis_registrar::ca::{Authority, Window};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};

@@ -3,6 +3,8 @@
 //! The session is a software card's, so that many can be killed. `PORTCULLIS_LONG=1` kills 1,000, otherwise 100 are killed.
 
 use crate::Recorder;
+use portcullis_authority::ca::{self, Device, Window};
+use portcullis_authority::tickets::{Request, self_issued};
 use portcullis_card::session::{RecordSink, Signed};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::{self, Hex};
@@ -19,8 +21,6 @@ use portcullis_evidence::sim::{derive, secret};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::verify::{Options, Trust, verify};
 use portcullis_gate::{Event, What};
-use portcullis_registrar::ca::{self, Device, Window};
-use portcullis_registrar::tickets::{Request, self_issued};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

@@ -2,6 +2,9 @@
 
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
+use portcullis_authority::ca::{self, Device};
+use portcullis_authority::tickets::{self, Request};
+use portcullis_authority::witness::client::Client;
 use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::state::Profile;
@@ -14,9 +17,6 @@ use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::anchor::Anchors;
 use portcullis_policy::{Compiled, Package};
-use portcullis_registrar::ca::{self, Device};
-use portcullis_registrar::tickets::{self, Request};
-use portcullis_registrar::witness::client::Client;
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

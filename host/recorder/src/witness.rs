@@ -1,10 +1,10 @@
 //! Checkpoints on their way to a witness.
 
+use portcullis_authority::witness::client::{Client, Noted};
+use portcullis_authority::witness::{LanePost, Post};
 use portcullis_card::session::SinkError;
 use portcullis_core::wire::Record;
 use portcullis_evidence::tree;
-use portcullis_registrar::witness::client::{Client, Noted};
-use portcullis_registrar::witness::{LanePost, Post};
 use std::collections::VecDeque;
 use zerocopy::IntoBytes;
 

@@ -16,6 +16,7 @@ mod real;
 mod world;
 
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{Authority, Window};
 use portcullis_core::wire::{Descriptor, Record};
 use portcullis_evidence::bundle::{self, BundleError, Memory, Span, Stream};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -23,7 +24,6 @@ use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
 use portcullis_gate::replay::Input;
 use portcullis_recorder::{Checked, check};
-use portcullis_registrar::ca::{Authority, Window};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

@@ -5,10 +5,10 @@
 #[path = "../../evidence/tests/world/mod.rs"]
 mod world;
 
+use portcullis_authority::keys::public_pem;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, Memory};
 use portcullis_evidence::note::WitnessKey;
-use portcullis_registrar::keys::public_pem;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

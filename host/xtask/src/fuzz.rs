@@ -1,7 +1,7 @@
 //! Coverage-guided fuzzing of every parser of hostile bytes, target after target. Outside CI, which reads the kept corpus again.
 
 use crate::tool::{self, capture, cargo, path_with, say};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,16 +101,11 @@ fn unpack(target: &str) -> Result<PathBuf> {
     let file = corpus(target);
     let text = if file.exists() { fs::read_to_string(&file)? } else { String::new() };
     for (number, line) in text.lines().enumerate() {
-        let bytes = unhex(line).with_context(|| format!("{}:{}: not hexadecimal", file.display(), number + 1))?;
+        let bytes = base16ct::mixed::decode_vec(line)
+            .map_err(|_| anyhow!("{}:{}: not hexadecimal", file.display(), number + 1))?;
         fs::write(folder.join(number.to_string()), bytes)?;
     }
     Ok(folder)
-}
-
-fn unhex(line: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let pairs = line.as_bytes().chunks(2);
-    pairs.map(|pair| u8::try_from(digit(pair.first()?)? << 4 | digit(pair.get(1)?)?).ok()).collect()
 }
 
 /// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs first.
@@ -135,24 +130,8 @@ fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
         if total > KEPT_TARGET {
             break;
         }
-        for byte in fs::read(&path)? {
-            lines.push_str(&format!("{byte:02x}"));
-        }
+        lines.push_str(&base16ct::lower::encode_string(&fs::read(&path)?));
         lines.push('\n');
     }
     Ok(fs::write(corpus(target), lines)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unhex;
-
-    #[test]
-    fn lines_are_inputs() {
-        assert_eq!(unhex(""), Some(Vec::new()));
-        assert_eq!(unhex("00ff7F"), Some(vec![0, 255, 127]));
-        for line in ["0", "0g", "00 11"] {
-            assert_eq!(unhex(line), None);
-        }
-    }
 }

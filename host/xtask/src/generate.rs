@@ -5,6 +5,7 @@
 use crate::tool::{self, python_tool, say};
 use crate::{layout, manifest, registers, setup};
 use anyhow::{Context, Result, bail};
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,11 +16,11 @@ const LAYOUT: &str = "rtl/layout/layout.toml";
 const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-const DESIGN: &str = "rtl/log/gen/design_pkg.sv";
+const DESIGN: &str = "rtl/pkg/gen/design_pkg.sv";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
-const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/csr/gen", "rtl/log/gen", "host/card/src/regs"];
+const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -84,7 +85,8 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "passthrough"], &reset[..]].concat())?;
     // A lane's registers are a block that the card has once for each lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
-    peakrdl("rust", "host/card/src/regs", &["--force"])?;
+    peakrdl("rust", "host/regs/src", &["--force"])?;
+    crate_root(&scratch.join("host/regs/src"))?;
     peakrdl("markdown", "docs/registers.md", &[])?;
     let page = scratch.join("docs/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
@@ -106,6 +108,17 @@ fn make(scratch: &Path) -> Result<()> {
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
 }
 
+/// Makes the root module of the accessors the root of a crate.
+fn crate_root(accessors: &Path) -> Result<()> {
+    let module = accessors.join("mod.rs");
+    let text = fs::read_to_string(&module)?;
+    let title = format!(
+        "//! Accessors of the card's registers. Generated from {REGISTERS} by `cargo xtask gen`. Do not edit.\n\n"
+    );
+    fs::write(accessors.join("lib.rs"), title + &text)?;
+    Ok(fs::remove_file(module)?)
+}
+
 /// The list of releases with the line of this one made anew, as its last.
 fn releases(map_digest: &[u8]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
@@ -123,7 +136,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
         .filter(|line| !line.starts_with(&format!("{version} ")))
         .map(|line| format!("{line}\n"))
         .collect();
-    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", hex(map_digest)))
+    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", encode_string(map_digest)))
 }
 
 /// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
@@ -135,7 +148,7 @@ fn design(scratch: &Path) -> Result<Vec<u8>> {
         let made = scratch.join(source);
         let path = if made.exists() { made } else { PathBuf::from(source) };
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        all.update(format!("{}  {source}\n", hex(&Sha256::digest(bytes))));
+        all.update(format!("{}  {source}\n", encode_string(&Sha256::digest(bytes))));
     }
     let mut id = all.finalize().to_vec();
     id.truncate(16);
@@ -153,12 +166,8 @@ fn design_package(id: &[u8]) -> String {
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
          // The design id of a real card built from them, first byte lowest. Another source, another id, another key.\n\
          package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
-        hex(&id)
+        encode_string(&id)
     )
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below `folder`, by its path relative to it.

@@ -3,7 +3,7 @@
 
 use crate::tally::Tally;
 use crate::tool::{self, capture, cargo, say};
-use crate::{generate, guards, setup, shells};
+use crate::{generate, guards, modules, setup, shells};
 use anyhow::{Context, Result, ensure};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
@@ -43,6 +43,10 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
+    say("circles of modules");
+    if let Err(error) = modules::run(tally, None, false) {
+        tally.fail("circles of modules", 1, &format!("{error:#}"));
+    }
     say("licences of dependencies");
     tally.check("licences", licences());
     say("clippy");
@@ -61,7 +65,7 @@ fn rtl() -> Result<()> {
     let mut tops = vec![
         ("portcullis_top", card.clone(), None),
         ("portcullis_top", card, Some("-GLanes=8")),
-        ("signer_tb", vec!["rtl/log/tb/signer_tb.f"], None),
+        ("signer_tb", vec!["rtl/attest/tb/signer_tb.f"], None),
     ];
     tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), None)));
     for (top, lists, parameter) in tops {

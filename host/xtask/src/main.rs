@@ -19,6 +19,7 @@ mod long;
 mod look;
 mod manifest;
 mod measure;
+mod modules;
 mod mutate;
 mod mutate_rtl;
 mod preflight;
@@ -56,6 +57,14 @@ enum Task {
     },
     /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
     Lint,
+    /// Fail where files of a crate use each other in a circle. `lint` does so too.
+    Modules {
+        /// Only the crates whose name contains this.
+        filter: Option<String>,
+        /// Count also what a folder's module uses of its own children.
+        #[arg(long)]
+        strict: bool,
+    },
     /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to build where a source
     /// changed, else ten seconds.
     Shells {
@@ -92,7 +101,7 @@ enum Task {
         /// Which RTL mutants are drawn.
         #[arg(long, default_value_t = 1, requires = "rtl")]
         seed: u32,
-        /// Draw RTL mutants from the modules of this folder of rtl, instead of gate, log and ring.
+        /// Draw RTL mutants from the modules of this folder of rtl, instead of those that the proofs must cover.
         #[arg(long, requires = "rtl")]
         folder: Option<String>,
         /// Leave out the simulated card: only the proofs are tried.
@@ -153,6 +162,7 @@ fn main() -> Result<()> {
         Task::Setup => return setup::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
+        Task::Modules { filter, strict } => modules::run(&mut tally, filter.as_deref(), strict)?,
         Task::Shells { filter, seeds } => {
             setup::tools()?;
             shells::run(&mut tally, filter.as_deref(), seeds);

@@ -1,7 +1,7 @@
 //! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal` adds what was built.
 
-use crate::generate::hex;
 use anyhow::{Context, Result};
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 use std::fs;
 
@@ -50,8 +50,9 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
 
 /// The manifest of a target that nothing was built for yet.
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
-    let digest =
-        |path: &str| -> Result<String> { Ok(hex(&Sha256::digest(fs::read(path).with_context(|| path.to_owned())?))) };
+    let digest = |path: &str| -> Result<String> {
+        Ok(encode_string(&Sha256::digest(fs::read(path).with_context(|| path.to_owned())?)))
+    };
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());
@@ -70,10 +71,10 @@ pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8
         "# Made by `cargo xtask gen`. `portcullis bitstream seal` writes the manifest of a build from it.\n\
          schema = 1\ntarget = \"{target}\"\n\n[design]\ndesign_id = \"{}\"\nmap_digest = \"{}\"\nlayout_digest = \"{}\"\n\
          registers_digest = \"{}\"\nshell_digest = \"{}\"\nshell_sources = [\n{sources}]\n",
-        hex(design),
-        hex(map_digest),
+        encode_string(design),
+        encode_string(map_digest),
         digest("rtl/layout/layout.toml")?,
         digest("rtl/layout/card.rdl")?,
-        hex(&shell.finalize()),
+        encode_string(&shell.finalize()),
     ))
 }

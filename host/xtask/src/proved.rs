@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders of rtl whose every module must stand in a proof.
-pub(crate) const FOLDERS: [&str; 3] = ["gate", "log", "ring"];
+pub(crate) const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
 pub(crate) const DOC: &str = "docs/verification.md";
 
 /// For each module of these folders, as `gate/sweep`, the proofs whose design holds logic of its file.

@@ -1,4 +1,4 @@
-//! The entry checks, in the order of the fault codes; the same rules as `entry_faults` of `rtl/gate/gate_pkg.sv`.
+//! The entry checks, in the order of the fault codes; the same rules as `entry_faults` of `rtl/pkg/gate_pkg.sv`.
 
 use portcullis_core::wire::{
     Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,

@@ -1,4 +1,4 @@
-//! Heartbeat credit of a lane; the same rules as `rtl/log/heartbeat.sv`.
+//! Heartbeat credit of a lane; the same rules as `rtl/lane/heartbeat.sv`.
 
 /// What the card may still accept before it hears from the outside again.
 #[derive(Debug, Default, Clone, Copy)]

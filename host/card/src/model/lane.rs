@@ -54,7 +54,7 @@ pub(super) struct Opened {
     epoch: u32,
     policy_digest: [u8; 32],
     ticket_digest: [u8; 32],
-    lanes: u16,
+    lanes: u8,
 }
 
 impl Default for Opened {
@@ -149,7 +149,7 @@ impl ModelCard {
             epoch: self.value(Register::Epoch),
             policy_digest,
             ticket_digest: self.digest(Register::TicketDigest),
-            lanes: self.lanes.len() as u16,
+            lanes: self.lanes.len() as u8,
         };
         let (records, ticks) = (self.value(Register::HeartbeatRecords), self.value(Register::HeartbeatTicks));
         let open = |number: u8| Lane {
@@ -261,7 +261,7 @@ impl Lane {
 
     fn answer(&mut self, bus: &mut Bus, opened: &Opened, index: u16, entry: &Descriptor) -> Result<(), Fault> {
         let header = &opened.header;
-        let own = entry.slot.get() % opened.lanes == u16::from(self.number);
+        let own = wire::lane_of(entry.slot.get(), opened.lanes) == Some(self.number);
         let slot = self.slots.get_mut(usize::from(entry.slot.get())).filter(|_| own);
         let fault = match first_fault(entry, header, slot.as_deref().copied()) {
             Fault::None if self.credit.spent(bus.tick) => Fault::Credit,

@@ -14,17 +14,13 @@ mod tables;
 
 use portcullis_core::wire::{Fault, MAP_DIGEST, key_flags};
 
-use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW};
+use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW};
 use crate::{Card, CardError, CardKind, DmaBuffer, Watch};
 use decode::{Decoder, Queue, Register};
 use lane::{Bus, Lane, Opened};
 use life::Life;
 use tables::Tables;
 
-/// `PCUL`.
-const MAGIC: u32 = 0x4c55_4350;
-/// Major 1, minor 0.
-const MAP_VERSION: u32 = 1 << 16;
 /// Rows of the policy bank, as the RTL's default.
 pub const POLICY_ROWS: u16 = 256;
 /// Rows of the entropy bank, as the RTL's default.
@@ -127,8 +123,8 @@ impl ModelCard {
         let lanes = self.lanes.len() as u32;
         let busy: u64 = self.lanes.iter().map(|lane| lane.counters.busy_clocks).sum();
         match register {
-            Register::Magic => MAGIC,
-            Register::MapVersion => MAP_VERSION,
+            Register::Magic => registers::magic(),
+            Register::MapVersion => peakrdl_rust::reg::Register::to_raw(registers::map_version()),
             Register::MapDigest(word) => {
                 let at = usize::from(word) * 4;
                 let bytes = MAP_DIGEST.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Whether a PCI function is a Portcullis card: its ids, then its magic register where that can be read without a driver.
 
 use super::{Function, Sysfs};
-use crate::info::MAGIC;
+use crate::registers;
 use crate::vfio::Bar;
 use memmap2::MmapOptions;
 use std::fs;
@@ -28,8 +28,9 @@ impl Sysfs {
             return Some(format!("{bdf} is {vendor:04x}:{device:04x}, which are not the ids of a Portcullis card"));
         }
         let magic = self.magic(function)?;
-        (magic != MAGIC).then(|| {
-            format!("{bdf} has the ids of a card, but its magic register reads {magic:#010x}, not {MAGIC:#010x}")
+        let known = registers::magic();
+        (magic != known).then(|| {
+            format!("{bdf} has the ids of a card, but its magic register reads {magic:#010x}, not {known:#010x}")
         })
     }
 

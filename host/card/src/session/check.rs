@@ -2,20 +2,15 @@
 
 use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
-    Stage, StageOutcome,
+    Stage, StageOutcome, lane_of,
 };
 use portcullis_policy::evaluate::Verdict;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::lane::Lane;
-use super::submit::{Pending, home};
+use super::submit::Pending;
 use super::{Lost, Session, SessionError};
 use crate::{Card, Outcome};
-
-/// Faults that a card answers an entry with; any other stops the card.
-const fn is_entry_fault(fault: Fault) -> bool {
-    matches!((fault as u16) >> 8, 1 | 2)
-}
 
 /// A completion of `lane` against the entry that it must answer. What it says is the outcome, once its record agrees.
 pub(super) fn completion<C: Card>(
@@ -40,12 +35,12 @@ pub(super) fn completion<C: Card>(
     };
     let policy_row = row(completion.policy_row.get(), session.rows.0)?;
     let entropy_row = row(completion.entropy_row.get(), session.rows.1)?;
-    let pinned = home(entry.slot.get(), session.info.lanes) == lane.number;
+    let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
     check(fault != Fault::None || pinned, "a slot of another lane")?;
     if fault != Fault::None || entry.opcode != u8::from(Opcode::Gate) {
         let bare = determination == Determination::None && stage == Stage::None;
         check(bare && policy_row.is_none() && entropy_row.is_none(), "a verdict on what is not judged")?;
-        check(fault == Fault::None || is_entry_fault(fault), "a fault that no entry can have")?;
+        check(fault == Fault::None || fault.class().refuses_entry(), "a fault that no entry can have")?;
         return Ok(if fault == Fault::None { Outcome::Accepted } else { Outcome::Fault(fault) });
     }
     check(determination != Determination::None, "no verdict on a GATE")?;
@@ -97,7 +92,7 @@ pub(super) fn entry_record<C: Card>(
         }
     };
     check(kind == expected, "record type of another answer")?;
-    let pinned = home(entry.slot.get(), session.info.lanes) == lane.number;
+    let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
     check(kind == RecordType::Refused || pinned, "a slot of another lane")?;
     if let Some(c) = completion {
         let same = answer.determination == c.determination

@@ -28,7 +28,7 @@ mod tables;
 
 use std::collections::VecDeque;
 
-use portcullis_core::wire::{Fault, Record};
+use portcullis_core::wire::{Fault, Record, lane_of};
 
 use crate::{Card, CardInfo, Completed};
 use checkpoints::Checkpoints;
@@ -154,8 +154,8 @@ impl<C: Card> Session<C> {
 
     /// Entries of `slot`, or of other slots of its lane, that can be submitted now.
     pub fn room_for(&self, slot: u16) -> usize {
-        let lane = submit::home(slot, self.info.lanes);
-        self.lanes.get(usize::from(lane)).map_or(0, Lane::room)
+        let lane = lane_of(slot, self.info.lanes).and_then(|lane| self.lanes.get(usize::from(lane)));
+        lane.map_or(0, Lane::room)
     }
 
     /// `Ok` while the card's word counts.

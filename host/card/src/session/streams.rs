@@ -1,7 +1,7 @@
 //! Streams: which slots are open, where each stands, one entry at a time.
 
 use portcullis_core::mutation::{Mutation, Place};
-use portcullis_core::wire::{Descriptor, Opcode};
+use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 use zerocopy::little_endian::{U16, U32};
 
 use super::{Session, SessionError};
@@ -41,14 +41,14 @@ pub(super) struct Streams {
     slots: Vec<Slot>,
     openings: u64,
     /// Lanes of the card, at least 1.
-    lanes: usize,
+    lanes: u8,
 }
 
 impl Streams {
     pub(super) fn new(max_streams: u32, lanes: u8) -> Self {
         // Slots are 16 bits.
         let slots = usize::try_from(max_streams).unwrap_or(usize::MAX).min(1 << 16);
-        Self { slots: vec![Slot::default(); slots], openings: 0, lanes: usize::from(lanes.max(1)) }
+        Self { slots: vec![Slot::default(); slots], openings: 0, lanes }
     }
 
     fn slot(&mut self, slot: u16) -> Option<&mut Slot> {
@@ -80,10 +80,9 @@ impl Streams {
     /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened one after another
     /// go to all lanes.
     fn free(&self) -> Option<u16> {
-        let mut free = self.slots.iter().enumerate().filter(|(_, s)| !s.open).map(|(slot, _)| slot);
-        let turn = usize::try_from(self.openings % self.lanes as u64).unwrap_or_default();
-        let lowest = free.clone().find(|slot| slot % self.lanes == turn).or_else(|| free.next());
-        lowest.and_then(|slot| u16::try_from(slot).ok())
+        let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
+        let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);
+        free.clone().find(|&slot| lane_of(slot, self.lanes) == turn).or_else(|| free.next())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Into the submission rings: each entry into the one of its slot's lane.
 
-use portcullis_core::wire::{Descriptor, Opcode};
+use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
 use super::lane::Lane;
 use super::{Session, SessionError};
@@ -15,12 +15,6 @@ pub(super) struct Pending {
     pub(super) entry: Descriptor,
     /// A GATE that the driver holds its stream for.
     pub(super) holds_stream: bool,
-}
-
-/// The lane that a slot belongs to, of a card with `lanes`.
-pub(super) fn home(slot: u16, lanes: u8) -> u8 {
-    // Below `lanes`.
-    (slot % u16::from(lanes.max(1))) as u8
 }
 
 fn is_gate(entry: &Descriptor) -> bool {
@@ -71,7 +65,7 @@ impl<C: Card> Session<C> {
         let lanes = self.info.lanes;
         // How many of them go to a lane.
         let share = |lane: &Lane| {
-            entries.iter().filter(|entry| lane.number == to.unwrap_or(home(entry.slot.get(), lanes))).count()
+            entries.iter().filter(|entry| Some(lane.number) == to.or(lane_of(entry.slot.get(), lanes))).count()
         };
         for lane in &self.lanes {
             let (entries, room) = (share(lane), lane.room());
@@ -91,7 +85,7 @@ impl<C: Card> Session<C> {
     fn push_all(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
         let first = self.submitted;
         for entry in entries {
-            let at = to.unwrap_or(home(entry.slot.get(), self.info.lanes));
+            let at = to.or(lane_of(entry.slot.get(), self.info.lanes)).ok_or(SessionError::NotOpen)?;
             let lane = self.lanes.get_mut(usize::from(at)).ok_or(SessionError::NotOpen)?;
             let holds_stream = hold && is_gate(entry);
             let (ticket, index) = (self.submitted, lane.rings.submitted);

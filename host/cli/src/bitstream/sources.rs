@@ -1,7 +1,7 @@
 //! The digests of a checkout, made again from its files as `cargo xtask gen` makes them.
 
 use anyhow::Context;
-use portcullis_policy::image::hex;
+use portcullis_core::hex;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ pub(super) const LAYOUT: &str = "rtl/layout/layout.toml";
 pub(super) const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources in order. The package that holds the design id is among them and not part of it.
 const CARD: &str = "rtl/portcullis.f";
-const DESIGN_PACKAGE: &str = "rtl/log/gen/design_pkg.sv";
+const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 
 /// The design id of the card's sources below `root`: the first 16 bytes of their digest, the top bit clear.
 pub(super) fn design_id(root: &Path) -> anyhow::Result<String> {
@@ -24,12 +24,12 @@ pub(super) fn design_id(root: &Path) -> anyhow::Result<String> {
     if let Some(first) = id.first_mut() {
         *first &= 0x7f;
     }
-    Ok(hex(&id))
+    Ok(hex::encode(&id))
 }
 
 /// The digest of the files below `root`, in this order.
 pub(super) fn list(root: &Path, files: &[String]) -> anyhow::Result<String> {
-    Ok(hex(&digest(root, files)?))
+    Ok(hex::encode(&digest(root, files)?))
 }
 
 /// The digest of one file below `root`.
@@ -54,7 +54,7 @@ pub(super) fn sha256(path: &Path) -> anyhow::Result<String> {
     loop {
         let count = file.read(&mut part).with_context(shown)?;
         if count == 0 {
-            return Ok(hex(&all.finalize()));
+            return Ok(hex::encode(&all.finalize()));
         }
         all.update(part.get(..count).unwrap_or_default());
     }

@@ -4,7 +4,7 @@ use crate::checkpoint::{head, root_of_heads};
 use crate::tree;
 use portcullis_core::wire::{
     Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
-    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags,
+    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags, lane_of,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -69,7 +69,7 @@ impl Log {
     /// The lane of a slot.
     #[must_use]
     pub fn lane_of(&self, slot: u16) -> usize {
-        usize::from(slot) % self.lanes.len().max(1)
+        u8::try_from(self.lanes.len()).ok().and_then(|lanes| lane_of(slot, lanes)).unwrap_or_default().into()
     }
 
     /// BEGIN on a free slot, in the context of this digest.

@@ -2,9 +2,9 @@
 //! a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
 
 use super::World;
+use portcullis_authority::keys::public_pem;
 use portcullis_evidence::bundle::Memory;
 use portcullis_evidence::verify::{Property, Report, Status};
-use portcullis_registrar::keys::public_pem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

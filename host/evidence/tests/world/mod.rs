@@ -9,6 +9,7 @@ mod independent;
 pub use independent::write;
 
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{Authority, Device, Window};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
@@ -28,7 +29,6 @@ use portcullis_evidence::sim::{self, derive};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::tree::{self, Prover};
 use portcullis_evidence::verify::{Options, Report, Trust, TrustedKey, verify};
-use portcullis_registrar::ca::{Authority, Device, Window};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;

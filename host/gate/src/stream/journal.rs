@@ -7,9 +7,9 @@ use crate::determination::{Determination, Summary};
 use crate::event::{EndCommitment, Event, Judgement, What};
 use crate::rationale::Rationale;
 use portcullis_core::context::Mode;
+use portcullis_core::hex;
 use portcullis_core::wire::{Determination as Answer, Fault, Record};
 use portcullis_policy::evaluate::Verdict;
-use portcullis_policy::image::hex;
 use zerocopy::IntoBytes;
 
 /// What the card answered to a span, and why.
@@ -76,7 +76,8 @@ impl Journal {
 
     /// The card accepted END, which bound `inert`.
     pub(super) fn close(&mut self, seq: u32, inert: String, salt: [u8; 16], record: Option<&Record>) {
-        self.closing = Some(EndCommitment { seq, inert: inert.clone(), salt: hex(&salt), log_index: index_of(record) });
+        self.closing =
+            Some(EndCommitment { seq, inert: inert.clone(), salt: hex::encode(&salt), log_index: index_of(record) });
         // Trailing inert bytes are covered by END's commitment, so they go out with it.
         if !inert.is_empty() {
             self.unreleased.push(seq, inert);
@@ -120,8 +121,8 @@ impl Journal {
             determination,
             inert: position.held.to_owned(),
             text: work.slice().to_owned(),
-            salt: hex(&position.salt),
-            descriptor: hex(flight.descriptor.as_bytes()),
+            salt: hex::encode(&position.salt),
+            descriptor: hex::encode(flight.descriptor.as_bytes()),
             fields,
             distance: position.distance.filter(|_| admit),
             slope: position.slope,

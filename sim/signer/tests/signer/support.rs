@@ -34,8 +34,7 @@ pub(crate) fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
-    assert!(text.len().is_multiple_of(2), "{text}");
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    base16ct::mixed::decode_vec(text).unwrap()
 }
 
 /// The RustCrypto key of these seeds.

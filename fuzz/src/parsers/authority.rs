@@ -1,6 +1,6 @@
 //! What is sent to a witness.
 
-use portcullis_registrar::witness::{Post, read_head};
+use portcullis_authority::witness::{Post, read_head};
 
 /// The head of a request, and its body.
 pub(super) fn witness(bytes: &[u8]) -> bool {

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{Authority, CaError, Device, Window};
+use portcullis_authority::keys;
 use portcullis_evidence::certificate::{
     CertificateError, Class, DeviceCertificate, MAX_PEM, TrustStore, Which, key_id, verify_chain,
 };
-use portcullis_registrar::ca::{Authority, CaError, Device, Window};
-use portcullis_registrar::keys;
 use x509_cert::der::pem::LineEnding;
 
 const YEAR: u64 = 31_557_600;

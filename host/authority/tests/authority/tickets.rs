@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::Window;
+use portcullis_authority::tickets::{IssueError, Issuer, Request, State, self_issued};
+use portcullis_authority::{ShownError, StoreError};
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::CheckpointError;
 use portcullis_evidence::ticket::{IssuedBy, Ticket};
-use portcullis_registrar::ca::Window;
-use portcullis_registrar::tickets::{IssueError, Issuer, Request, State, self_issued};
-use portcullis_registrar::{ShownError, StoreError};
 use rusqlite::Connection;
 use zerocopy::IntoBytes;
 

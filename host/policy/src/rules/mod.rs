@@ -1,26 +1,29 @@
-//! Cedar sources to rules: parsing, annotations, unique ids, strict validation.
+//! Cedar sources to rules: parsing, annotations, unique ids.
 
-use super::annotations::{self, Head, first_line};
+mod annotations;
+
 use crate::error::{Kind, Place, PolicyError, Problem};
-use crate::package::{PRELUDE_FILE, Package, cedar_sources};
-use cedar_policy::{Schema, ValidationMode, Validator};
+use crate::sources::{PRELUDE_FILE, cedar_sources};
+use annotations::Head;
 use cedar_policy_core::ast::{Policy, PolicyID, PolicySet};
 use cedar_policy_core::parser::parse_policyset;
 use miette::Diagnostic;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(crate) use annotations::{extent, first_line, place};
 
 /// A rule, parsed; in order of ids.
 #[derive(Clone, Debug)]
-pub(super) struct Parsed {
-    pub(super) head: Head,
-    pub(super) file: String,
+pub(crate) struct Parsed {
+    pub(crate) head: Head,
+    pub(crate) file: String,
     /// The policy under its `@id`.
-    pub(super) policy: Policy,
+    pub(crate) policy: Policy,
 }
 
 /// The rules of a package's files in bytewise order of their ids, and what is wrong with the others.
-pub(super) fn rules(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
+pub(crate) fn parse(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
     for source in cedar_sources(files) {
@@ -45,7 +48,7 @@ pub(super) fn rules(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Prob
             let mut problem = Problem::new(Kind::Construct, "a template has no comparator row")
                 .help("write a rule for each case: templates are not linked");
             if let Some(loc) = template.loc() {
-                problem = problem.at(super::lower::place(file, loc), "a slot makes this a template");
+                problem = problem.at(place(file, loc), "a slot makes this a template");
             }
             problems.push(problem);
         }
@@ -81,70 +84,9 @@ fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
 }
 
 /// The rules as one Cedar policy set.
-pub(super) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
+pub(crate) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
     let policies = rules.iter().map(|rule| rule.policy.clone());
     PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())
-}
-
-/// What strict validation says of the rules, warnings included: errors first, then warnings, by rule.
-#[derive(Default)]
-pub(super) struct Findings {
-    pub(super) errors: Vec<Problem>,
-    pub(super) warnings: Vec<Problem>,
-}
-
-impl Findings {
-    /// Ids of the rules with an error.
-    pub(super) fn refused(&self) -> BTreeSet<&str> {
-        self.errors.iter().filter_map(Problem::rule).collect()
-    }
-}
-
-pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, PolicyError> {
-    let (schema, warnings) = Schema::from_cedarschema_str(&package.schema())
-        .map_err(|error| Problem::new(Kind::Schema, format!("the generated schema: {error}")))?;
-    let mut findings = Findings::default();
-    findings.errors.extend(warnings.map(|w| Problem::new(Kind::Schema, format!("the generated schema: {w}"))));
-    let set = cedar_policy::PolicySet::from(policy_set(rules)?);
-    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
-    let of_rule = |id: &cedar_policy::PolicyId, finding: &dyn Diagnostic| {
-        let id: &str = id.as_ref();
-        let rule = rules.iter().find(|rule| rule.head.id == id);
-        let (file, source) = match rule {
-            Some(rule) => (rule.file.as_str(), rule.policy.loc().map(|loc| Arc::clone(&loc.src))),
-            None => ("", None),
-        };
-        let mut problem = diagnostic(Kind::Validation, file, &source.unwrap_or_default(), finding).in_rule(id);
-        if problem.place().is_none()
-            && let Some(place) = rule.and_then(|rule| first_line(&rule.file, &rule.policy))
-        {
-            problem = problem.at(place, "in this rule");
-        }
-        problem
-    };
-    findings.errors.extend(result.validation_errors().map(|error| {
-        with_remedy(of_rule(error.policy_id(), error), "`policy.cedarschema` says what each field and action is")
-    }));
-    findings.warnings.extend(result.validation_warnings().map(|warning| {
-        let remedy = "a rule that cannot apply protects nothing: correct it or take it out";
-        with_remedy(of_rule(warning.policy_id(), warning), remedy)
-    }));
-    let key = |problem: &Problem| {
-        let place = problem.place().map(|place| (place.file.clone(), place.offset));
-        (place, problem.to_string())
-    };
-    findings.errors.sort_by_key(key);
-    findings.warnings.sort_by_key(key);
-    // Cedar validates once for each action, in no order, and says the same each time but for the action's name: the
-    // first in order of the text is kept.
-    for found in [&mut findings.errors, &mut findings.warnings] {
-        found.dedup_by(|a, b| a.place().is_some() && a.place() == b.place() && a.rule() == b.rule());
-    }
-    Ok(findings)
-}
-
-fn with_remedy(problem: Problem, remedy: &str) -> Problem {
-    if problem.remedy().is_some() { problem } else { problem.help(remedy) }
 }
 
 /// A syntax problem, in plain words where Cedar's grammar hides the cause.
@@ -164,7 +106,7 @@ fn syntax(problem: Problem) -> Problem {
 }
 
 /// A problem from what Cedar reports, at the first place that it labels.
-fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
+pub(crate) fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
     let mut message = from.to_string();
     // The rule is named by the problem itself.
     if let Some(rest) = message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {

@@ -1,9 +1,9 @@
 //! What the annotations of a rule say: its id, what it does when it matches, in which bank, and why.
 
-use super::lower::place;
 use crate::error::{Kind, Place, Problem, suggestion};
 use crate::image::Bank;
 use cedar_policy_core::ast::{AnyId, Effect, Policy};
+use cedar_policy_core::parser::Loc;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::RowKind;
 
@@ -16,27 +16,32 @@ const ID_HELP: &str = "write `@id(\"SOME-NAME\")` before `permit` or `forbid`: r
 
 /// A rule's annotations, read.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
-    pub(super) id: String,
-    pub(super) kind: RowKind,
-    pub(super) bank: Bank,
-    pub(super) reason: Option<String>,
+pub(crate) struct Head {
+    pub(crate) id: String,
+    pub(crate) kind: RowKind,
+    pub(crate) bank: Bank,
+    pub(crate) reason: Option<String>,
+}
+
+/// The place of `loc` in `file`.
+pub(crate) fn place(file: &str, loc: &Loc) -> Place {
+    Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
 }
 
 /// Whole extent of a rule in its source.
-pub(super) fn extent(file: &str, policy: &Policy) -> Option<Place> {
+pub(crate) fn extent(file: &str, policy: &Policy) -> Option<Place> {
     policy.loc().map(|loc| place(file, loc))
 }
 
 /// First line of a rule, where messages about the whole rule point.
-pub(super) fn first_line(file: &str, policy: &Policy) -> Option<Place> {
+pub(crate) fn first_line(file: &str, policy: &Policy) -> Option<Place> {
     let mut whole = extent(file, policy)?;
     let text = whole.source.get(whole.offset..whole.offset + whole.length)?;
     whole.length = text.lines().next().map_or(0, str::len);
     Some(whole)
 }
 
-pub(super) fn read(file: &str, policy: &Policy) -> Result<Head, Vec<Problem>> {
+pub(crate) fn read(file: &str, policy: &Policy) -> Result<Head, Vec<Problem>> {
     let mut reader = Reader { file, policy, id: None, problems: Vec::new() };
     reader.id = reader.value("id");
     for (name, _) in policy.annotations() {

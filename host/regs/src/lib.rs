@@ -1,3 +1,5 @@
+//! Accessors of the card's registers. Generated from rtl/layout/card.rdl by `cargo xtask gen`. Do not edit.
+
 #[allow(clippy::cast_lossless)]
 #[allow(clippy::cast_possible_wrap)]
 #[allow(clippy::cast_sign_loss)]

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ShownError;
+use portcullis_authority::ca::Window;
+use portcullis_authority::tickets::{Issuer, Request};
+use portcullis_authority::witness::client::{Client, ClientError, Noted};
+use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_authority::witness::{Conflict, LanePost, Post, Refusal, Witness};
 use portcullis_core::wire::{self, Life};
 use portcullis_evidence::checkpoint::{CheckpointError, Signed, root_of_heads};
 use portcullis_evidence::note::{self, Cosigned, NoteError, Proof, WitnessKey};
 use portcullis_evidence::ticket::{Ticket, TicketError};
 use portcullis_evidence::tree::{self, Hash, Prover};
-use portcullis_registrar::ShownError;
-use portcullis_registrar::ca::Window;
-use portcullis_registrar::tickets::{Issuer, Request};
-use portcullis_registrar::witness::client::{Client, ClientError, Noted};
-use portcullis_registrar::witness::server::{Limits, Server};
-use portcullis_registrar::witness::{Conflict, LanePost, Post, Refusal, Witness};
 use proptest::prelude::*;
 
 const NAME: &str = "witness.example/w1";
