@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use portcullis_policy::Package;
 use portcullis_prefilter::evaluation::{self, Row};
-use portcullis_prefilter::{Isolation, Policy, Prefilter, Report, Tier};
+use portcullis_prefilter::{FilterPolicy, FilterReport, Isolation, Prefilter, Tier};
 use portcullis_verify::console::Stdout;
 use serde_json::json;
 use std::io::{BufWriter, Read, Write};
@@ -109,12 +109,12 @@ enum Isolate {
 }
 
 impl JudgeArgs {
-    fn policy(&self) -> Result<Policy, Failure> {
-        self.over(Policy::profile(&self.profile).map_err(anyhow::Error::from)?)
+    fn policy(&self) -> Result<FilterPolicy, Failure> {
+        self.over(FilterPolicy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
 
     /// A policy under what the file says besides.
-    fn over(&self, policy: Policy) -> Result<Policy, Failure> {
+    fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         Ok(policy.with_file(&text).with_context(|| format!("`{}`", file.display()))?)
@@ -145,7 +145,7 @@ impl FilterArgs {
         let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
         let threshold =
             threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
-        let profile = Policy::profile(&judged.profile).map_err(anyhow::Error::from)?;
+        let profile = FilterPolicy::profile(&judged.profile).map_err(anyhow::Error::from)?;
         let policy = judged.over(profile.with_threshold(threshold))?;
         let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;
         Ok(Arc::new(filter.isolated(Isolation::Thread)))
@@ -195,7 +195,7 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     Ok(if refused { REFUSED } else { SUCCESS })
 }
 
-fn show(out: &mut impl Write, id: &str, report: &Report, as_json: bool) -> Result<(), Failure> {
+fn show(out: &mut impl Write, id: &str, report: &FilterReport, as_json: bool) -> Result<(), Failure> {
     let route = if report.is_executive() { "executive" } else { "non-executive" };
     if as_json {
         let evaluators: serde_json::Map<_, _> =
@@ -220,7 +220,7 @@ fn show(out: &mut impl Write, id: &str, report: &Report, as_json: bool) -> Resul
 fn list(rules: &Rules) -> Result<u8, Failure> {
     match rules {
         Rules::List { json, profile } => {
-            let filter = Prefilter::new(Policy::profile(profile).map_err(anyhow::Error::from)?);
+            let filter = Prefilter::new(FilterPolicy::profile(profile).map_err(anyhow::Error::from)?);
             for evaluator in filter.map_err(anyhow::Error::from)?.evaluators() {
                 for rule in evaluator.rules().rules() {
                     let tier = evaluator.rules().tier(&rule.id).unwrap_or(Tier::Critical);
@@ -236,7 +236,7 @@ fn list(rules: &Rules) -> Result<u8, Failure> {
             }
         }
         Rules::Explain { id } => {
-            let filter = Prefilter::new(Policy::profile("user-prompt").map_err(anyhow::Error::from)?);
+            let filter = Prefilter::new(FilterPolicy::profile("user-prompt").map_err(anyhow::Error::from)?);
             let filter = filter.map_err(anyhow::Error::from)?;
             let found = filter.evaluators().find_map(|e| Some((e, e.rules().rules().iter().find(|r| r.id == *id)?)));
             let Some((evaluator, rule)) = found else {

@@ -1,7 +1,7 @@
 //! What the gate says of one mutation, as data and in words.
 
 use portcullis_core::context::Mode;
-use portcullis_core::wire::{Category, Determination as Outcome, Fault, Stage};
+use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct Determination {
     /// What the span does.
     pub category: Category,
     /// The answer; absent for a fault.
-    pub determination: Option<Outcome>,
+    pub determination: Option<Answer>,
     /// The first stage that failed.
     #[serde(serialize_with = "stage", deserialize_with = "read_stage")]
     pub stage: Option<Stage>,
@@ -139,7 +139,7 @@ pub enum Trigger {
 
 /// A field that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deciding {
+pub struct DecidingField {
     /// Its name, as in policies.
     pub field: String,
     /// Its value.

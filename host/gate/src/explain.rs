@@ -3,7 +3,7 @@
 use portcullis_core::mutation::Place;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Determination, Granularity, Stage};
-use portcullis_mapping::{Candidate, Mapper};
+use portcullis_mapping::{Mapper, SpanInput};
 use portcullis_policy::context::{ContextError, Contexts};
 use portcullis_policy::evaluate::Evaluator;
 use portcullis_policy::evaluate::reference::row_matches;
@@ -59,7 +59,7 @@ pub fn explain(
             pieces.push(shown);
             continue;
         }
-        let candidate = Candidate {
+        let candidate = SpanInput {
             text: &text,
             span: &piece.range,
             granularity: Granularity::Span,

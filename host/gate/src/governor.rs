@@ -1,8 +1,8 @@
 //! The governor: a policy with everything that judging a stream under it needs.
 
+use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
 use crate::anchor::Anchors;
 use crate::commitment::Salts;
-use crate::entry::{Door, Engines, Entered};
 use crate::settings::Settings;
 use portcullis_core::context::{OnRefuse, Release};
 use portcullis_core::manifest::Limits;
@@ -24,7 +24,7 @@ pub struct Governor<'g> {
     image_digest: [u8; 32],
     context: Context,
     pub(crate) settings: Settings,
-    door: Door<'g>,
+    admission: EngineAdmission<'g>,
     anchors: Anchors,
     notes: BTreeMap<u32, [u8; 32]>,
 }
@@ -49,7 +49,7 @@ impl<'g> Governor<'g> {
             image_digest: compiled.image.digest(),
             context: settings.profile.context(package.manifest())?,
             settings,
-            door: Door::Shut,
+            admission: EngineAdmission::Closed,
             anchors: Anchors::none(mapper),
             notes: BTreeMap::new(),
         })
@@ -58,14 +58,23 @@ impl<'g> Governor<'g> {
     /// The same governor with engines for [`Item::Prompt`], behind the filter that judges each task first.
     #[must_use]
     pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines<'g>) -> Self {
-        self.door = Door::Filtered(filter, engines);
+        self.admission = EngineAdmission::Filter(filter, engines);
+        self
+    }
+
+    /// The same governor for [`Item::Prompt`] whose engine the caller has; the filter judges each task first.
+    ///
+    /// [`Item::Prompt`]: crate::Item::Prompt
+    #[must_use]
+    pub fn with_filter(mut self, filter: Arc<Prefilter>) -> Self {
+        self.admission = EngineAdmission::Caller(filter);
         self
     }
 
     /// The same governor for streams whose answers are on record.
     #[must_use]
-    pub(crate) fn with_door(mut self, door: Door<'g>) -> Self {
-        self.door = door;
+    pub(crate) fn with_replay(mut self, engines: ReplayEngines<'g>) -> Self {
+        self.admission = EngineAdmission::Replay(engines);
         self
     }
 
@@ -97,8 +106,8 @@ impl<'g> Governor<'g> {
         &self.anchors
     }
 
-    pub(crate) fn enter(&self, stream: u64, task: &Task) -> Entered {
-        self.door.enter(stream, task)
+    pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {
+        self.admission.admit(stream, task)
     }
 
     pub(crate) fn note_at(&self, sequence: u32) -> Option<[u8; 32]> {

@@ -40,7 +40,7 @@ mod words;
 pub use checkable::Checkable;
 pub use error::{LogProbsError, MappingError};
 pub use logprobs::LogProbs;
-pub use mapper::{Candidate, Mapped, Mapper, problems};
+pub use mapper::{Mapper, SpanInput, SpanMapping, problems};
 pub use reading::Reading;
 pub use segment::Piece;
 pub use segmenter::Segmenter;

@@ -1,9 +1,9 @@
 //! The filter: every evaluator judges its own copy, and the most severe verdict stands.
 
 use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
-use crate::policy::{Policy, PolicyError};
+use crate::policy::{FilterPolicy, FilterPolicyError};
 use crate::process::Child;
-use crate::report::{EvaluatorVerdict, Finding, Report, commitment};
+use crate::report::{EvaluatorFinding, EvaluatorVerdict, FilterReport, commitment};
 use crate::route::{Route, Router};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub enum Isolation {
 /// The evaluators under a policy. It is stateless: inputs leave nothing behind.
 #[derive(Debug)]
 pub struct Prefilter {
-    policy: Policy,
+    policy: FilterPolicy,
     evaluators: Vec<Arc<Evaluator>>,
     isolation: Isolation,
     digest: [u8; 32],
@@ -43,8 +43,8 @@ impl Prefilter {
     /// The program's evaluators, as far as the policy enables them.
     ///
     /// # Errors
-    /// [`PolicyError`]: the policy names what there is not.
-    pub fn new(policy: Policy) -> Result<Self, PolicyError> {
+    /// [`FilterPolicyError`]: the policy names what there is not.
+    pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }
 
@@ -52,7 +52,7 @@ impl Prefilter {
     ///
     /// # Errors
     /// As [`Prefilter::new`].
-    pub fn of(policy: Policy, evaluators: Vec<Evaluator>) -> Result<Self, PolicyError> {
+    pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
         policy.check(&names, &rules)?;
@@ -77,7 +77,7 @@ impl Prefilter {
 
     /// The policy.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
+    pub const fn policy(&self) -> &FilterPolicy {
         &self.policy
     }
 
@@ -116,13 +116,13 @@ impl Prefilter {
         };
         let policy = &self.policy;
         let input = commitment(bytes);
-        let report = Report::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
+        let report = FilterReport::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
         Router::route(report, input)
     }
 
     /// The report alone, for those who only look.
     #[must_use]
-    pub fn report(&self, bytes: &[u8]) -> Report {
+    pub fn report(&self, bytes: &[u8]) -> FilterReport {
         match self.route(bytes) {
             Route::Executive(pass) => pass.into_report(),
             Route::NonExecutive(report) => report,
@@ -150,7 +150,7 @@ impl Prefilter {
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
         };
         let running: Vec<_> = self.evaluators.iter().map(start).collect();
-        let verdict = |(name, receiver): (String, Option<mpsc::Receiver<Option<Finding>>>)| {
+        let verdict = |(name, receiver): (String, Option<mpsc::Receiver<Option<EvaluatorFinding>>>)| {
             let left = ends.saturating_duration_since(Instant::now());
             let finding = receiver.and_then(|r| r.recv_timeout(left).ok()).flatten();
             verdict_of(&name, bytes.len(), finding)
@@ -159,7 +159,7 @@ impl Prefilter {
     }
 }
 
-fn verdict_of(name: &str, bytes: usize, finding: Option<Finding>) -> EvaluatorVerdict {
+fn verdict_of(name: &str, bytes: usize, finding: Option<EvaluatorFinding>) -> EvaluatorVerdict {
     finding.map_or_else(|| EvaluatorVerdict::fault(name, bytes), |f| EvaluatorVerdict::of(name, bytes, f))
 }
 

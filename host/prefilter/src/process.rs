@@ -1,11 +1,11 @@
 //! An evaluator in a process of its own: no shared memory at all.
 //!
 //! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes that, and reads
-//! one JSON object, a [`Finding`], from its standard output. Whatever else happens is no finding, and a fault.
+//! one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is no finding, and a fault.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
-use crate::policy::Policy;
-use crate::report::Finding;
+use crate::policy::FilterPolicy;
+use crate::report::EvaluatorFinding;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ struct Head {
 /// A started evaluator.
 pub(crate) struct Child {
     process: std::process::Child,
-    answer: mpsc::Receiver<Option<Finding>>,
+    answer: mpsc::Receiver<Option<EvaluatorFinding>>,
     ends: Instant,
 }
 
@@ -41,7 +41,7 @@ impl Child {
         program: &Path,
         arguments: &[String],
         evaluator: &str,
-        policy: &Policy,
+        policy: &FilterPolicy,
         bytes: &[u8],
     ) -> Option<Self> {
         let ends = Instant::now() + policy.deadline();
@@ -66,7 +66,7 @@ impl Child {
     }
 
     /// Waits for the finding until the deadline, then kills the process.
-    pub(crate) fn finish(child: Option<Self>) -> Option<Finding> {
+    pub(crate) fn finish(child: Option<Self>) -> Option<EvaluatorFinding> {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
@@ -77,7 +77,7 @@ impl Child {
     }
 }
 
-fn read(from: impl Read) -> Option<Finding> {
+fn read(from: impl Read) -> Option<EvaluatorFinding> {
     let mut answer = Vec::new();
     from.take(ANSWER_MAX).read_to_end(&mut answer).ok()?;
     serde_json::from_slice(&answer).ok()

@@ -10,7 +10,8 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse,
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields, key_flags,
+    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields,
+    key_flags,
 };
 use portcullis_evidence::bundle::{self, Directory, FinishError, commitment, finish};
 use portcullis_evidence::certificate::{Class, key_id};

@@ -12,7 +12,7 @@ use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use sha2::{Digest, Sha256};
@@ -283,7 +283,7 @@ impl LogReplay<'_, '_> {
             }
         };
         match self.replayer.stream(&context, input, salts, &records) {
-            Ok(Replayed { records, fault, consumed }) => {
+            Ok(StreamReplay { records, fault, consumed }) => {
                 self.outcome.records += records;
                 if !consumed {
                     let what = "nobody asked for a part of what it was given, and no record judges that";

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixed::BasisPoints;
 use crate::manifest::{Enumerations, Identity, TrustSlope};
-use crate::mutation::{Claim, StageFinding, Proposed};
+use crate::mutation::{Claim, Proposed, StageFinding};
 use crate::wire::{Anchor, Granularity};
 use proptest::prelude::*;
 

@@ -4,8 +4,8 @@
 //! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
 
 use portcullis_core::wire::{
-    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields, Stage,
-    StageOutcome, lane_of,
+    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
+    Stage, StageOutcome, lane_of,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};

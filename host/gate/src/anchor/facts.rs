@@ -5,7 +5,7 @@
 
 use super::citation::{allowed, citations};
 use super::contents::{Citation, Contents};
-use super::known::Known;
+use super::known::KnownWords;
 use super::query::{Evidence, Grounding, Query};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
@@ -27,7 +27,7 @@ pub(super) struct Mention {
 
 /// Everything that the stores hold, ready for look-ups.
 pub(super) struct Facts {
-    known: Vec<Known>,
+    known: Vec<KnownWords>,
     names: Option<AhoCorasick>,
     /// Entities of each name.
     named: Vec<Vec<usize>>,
@@ -38,7 +38,7 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn new<'a>(stores: impl Iterator<Item = &'a Contents>, mapper: &Mapper) -> Self {
-        let mut by_id: BTreeMap<&str, Known> = BTreeMap::new();
+        let mut by_id: BTreeMap<&str, KnownWords> = BTreeMap::new();
         let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut list = Vec::new();
         let mut empty = true;
@@ -60,7 +60,7 @@ impl Facts {
         for fact in facts {
             by_id.entry(&fact.entity).or_default().fact(&fact.text, mapper);
         }
-        by_id.values_mut().for_each(Known::complete);
+        by_id.values_mut().for_each(KnownWords::complete);
         let places: BTreeMap<&str, usize> = by_id.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         let of = |ids: &BTreeSet<&str>| ids.iter().filter_map(|id| places.get(id).copied()).collect::<Vec<_>>();
         let named = names.values().map(of).collect();

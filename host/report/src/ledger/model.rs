@@ -1,7 +1,7 @@
 //! What the page of a ledger shows, gathered from its entries.
 
 use portcullis_gate::ledger::{Entry, Header};
-use portcullis_gate::{Judged, Mode, Summary, What};
+use portcullis_gate::{Judgement, Mode, Summary, What};
 use std::collections::BTreeMap;
 
 /// Everything that the page shows.
@@ -33,7 +33,7 @@ pub struct StreamModel {
     /// The whole text of a recorded stream.
     pub text: Option<String>,
     /// Determinations, in order.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<Judgement>,
     /// Other events in words, each after so many determinations.
     pub notes: Vec<(usize, String)>,
     /// What left.

@@ -13,7 +13,7 @@ const MARKS: usize = 400;
 
 /// The slope after each admitted transition; nothing for a stream with fewer than two.
 pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
-    let admitted = |j: &&portcullis_gate::Judged| j.determination.determination == Some(Determination::Admit);
+    let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =
         stream.judged.iter().filter(admitted).map(|j| (j.determination.seq, usize::from(j.slope))).collect();
     if slopes.len() < 2 {

@@ -5,10 +5,10 @@ use super::plot::plot;
 use crate::escape::{Line, Text};
 use maud::{Markup, html};
 use portcullis_core::wire::Determination;
-use portcullis_gate::{Judged, Mode, Summary};
+use portcullis_gate::{Judgement, Mode, Summary};
 
 /// What a span is marked as.
-fn mark(judged: &Judged) -> (&'static str, &'static str) {
+fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     match judged.determination.determination {
         Some(Determination::Admit) => ("admit", "admitted"),
         Some(Determination::Reject) => ("reject", "rejected"),
@@ -18,7 +18,7 @@ fn mark(judged: &Judged) -> (&'static str, &'static str) {
 }
 
 /// Why, in a line.
-fn why(judged: &Judged) -> String {
+fn why(judged: &Judgement) -> String {
     let d = &judged.determination;
     let (_, outcome) = mark(judged);
     let mut text = format!("{} {outcome}", d.seq);
@@ -83,8 +83,8 @@ fn totals(summary: &Summary) -> Markup {
 }
 
 /// A whole text with its leaves marked in place.
-fn recorded(text: &str, judged: &[Judged]) -> Markup {
-    let mut leaves: Vec<&Judged> =
+fn recorded(text: &str, judged: &[Judgement]) -> Markup {
+    let mut leaves: Vec<&Judgement> =
         judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose)).collect();
     leaves.sort_by_key(|j| (j.determination.start, j.determination.seq));
     let mut parts = Vec::new();
@@ -111,12 +111,12 @@ fn recorded(text: &str, judged: &[Judged]) -> Markup {
 }
 
 /// Candidates in the order in which they were judged.
-fn candidates(judged: &[Judged]) -> Markup {
+fn candidates(judged: &[Judgement]) -> Markup {
     let leaves = judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose));
     html! { div.text { @for judged in leaves { (span(judged, &format!("{}{}", judged.inert, judged.text))) } } }
 }
 
-fn span(judged: &Judged, text: &str) -> Markup {
+fn span(judged: &Judgement, text: &str) -> Markup {
     let (class, _) = mark(judged);
     let part = if judged.determination.parent.is_some() { " part" } else { "" };
     let why = why(judged);

@@ -129,7 +129,8 @@ pub(super) fn session_record<C: Card>(
         && answer.policy_row.get() == ROW_NONE
         && answer.entropy_row.get() == ROW_NONE;
     check(blank, "a verdict on what is not judged")?;
-    let fields = wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::SessionFields::ZERO);
+    let fields =
+        wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::SessionFields::ZERO);
     check(fields.reserved_is_zero(), "a reserved byte is set")?;
     check(fields.policy_digest == session.policy_digest, "digest of other tables")?;
     check(fields.package_digest == session.package_digest, "another policy package")?;

@@ -95,7 +95,8 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, false)?;
             }
             let logged = self.logged();
-            if self.checkpoint_requested || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged)) {
+            if self.checkpoint_requested || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged))
+            {
                 self.collect_checkpoints()?;
             }
             self.present_next()?;

@@ -100,7 +100,11 @@ impl<C: Card> Session<C> {
         }
         let elapsed = self.elapsed()?;
         if self.has_credit(&share, elapsed) {
-            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 { self.request_checkpoint() } else { Ok(()) };
+            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 {
+                self.request_checkpoint()
+            } else {
+                Ok(())
+            };
         }
         self.request_checkpoint()?;
         let bound = self.card.patience().saturating_mul(SIGNING);
@@ -166,7 +170,9 @@ impl<C: Card> Session<C> {
     /// Heartbeats that no completion follows.
     fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
         for at in 0..self.lanes.len() {
-            while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle()) && self.has_record(at)? {
+            while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle())
+                && self.has_record(at)?
+            {
                 self.consume_heartbeat(at)?;
             }
         }

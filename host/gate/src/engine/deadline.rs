@@ -12,7 +12,7 @@ enum Ask {
 }
 
 /// Any engine, bounded in time: one that gives no answer by the deadline, or dies, is never asked again. Its thread is left behind.
-pub struct Watched {
+pub struct DeadlineEngine {
     name: String,
     asks: Sender<Ask>,
     answers: Receiver<Result<Proposal, EngineError>>,
@@ -20,7 +20,7 @@ pub struct Watched {
     failed: Option<EngineError>,
 }
 
-impl Watched {
+impl DeadlineEngine {
     /// Puts `engine` on its thread.
     #[must_use]
     pub fn new(mut engine: Box<dyn Engine>, deadline: Duration) -> Self {
@@ -51,7 +51,7 @@ impl Watched {
     }
 }
 
-impl Engine for Watched {
+impl Engine for DeadlineEngine {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -113,7 +113,7 @@ mod tests {
     fn an_engine_that_hangs_or_dies_is_given_up_for_good() {
         let view = View { intent: "", facts: &[], admitted: "" };
         let of = |kind| {
-            let mut engine = Watched::new(Box::new(Odd(kind)), Duration::from_millis(200));
+            let mut engine = DeadlineEngine::new(Box::new(Odd(kind)), Duration::from_millis(200));
             [engine.propose(&view, 0), engine.propose(&view, 1)]
         };
         assert_eq!(of(2), [Ok(Proposal::End), Ok(Proposal::Exhausted)]);

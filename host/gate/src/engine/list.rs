@@ -5,12 +5,12 @@ use crate::source::Candidate;
 
 /// An engine that proposes what a list holds.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct ListEngine {
     steps: Vec<Vec<Candidate>>,
     at: usize,
 }
 
-impl Recorded {
+impl ListEngine {
     /// Steps in order, the alternatives of each in order.
     #[must_use]
     pub const fn new(steps: Vec<Vec<Candidate>>) -> Self {
@@ -18,7 +18,7 @@ impl Recorded {
     }
 }
 
-impl Engine for Recorded {
+impl Engine for ListEngine {
     fn name(&self) -> String {
         "recorded".into()
     }
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn alternatives_end_and_the_way_back() {
         let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
-        let mut engine = Recorded::new(vec![vec![candidate("a"), candidate("b")], vec![candidate("c")]]);
+        let mut engine = ListEngine::new(vec![vec![candidate("a"), candidate("b")], vec![candidate("c")]]);
         let view = View { intent: "", facts: &[], admitted: "" };
         assert_eq!(engine.propose(&view, 1), Ok(Proposal::Candidate(candidate("b"))));
         assert_eq!(engine.propose(&view, 2), Ok(Proposal::Exhausted));
