@@ -1,6 +1,6 @@
 //! What the card hashes and signs, checked by the evidence library: roots, signatures, the key, the digest of the tables.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

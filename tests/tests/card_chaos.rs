@@ -1,7 +1,7 @@
 //! C5, at length: sessions over a socket whose bus stalls at random, fails, and whose card is reset in the middle of work. Every
 //! entry is answered once, and no verdict is one that the evaluator of the same tables would not give.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

@@ -1,6 +1,6 @@
 //! The model and the Verilated card, entry by entry: the same records but for their ticks.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

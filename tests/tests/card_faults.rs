@@ -1,7 +1,7 @@
 //! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly, everything
 //! submitted gets an answer or an error, and after a reset the card serves.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

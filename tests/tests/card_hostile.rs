@@ -1,6 +1,6 @@
 //! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the card; no
 //! lie admits anything, and no wait is without an end.
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod card_support;
 

@@ -1,5 +1,5 @@
 //! Cards of more than one lane: each lane a complete log, each stream in its own lane, one session for all of them.
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod card_support;
 

@@ -1,5 +1,5 @@
 //! A session from reset to close, on the model and on the Verilated card.
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod card_support;
 

@@ -3,8 +3,8 @@
 //! The card's verdict equals the evaluator's, stage and both rows included; the rows are those of the plain row function; and both
 //! of the card's banks pass exactly when Cedar answers Allow for the whole policy set. (`policy_oracle` holds the evaluator
 //! to Cedar rule by rule, over the same cases.)
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

@@ -1,7 +1,7 @@
 //! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a bounded time,
 //! whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand are as without it.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

@@ -1,7 +1,7 @@
 //! The card's rate, from simulated clocks: in steady state a verdict takes at most its rows and 16 clocks, or what the log takes for its
 //! record, whichever is more; and not a tenth more with 500 clocks of read latency. Signing does not slow it.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

@@ -1,6 +1,6 @@
 //! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the verifier's.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

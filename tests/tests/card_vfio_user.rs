@@ -1,7 +1,7 @@
 //! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers that lie, stall, die or send garbage,
 //! on both sides, cost a bounded time and admit nothing; what was in flight is answered once, as refused.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod card_support;
 

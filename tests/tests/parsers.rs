@@ -1,8 +1,7 @@
 //! The parsers of hostile bytes, by the bodies of the fuzz targets: every seed is accepted, and the kept corpus is read again.
 //!
 //! `PORTCULLIS_SEEDS=DIR` writes the seeds, a folder a target, from which `cargo xtask fuzz` starts.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 #![allow(unreachable_pub, reason = "the modules are those of the fuzzer")]
 
 #[path = "../../fuzz/src/parsers/mod.rs"]

@@ -1,11 +1,5 @@
 //! P3 and P4: warnings decided over rows, tests that ship with a package, and what else the commands do.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_core::wire::Determination;
 use portcullis_policy::commands::{

@@ -1,12 +1,6 @@
 //! P4: two versions of a policy are compared by what they decide. Every witness is confirmed here a second time, and by
 //! sampling: wherever a sampled descriptor is decided differently, the solver must have found that pair of rules.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_core::wire::Descriptor;
 use portcullis_policy::commands::{Change, Diff, diff};

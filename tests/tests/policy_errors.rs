@@ -1,11 +1,5 @@
 //! Every error of a policy package, with a snapshot of its message: rule, place, construct, remedy.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_policy::commands::{check_schema, parse_tests};
 use portcullis_policy::context::{Contexts, Missing};

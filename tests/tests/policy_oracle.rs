@@ -1,13 +1,7 @@
 //! Oracles 1 and 2 (see [`portcullis_policy::oracle`], which says exactly what they hold the banks to): over generated
 //! policies and descriptors the compiled rows decide as `cedar-policy` does, and name the rule that Cedar finds
 //! determining. Beside it the index is held to the plain row function, and resolution to the stage order of the design.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, Stage};
 use portcullis_policy::context::Contexts;

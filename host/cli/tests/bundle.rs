@@ -1,11 +1,6 @@
 //! Bundles, end to end on the Verilated card: what `run --bundle` writes verifies and replays; what is changed in it does not.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
 
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::wire::{Opcode, Record, RecordType};

@@ -1,6 +1,6 @@
 //! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The card's key and the authority
 //! that certifies it are the test's own.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 #[path = "../../recorder/tests/real/mod.rs"]
 mod real;

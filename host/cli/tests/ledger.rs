@@ -1,11 +1,5 @@
 //! The ledger from outside: the process is killed while it governs, and what left is accounted for; the page says what the ledger says.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,7 +1,6 @@
 //! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property named. Where
 //! something remains that evidence cannot show, the test shows that too.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

@@ -1,8 +1,7 @@
 //! What a run that dies leaves behind, completed: it verifies as a session that was not closed, and is never contradicted.
 //!
 //! `PORTCULLIS_LONG=1` makes 20,000 states of each bundle, otherwise a few hundred are made.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

@@ -1,7 +1,6 @@
 //! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they are right is not seen
 //! here: tests/independent/vectors.py checks each with code that was written from the documents.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

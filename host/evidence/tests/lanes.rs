@@ -1,6 +1,5 @@
 //! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or replace a lane.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

@@ -1,6 +1,5 @@
 //! Profiles, modes and predecessors of streams, and what a ticket permits of them.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

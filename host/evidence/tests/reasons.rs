@@ -1,6 +1,5 @@
 //! Every reason code stands in the documentation, and every documented code in the verifier or the replay.
-
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,5 @@
 //! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of them is left.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod world;
 

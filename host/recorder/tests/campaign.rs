@@ -8,8 +8,7 @@
 //! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot affirm what `verify`
 //! contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in [`SAMPLE`] of the others, where
 //! the replay must not panic.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod real;
 #[path = "../../evidence/tests/world/mod.rs"]

@@ -1,6 +1,5 @@
 //! The commands as a user runs them, on bundles on disk.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 #[path = "../../evidence/tests/world/mod.rs"]
 mod world;

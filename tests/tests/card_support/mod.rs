@@ -5,8 +5,6 @@
     unused_imports,
     unreachable_pub,
     missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
     reason = "each test binary uses its own part of this module"
 )]
 

@@ -1,7 +1,6 @@
 //! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile one can make.
 
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod independent;
 
