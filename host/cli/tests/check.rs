@@ -2,10 +2,8 @@
 //! that certifies it are the test's own.
 #![cfg(test)]
 
-#[path = "../../recorder/tests/real/mod.rs"]
-mod real;
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::real;
+use portcullis_test_support::world;
 
 use portcullis_core::context::Mode;
 use portcullis_evidence::bundle::Memory;

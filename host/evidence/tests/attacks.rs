@@ -2,7 +2,7 @@
 //! something remains that evidence cannot show, the test shows that too.
 #![cfg(test)]
 
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record, RecordType};

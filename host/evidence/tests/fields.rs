@@ -1,7 +1,7 @@
 //! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is affirmed.
 #![cfg(test)]
 
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::Record;
 use portcullis_evidence::bundle::{self, BundleError, Directory, Files, Memory, Writer};

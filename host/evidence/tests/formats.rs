@@ -2,7 +2,7 @@
 //! here: tests/independent/vectors.py checks each with code that was written from the documents.
 #![cfg(test)]
 
-mod world;
+use portcullis_test_support::world;
 
 use hmac::{Hmac, KeyInit, Mac};
 use portcullis_core::context::{ContextDocument, Mode};

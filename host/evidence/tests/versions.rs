@@ -2,7 +2,7 @@
 //! contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a warning too.
 #![cfg(test)]
 
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_evidence::bundle::Memory;
 use portcullis_evidence::series::join;

@@ -1,7 +1,7 @@
 //! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of them is left.
 #![cfg(test)]
 
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::bundle::{

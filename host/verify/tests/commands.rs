@@ -1,8 +1,7 @@
 //! The commands as a user runs them, on bundles on disk.
 #![cfg(test)]
 
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, Memory};
