@@ -1,11 +1,9 @@
 //! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The card's key and the authority
 //! that certifies it are the test's own.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
-#[path = "../../recorder/tests/real/mod.rs"]
-mod real;
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::real;
+use portcullis_test_support::world;
 
 use portcullis_core::context::Mode;
 use portcullis_evidence::bundle::MemoryFiles;

@@ -1,9 +1,8 @@
 //! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property named. Where
 //! something remains that evidence cannot show, the test shows that too.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_authority::ca::{CertificateAuthority, Window};

@@ -1,8 +1,7 @@
 //! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is affirmed.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::Record;
 use portcullis_evidence::bundle::{self, BundleError, Directory, Files, MemoryFiles, Writer};

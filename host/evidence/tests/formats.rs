@@ -1,9 +1,8 @@
 //! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they are right is not seen
 //! here: tests/independent/vectors.py checks each with code that was written from the documents.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use hmac::{Hmac, KeyInit, Mac};
 use portcullis_core::context::{ContextDocument, Mode};

@@ -1,8 +1,7 @@
 //! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or replace a lane.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::{Fault, LaneHead, RecordType};
 use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, Receipt};

@@ -1,6 +1,5 @@
 //! Honest logs of any shape follow the rules; a log with any one record left out, doubled or moved does not.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 use portcullis_core::wire::{Determination, Fault, Record, SessionFields};
 use portcullis_evidence::checkpoint::root_of_lane;

@@ -1,8 +1,7 @@
 //! Profiles, modes and predecessors of streams, and what a ticket permits of them.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::hex::Hex;

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask gen` runs this with `PORTCULLIS_WRITE_DOCS` set, and then it writes them.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![cfg(test)]
 
 use portcullis_evidence::verify::{Code, Property, ReplayCode, SeriesCode, Status};
 use std::fmt::Write as _;

@@ -1,13 +1,11 @@
 //! A file of a bundle is read once, or found out when it changes.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+#![cfg(test)]
 
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, Report, verify};
+use portcullis_test_support::world::{World, assert_contradicted, codes, remanifest, sha};
 use std::collections::BTreeSet;
-use world::{World, assert_contradicted, codes, remanifest, sha};
 
 #[track_caller]
 fn assert_affirmed(report: &Report) {

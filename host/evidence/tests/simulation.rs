@@ -1,14 +1,12 @@
 //! Simulated evidence is refused, and marked where it is allowed.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+#![cfg(test)]
 
 use portcullis_evidence::certificate::Class;
 use portcullis_evidence::sim;
 use portcullis_evidence::verify::{Assurance, Status};
+use portcullis_test_support::world::{Card, World, assert_contradicted, codes};
 use std::collections::BTreeSet;
-use world::{Card, World, assert_contradicted, codes};
 
 fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()

@@ -1,17 +1,15 @@
 //! Disclosed texts and receipts: each is the one that the card answered for.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+#![cfg(test)]
 
 use portcullis_core::wire::RecordType;
 use portcullis_evidence::bundle::Receipt;
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::receipt::{ReceiptError, ReceiptProof, prove};
 use portcullis_evidence::verify::{Options, Report};
+use portcullis_test_support::world::{END, START, World, assert_contradicted, codes, sha};
 use serde_json::json;
 use std::collections::BTreeSet;
-use world::{END, START, World, assert_contradicted, codes, sha};
 
 fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()

@@ -1,9 +1,8 @@
 //! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and nothing is
 //! contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a warning too.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_evidence::bundle::MemoryFiles;
 use portcullis_evidence::verify::series::join;

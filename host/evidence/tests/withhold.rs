@@ -1,8 +1,7 @@
 //! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of them is left.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::bundle::{

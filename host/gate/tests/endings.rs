@@ -1,6 +1,5 @@
 //! What leaves at the end of a stream: END is judged by nobody, so that it commits to formatting alone.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod support;
 

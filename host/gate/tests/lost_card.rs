@@ -1,6 +1,5 @@
 //! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing more leaves.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod support;
 

@@ -1,11 +1,5 @@
 //! What holds for every text: coverage, chunking, purity, hits that are never cut, splits that end.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::{Intent, Profile, SemanticState};

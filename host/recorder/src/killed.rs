@@ -22,6 +22,7 @@ use portcullis_evidence::sim::{derive, secret};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::verify::{Code, Options, Trust, verify};
 use portcullis_gate::{Event, What};
+use portcullis_test_support::random::Random;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -242,11 +243,10 @@ fn a_killed_session_is_completed() {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
     let scene = tempfile::tempdir().unwrap();
-    let mut random = 0x9e37_79b9_u32;
+    let mut random = Random::new(1);
     for number in 0..kills {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let (folder, lanes): (PathBuf, u8) = (scene.path().join(number.to_string()), [1, 2, 4][number % 3]);
-        let released = kill(&folder, lanes, Duration::from_micros((random >> 12).into()) / 20);
+        let released = kill(&folder, lanes, Duration::from_micros(random.bits() >> 44) / 20);
         let done = finish(&folder, false).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert!(done.checkpoints > 0 && !done.already, "{done:?}");
         let options = Options { allow_sim: true, at: None };

@@ -8,7 +8,6 @@
 pub mod check;
 mod error;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at its first surprise")]
 mod killed;
 mod lane;
 mod options;

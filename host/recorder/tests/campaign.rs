@@ -8,12 +8,11 @@
 //! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot affirm what `verify`
 //! contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in [`SAMPLE`] of the others, where
 //! the replay must not panic.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod real;
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::random::Random;
+use portcullis_test_support::real;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_authority::ca::{CertificateAuthority, Window};
@@ -40,31 +39,6 @@ const SHARD: u64 = 1000;
 /// Lanes of the shards, in turn.
 const LANES: [u8; 3] = [1, 2, 4];
 
-/// A small generator (SplitMix64): the same changes on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.next() as u8)
-    }
-}
-
 /// A change to the bytes of one file.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let length = bytes.len();
@@ -73,13 +47,13 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let end = (at + span).min(length);
     match random.below(9) {
         0..=2 if length > 0 => bytes[at] ^= 1 << random.below(8),
-        3 if length > 0 => bytes[at] = random.next() as u8,
-        4 => bytes.insert(at, random.next() as u8),
+        3 if length > 0 => bytes[at] = random.byte(),
+        4 => bytes.insert(at, random.byte()),
         5 if length > 0 => drop(bytes.drain(at..end)),
         6 => bytes.truncate(at),
         7 => bytes.extend_from_within(at..end),
         _ if length > 0 => bytes[at..end].rotate_left(1.min(end - at)),
-        _ => bytes.push(random.next() as u8),
+        _ => bytes.push(random.byte()),
     }
 }
 
@@ -460,10 +434,10 @@ impl Scene {
 
     /// Makes `count` changed bundles, and offers each to `verify` and, where it can decide, to `check`.
     fn shard(&self, seed: u64, count: u64, done: &dyn Fn()) -> Tally {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut tally = Tally::default();
         while tally.made < count {
-            let state = random.0;
+            let state = random.seed();
             let forged = random.below(100) < 35;
             let (files, name) = if forged {
                 self.forger.forge(&self.honest, &mut random)
@@ -542,8 +516,8 @@ fn none_is_affirmed() {
     let count = number("PORTCULLIS_MUTATIONS").unwrap_or(if long { 1_000_000 } else { 3_000 });
     let shards = count.div_ceil(SHARD) as usize;
     // A seed of its own for each shard.
-    let mut seeds = Random(seed);
-    let seeds: Vec<u64> = (0..shards).map(|_| seeds.next()).collect();
+    let mut seeds = Random::new(seed);
+    let seeds: Vec<u64> = (0..shards).map(|_| seeds.bits()).collect();
     let (next, made, began) = (AtomicUsize::new(0), AtomicU64::new(0), Instant::now());
     let tally = Mutex::new(Tally::default());
     let done = || {

@@ -1,9 +1,7 @@
 //! The commands as a user runs them, on bundles on disk.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_authority::keys::public_pem;
 use portcullis_core::wire::Determination;

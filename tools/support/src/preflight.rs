@@ -124,7 +124,6 @@ fn space(needed: u64, free: Option<u64>) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -1,6 +1,5 @@
 //! The outside parties, each against honest and hostile callers.
-
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+#![cfg(test)]
 
 mod certificates;
 mod common;

@@ -192,7 +192,6 @@ fn bind_command(sysfs: &Sysfs, other: &Function) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -271,7 +271,6 @@ fn hex16(path: &Path) -> Result<u16, PciError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -165,7 +165,7 @@ fn tests_of(doc: &str, module: &str) -> Result<Vec<String>> {
     let column = row.split('|').nth(4).unwrap_or_default();
     let names = column.split('`').skip(1).step_by(2).filter_map(|path| path.rsplit('/').next());
     let here =
-        |name: &&str| ["tests/tests", "sim/tests"].iter().any(|f| Path::new(f).join(format!("{name}.rs")).is_file());
+        |name: &&str| ["tests/e2e", "sim/tests"].iter().any(|f| Path::new(f).join(format!("{name}.rs")).is_file());
     Ok(names.filter(here).map(str::to_owned).collect())
 }
 

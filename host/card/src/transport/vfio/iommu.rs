@@ -83,7 +83,6 @@ pub(super) fn physical(memory: &DmaMemory) -> io::Result<u64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 mod tests {
     use super::*;
 
