@@ -57,7 +57,7 @@ fn look(path: &Path, trust: &Trust, options: Options) -> Result<CheckReport, Err
 /// The verdict stands last, and once.
 fn show(checked: &CheckReport) {
     if let Some(report) = &checked.verify {
-        outln!("{}", ReportText::without_verdict(&report));
+        outln!("{}", ReportText::without_verdict(report));
     }
     if let Some(outcome) = &checked.replay {
         outln!("replay       {outcome}");
