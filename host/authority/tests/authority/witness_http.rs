@@ -306,7 +306,7 @@ fn a_killed_server_forgets_nothing_that_it_answered() {
     let (mut old, mut notes) = (0, Vec::new());
     for serial in 0..10_u8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["witness::a_killed_server_forgets_nothing_that_it_answered", "--exact", "--nocapture"])
+            .args(["witness_http::a_killed_server_forgets_nothing_that_it_answered", "--exact", "--nocapture"])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
