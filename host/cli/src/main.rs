@@ -60,9 +60,6 @@ enum Command {
     Prefilter(prefilter::Args),
     /// Serve the gate to other processes.
     Gated(Box<gated::Args>),
-    /// A server for trying out engines.
-    #[command(subcommand)]
-    Engine(engine::Command),
     /// Build and look at anchor stores.
     #[command(subcommand)]
     Anchors(anchors::Command),
@@ -110,7 +107,6 @@ fn main() -> ExitCode {
         Command::Policy(command) => policy::run(&command),
         Command::Prefilter(args) => prefilter::run(&args),
         Command::Gated(args) => gated::run(&args),
-        Command::Engine(command) => engine::run(&command),
         Command::Anchors(command) => anchors::run(&command),
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),

@@ -1,9 +1,9 @@
 //! Engines behind HTTP, end to end: the program against a server process over loopback, well-behaved and not; and the n-gram engine.
 #![cfg(test)]
 
-use std::io::{BufRead, BufReader};
+use portcullis_test_support::engine::{Fault, Server};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn root() -> PathBuf {
@@ -16,68 +16,30 @@ fn program() -> Command {
     command
 }
 
-/// A server process; it is killed when the test ends.
-struct Server {
-    child: Child,
-    address: String,
-    folder: tempfile::TempDir,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const STEPS: &str = r#"["Ships carry grain over the sea."]
 [" Write to x@example.org now. And more.", " Sailors sleep below deck."]
 [{"text": " The voyage takes 9 days.", "logprobs": [-0.25, -0.5]}]
 "#;
 
-impl Server {
-    fn start(steps: &str, extra: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("steps.jsonl"), steps).unwrap();
-        let mut child = program()
-            .args(["engine", "serve", "--steps"])
-            .arg(folder.path().join("steps.jsonl"))
-            .arg("--log")
-            .arg(folder.path().join("log"))
-            .args(extra)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Self { child, address: address.trim().to_owned(), folder }
-    }
-
-    fn run(&self, protocol: &str, extra: &[&str]) -> (Output, Vec<serde_json::Value>, String) {
-        let input = self.folder.path().join("tasks.jsonl");
-        std::fs::write(&input, r#"{"id":"a","intent":"Tell of ships.","facts":["Ships carry grain over the sea."]}"#)
-            .unwrap();
-        let output = self.folder.path().join("out.jsonl");
-        let engine = format!("{protocol}:{}", self.address);
-        let out = program()
-            .args(["run", "--policy", "policies/pii", "--card", "model", "--json", "--engine", &engine, "--input"])
-            .arg(&input)
-            .arg("--output")
-            .arg(&output)
-            .args(extra)
-            .output()
-            .unwrap();
-        let lines = String::from_utf8_lossy(&out.stdout).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-        let released = std::fs::read_to_string(output).unwrap_or_default();
-        let released =
-            serde_json::from_str::<serde_json::Value>(&released).map(|v| v["text"].as_str().unwrap().to_owned());
-        (out, lines, released.unwrap_or_default())
-    }
-
-    fn requests(&self) -> Vec<String> {
-        std::fs::read_to_string(self.folder.path().join("log")).unwrap().lines().map(str::to_owned).collect()
-    }
+/// Governs a task with the engine at this address: the run, its determinations, and the text that it released.
+fn run(protocol: &str, address: &str, extra: &[&str]) -> (Output, Vec<serde_json::Value>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("tasks.jsonl"), folder.path().join("out.jsonl"));
+    std::fs::write(&input, r#"{"id":"a","intent":"Tell of ships.","facts":["Ships carry grain over the sea."]}"#)
+        .unwrap();
+    let engine = format!("{protocol}:{address}");
+    let out = program()
+        .args(["run", "--policy", "policies/pii", "--card", "model", "--json", "--engine", &engine, "--input"])
+        .arg(&input)
+        .arg("--output")
+        .arg(&output)
+        .args(extra)
+        .output()
+        .unwrap();
+    let lines = String::from_utf8_lossy(&out.stdout).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let released = std::fs::read_to_string(output).unwrap_or_default();
+    let released = serde_json::from_str::<serde_json::Value>(&released).map(|v| v["text"].as_str().unwrap().to_owned());
+    (out, lines, released.unwrap_or_default())
 }
 
 fn termination(lines: &[serde_json::Value]) -> (String, String) {
@@ -88,8 +50,8 @@ fn termination(lines: &[serde_json::Value]) -> (String, String) {
 #[test]
 fn a_server_is_driven_step_by_step_and_starved() {
     for protocol in ["openai", "llama"] {
-        let server = Server::start(STEPS, &[]);
-        let (out, lines, released) = server.run(protocol, &["--engine-seed", "40"]);
+        let server = Server::start(STEPS, None);
+        let (out, lines, released) = run(protocol, &server.address, &["--engine-seed", "40"]);
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
         assert_eq!(released, "Ships carry grain over the sea. Write to  now. The voyage takes 9 days.");
         assert_eq!(lines.last().unwrap()["summary"]["mode"], "driven");
@@ -115,8 +77,8 @@ fn a_server_is_driven_step_by_step_and_starved() {
 #[test]
 fn an_alternative_is_the_same_bytes_with_another_seed() {
     let steps = "[\"x@example.org\", \"y@example.org\", \"Good.\"]\n";
-    let server = Server::start(steps, &[]);
-    let (_, lines, released) = server.run("llama", &["--engine-seed", "40"]);
+    let server = Server::start(steps, None);
+    let (_, lines, released) = run("llama", &server.address, &["--engine-seed", "40"]);
     assert_eq!(released, "Good.");
     assert_eq!(lines.iter().filter(|l| l["determination"] == "reject").count(), 2);
     let requests = server.requests();
@@ -127,47 +89,44 @@ fn an_alternative_is_the_same_bytes_with_another_seed() {
 #[test]
 fn slow_broken_and_lying_servers_end_the_stream_with_what_was_admitted() {
     for (fault, trigger, detail) in [
-        ("slow", "engine", "no answer within 400 ms"),
-        ("drop", "engine", "gone"),
-        ("cut", "engine", "gone"),
-        ("garbage", "engine", "gave no completion"),
-        ("shape", "engine", "gave no completion"),
-        ("utf8", "engine", "gave no completion"),
-        ("endless", "engine", "longer than"),
-        ("status", "engine", "status 500"),
-        ("logprobs", "no_admissible_candidate", "LOGPROBS-INVALID"),
+        (Fault::Slow, "engine", "no answer within 400 ms"),
+        (Fault::Drop, "engine", "gone"),
+        (Fault::Cut, "engine", "gone"),
+        (Fault::Garbage, "engine", "gave no completion"),
+        (Fault::Shape, "engine", "gave no completion"),
+        (Fault::Utf8, "engine", "gave no completion"),
+        (Fault::Endless, "engine", "longer than"),
+        (Fault::Status, "engine", "status 500"),
+        (Fault::Logprobs, "no_admissible_candidate", "LOGPROBS-INVALID"),
     ] {
         for protocol in ["openai", "llama"] {
-            let server = Server::start(STEPS, &["--fault", fault, "--fault-after", "1"]);
+            let server = Server::start(STEPS, Some((fault, 1)));
             let start = Instant::now();
-            let (out, lines, released) = server.run(protocol, &["--engine-deadline", "400"]);
-            assert!(start.elapsed() < Duration::from_secs(20), "{fault}");
+            let (out, lines, released) = run(protocol, &server.address, &["--engine-deadline", "400"]);
+            assert!(start.elapsed() < Duration::from_secs(20), "{fault:?}");
             // A refused candidate is a result; an engine that does not answer as it must is an error.
             let code = if trigger == "engine" { 1 } else { 0 };
-            assert_eq!(out.status.code(), Some(code), "{fault}: {}", String::from_utf8_lossy(&out.stderr));
+            assert_eq!(out.status.code(), Some(code), "{fault:?}: {}", String::from_utf8_lossy(&out.stderr));
             let (was, why) = termination(&lines);
-            assert!(was == trigger && why.contains(detail), "{fault} {protocol}: {was}: {why}");
-            assert_eq!(released, "Ships carry grain over the sea.", "{fault}");
+            assert!(was == trigger && why.contains(detail), "{fault:?} {protocol}: {was}: {why}");
+            assert_eq!(released, "Ships carry grain over the sea.", "{fault:?}");
         }
     }
 }
 
 #[test]
 fn a_server_that_is_not_there_and_a_bad_address_are_errors() {
-    let server = Server::start(STEPS, &[]);
+    let server = Server::start(STEPS, None);
     let address = server.address.clone();
     drop(server);
-    let mut gone = Server::start("", &[]);
-    gone.address = address;
     for extra in [&[][..], &["--fail-on-refuse"]] {
-        let (out, lines, released) = gone.run("openai", extra);
+        let (out, lines, released) = run("openai", &address, extra);
         assert_eq!((out.status.code(), released.as_str()), (Some(1), ""));
         assert_eq!(termination(&lines).0, "engine");
         let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(stderr.contains("error: 1 of 1 texts ended because no engine gave them"), "{stderr}");
     }
-    gone.address = "https://example.org".into();
-    let (out, _, _) = gone.run("openai", &[]);
+    let (out, _, _) = run("openai", "https://example.org", &[]);
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains("local proxy"));
 }

@@ -1,6 +1,7 @@
 //! `portcullis prefilter`, and the filter in front of engines.
 #![cfg(test)]
 
+use portcullis_test_support::engine::Server;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -196,16 +197,14 @@ impl Process {
 #[test]
 fn a_server_sees_no_request_for_a_refused_task() {
     let folder = tempfile::tempdir().unwrap();
-    let steps = write(&folder, "steps.jsonl", "[\"Ships carry grain over the sea.\"]\n");
-    let log = folder.path().join("log");
-    let (_server, address) = Process::start(&["engine", "serve", "--steps", &steps, "--log", log.to_str().unwrap()]);
-    let engine = format!("openai:{address}");
+    let server = Server::start("[\"Ships carry grain over the sea.\"]\n", None);
+    let engine = format!("openai:{}", server.address);
     let socket = folder.path().join("gate").display().to_string();
     let (_gate, listening) =
         Process::start(&["gated", "--policy", "policies/pii", "--card", "model", "--socket", &socket]);
     assert!(listening.starts_with("listening"), "{listening}");
     let gate = format!("unix:{socket}");
-    let requests = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let requests = || server.requests().len();
     for place in [&["--policy", "policies/pii", "--card", "model"][..], &["--gate", &gate]] {
         let govern = |intent: &str| {
             let tasks = write(&folder, "tasks.jsonl", &format!("{{\"id\":\"t\",\"intent\":\"{intent}\"}}\n"));

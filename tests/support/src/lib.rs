@@ -8,6 +8,8 @@
     reason = "test support: a broken generator must stop the test"
 )]
 
+#[cfg(feature = "engine")]
+pub mod engine;
 #[cfg(feature = "parsers")]
 pub mod parsers;
 #[cfg(feature = "policies")]
