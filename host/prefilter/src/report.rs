@@ -1,7 +1,6 @@
 //! What is reported of an input.
 
 use crate::tier::Tier;
-use base16ct::lower;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -138,8 +137,8 @@ impl FilterReport {
             verdict,
             threshold,
             executive,
-            rules: lower::encode_string(&rules),
-            input: lower::encode_string(&input),
+            rules: hex(&rules),
+            input: hex(&input),
             evaluators,
             length,
         }
@@ -216,4 +215,9 @@ impl FilterReport {
 pub(crate) fn commitment(bytes: &[u8]) -> [u8; 32] {
     let hash = Sha256::new().chain_update(INPUT_TAG).chain_update((bytes.len() as u64).to_le_bytes());
     hash.chain_update(bytes).finalize().into()
+}
+
+/// Written here rather than taken from a library: no crate that the filter reaches can decode.
+fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|d| char::from_digit(d.into(), 16)).collect()
 }

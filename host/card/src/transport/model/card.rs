@@ -4,7 +4,7 @@ mod control;
 
 use std::collections::BTreeMap;
 
-use portcullis_core::wire::{Fault, MAP_DIGEST};
+use portcullis_core::wire::MAP_DIGEST;
 
 use super::capacity::{
     ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX,
@@ -65,7 +65,7 @@ impl ModelCard {
 
     /// As if the bus had failed with `fault` now, for tests: what is in flight is dropped, nothing is written any more.
     #[cfg(feature = "test-hooks")]
-    pub fn break_bus(&mut self, fault: Fault) {
+    pub fn break_bus(&mut self, fault: portcullis_core::wire::Fault) {
         self.fail(fault, true);
     }
 
