@@ -405,7 +405,7 @@ fn credit_is_by_lane<C: TestCard>() {
 #[test]
 fn determinations_do_not_depend_on_the_number_of_lanes() {
     let (mut admits, mut refusals) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..120 {
         let runs = LANES.map(|lanes| {
             let mut random = Random::new(5_000 + seed);
             let world = World::random(&mut random, 1 + seed as usize % 9, 1 + seed as usize % 4);

@@ -308,7 +308,7 @@ fn report_is_one_page() {
         "Period of use",
         "Policy in force",
         "no approval is in the bundle",
-        "the policy&#39;s defaults",
+        "the policy's defaults",
         "key ",
         "Rejected and decomposed",
         "Alarms",
