@@ -103,7 +103,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
                     What::RolledBack { transitions, .. } => transitions.iter().for_each(|t| {
                         assert!(allowed.remove(t).is_some(), "what was taken back was admitted and had not left");
                     }),
-                    What::Released { seqs, text } => {
+                    What::Released { seqs, text, .. } => {
                         let mut expected = String::new();
                         for seq in seqs {
                             match allowed.remove(seq) {

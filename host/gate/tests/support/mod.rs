@@ -127,7 +127,7 @@ pub fn outcomes(events: &[Event]) -> Vec<(u32, Answer)> {
 
 pub fn releases(events: &[Event]) -> Vec<(Vec<u32>, String)> {
     let release = |e: &Event| match &e.what {
-        What::Released { seqs, text } => Some((seqs.clone(), text.clone())),
+        What::Released { seqs, text, .. } => Some((seqs.clone(), text.clone())),
         _ => None,
     };
     events.iter().filter_map(release).collect()

@@ -33,7 +33,8 @@ pub fn line(what: &What) -> String {
         What::Expired { seq } => format!("{seq:>4} expired"),
         What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
         What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
-        What::Released { seqs, text } => format!("released {seqs:?}: {text:?}"),
+        What::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
+        What::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
         What::Ended { summary, .. } => match &summary.stopped {
             Some(why) => format!("ended early: {why}"),
             None => "ended".to_owned(),
