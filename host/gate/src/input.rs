@@ -75,7 +75,7 @@ fn candidate(raw: &RawValue) -> Result<Candidate, String> {
     let problem = |error| json_problem(&error);
     if raw.get().starts_with('"') {
         let text = serde_json::from_str(raw.get()).map_err(problem)?;
-        return Ok(Candidate { text, logprobs: None, call: None });
+        return Ok(Candidate { text, logprobs: None, logprobs_absent: None, call: None });
     }
     let FullCandidate { text, logprobs, call } = serde_json::from_str(raw.get()).map_err(problem)?;
     let number = |raw: &&RawValue| raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
@@ -85,12 +85,12 @@ fn candidate(raw: &RawValue) -> Result<Candidate, String> {
     let texts: Option<Vec<_>> = logprobs.map(|list| list.iter().map(|raw| raw.get().to_owned()).collect());
     let logprobs = texts.map(|texts| LogProbs::parse(&texts));
     match (text, call) {
-        (Some(text), None) => Ok(Candidate { text, logprobs, call: None }),
+        (Some(text), None) => Ok(Candidate { text, logprobs, logprobs_absent: None, call: None }),
         (None, Some(CallLine { name, arguments })) => {
             let text = arguments.get();
             let inner = text.starts_with('"').then(|| serde_json::from_str(text)).transpose().map_err(problem)?;
             let call = Call { name, arguments: inner.unwrap_or_else(|| text.to_owned()) };
-            Ok(Candidate { text: String::new(), logprobs, call: Some(call) })
+            Ok(Candidate { text: String::new(), logprobs, logprobs_absent: None, call: Some(call) })
         }
         _ => Err("a candidate is a text, {\"text\", \"logprobs\"} or {\"call\": {\"name\", \"arguments\"}}".to_owned()),
     }
@@ -210,8 +210,13 @@ mod tests {
         );
         assert_eq!(got.len(), 2);
         assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
-        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
-        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])), call: None };
+        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
+        let full = Candidate {
+            text: "r".into(),
+            logprobs: Some(LogProbs::parse(&["-0.25"])),
+            logprobs_absent: None,
+            call: None,
+        };
         assert_eq!(
             got[1],
             Ok(Item::Candidates {

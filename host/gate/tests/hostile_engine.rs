@@ -57,7 +57,7 @@ impl Engine for Hostile {
             _ => PARTS[pick % PARTS.len()].repeat(1 + pick / 40),
         };
         let logprobs = pick.is_multiple_of(7).then(|| LogProbs::parse(&["NaN"]));
-        Ok(Proposal::Candidate(Candidate { text, logprobs, call: None }))
+        Ok(Proposal::Candidate(Candidate { text, logprobs, logprobs_absent: None, call: None }))
     }
 
     fn advance(&mut self, _: &str) {}
@@ -156,12 +156,25 @@ impl Engine for Odd {
     fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
         match self.0 {
             0 => Ok(Proposal::Exhausted),
-            1 => Ok(Proposal::Candidate(Candidate { text: String::new(), logprobs: None, call: None })),
-            2 => Ok(Proposal::Candidate(Candidate { text: "bad".into(), logprobs: None, call: None })),
+            1 => Ok(Proposal::Candidate(Candidate {
+                text: String::new(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
+            2 => Ok(Proposal::Candidate(Candidate {
+                text: "bad".into(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
             3 if view.admitted.len() > 20 => Err(EngineError::Gone("killed".into())),
-            _ => {
-                Ok(Proposal::Candidate(Candidate { text: " Birds sing in trees.".into(), logprobs: None, call: None }))
-            }
+            _ => Ok(Proposal::Candidate(Candidate {
+                text: " Birds sing in trees.".into(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
         }
     }
 

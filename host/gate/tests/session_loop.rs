@@ -36,7 +36,7 @@ const PARTS: [&str; 8] = [
 ];
 
 fn candidate(text: &str) -> Candidate {
-    Candidate { text: text.into(), logprobs: None, call: None }
+    Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
 }
 
 fn prompt(id: &str) -> Item {

@@ -38,7 +38,7 @@ max = 100
 fn call(name: &str, arguments: &str) -> Option<(String, String)> {
     let policy = tools();
     let call = Some(Call { name: name.into(), arguments: arguments.into() });
-    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, call }]];
+    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
     let events = govern(&policy, settings(), vec![Item::Candidates { id: "a".into(), steps, task: Task::default() }]);
     let judged = judged(&events).next().unwrap();
     assert!(judged.descriptor.len() == 256);
@@ -93,11 +93,11 @@ fn leaves(steps: Vec<Vec<Candidate>>, release: Release) -> (String, Vec<String>)
 
 fn of_call(name: &str, arguments: &str) -> Candidate {
     let call = Some(Call { name: name.into(), arguments: arguments.into() });
-    Candidate { text: String::new(), logprobs: None, call }
+    Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }
 }
 
 fn of_text(text: &str) -> Candidate {
-    Candidate { text: text.into(), logprobs: None, call: None }
+    Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
 }
 
 #[test]

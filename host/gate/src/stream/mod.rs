@@ -69,6 +69,9 @@ pub(crate) enum Next {
     Done,
 }
 
+/// Most inert bytes that are held for an engine: one that proposes nothing else ends its stream.
+const HELD_MAX: usize = 4096;
+
 /// A stream under a governor.
 pub(crate) struct StreamMachine<'g> {
     governor: &'g Governor<'g>,
@@ -471,7 +474,11 @@ impl<'g> StreamMachine<'g> {
             self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
             return false;
         }
-        proposer.ask();
+        if self.queue.held().len() > HELD_MAX {
+            self.stop(Trigger::Limit, format!("over {HELD_MAX} bytes of formatting with nothing between them"));
+            return false;
+        }
+        proposer.ask(self.queue.held());
         true
     }
 

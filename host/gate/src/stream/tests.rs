@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn only_an_admit_changes_the_state(said in texts(), other in texts(), driven in any::<bool>()) {
-        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
+        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
         let item = if driven {
             let steps = vec![vec![candidate(&said), candidate(&other)], vec![candidate(&other), candidate(&said)]];
             Item::Candidates { id: "a".into(), steps, task: Task::default() }

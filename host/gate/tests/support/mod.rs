@@ -87,7 +87,7 @@ pub fn text(id: &str, text: &str) -> Item {
 }
 
 pub fn candidates(id: &str, steps: &[&[&str]]) -> Item {
-    let candidate = |t: &&str| Candidate { text: (*t).into(), logprobs: None, call: None };
+    let candidate = |t: &&str| Candidate { text: (*t).into(), logprobs: None, logprobs_absent: None, call: None };
     let steps = steps.iter().map(|s| s.iter().map(candidate).collect()).collect();
     Item::Candidates { id: id.into(), steps, task: Task::default() }
 }
