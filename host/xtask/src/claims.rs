@@ -1,5 +1,6 @@
 //! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
 
+use crate::formal;
 use crate::setup;
 use crate::tally::Tally;
 use crate::tool::{capture, cargo, say};
@@ -57,7 +58,7 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     for test in &claim.tests {
         match test.split_once(':') {
             Some(("proof", name)) if !name.starts_with(':') => {
-                ensure!(fs::exists(format!("rtl/formal/{name}.sby"))?, "no proof `{name}`");
+                formal::Proof::named(name)?;
             }
             _ => ensure!(tests.contains(test), "no test `{test}`"),
         }

@@ -3,7 +3,7 @@
 
 use crate::tally::Tally;
 use crate::tool::{self, capture, cargo, say};
-use crate::{generate, guards, setup, shells};
+use crate::{dialect, generate, guards, setup, shells};
 use anyhow::{Context, Result, ensure};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
@@ -33,6 +33,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
 pub(crate) fn hardware(tally: &mut Tally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
+    tally.check("dialect of the RTL", dialect::run());
     say("guards of the card's parameters");
     tally.check("parameter guards", guards::run());
     shells::run(tally, None, 1);

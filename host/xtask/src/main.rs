@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod claims;
 mod demo;
+mod dialect;
 mod formal;
 mod fuzz;
 mod generate;
@@ -54,7 +55,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
+    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages.
     Lint,
     /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to build where a source
     /// changed, else ten seconds.

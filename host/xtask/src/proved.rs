@@ -1,6 +1,6 @@
 //! Which modules stand in which proofs, from what the proofs elaborated; and docs/verification.md, which says so.
 
-use crate::formal;
+use crate::formal::{self, Proof};
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +26,12 @@ pub(crate) fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<S
         }
     }
     for proof in formal::proofs()? {
-        let name = proof.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let sby = fs::read_to_string(&proof)?;
-        let design = design(&sby, &name)?;
+        let design = design(&proof)?;
         for (module, proofs) in &mut modules {
             let (_, file) = module.rsplit_once('/').unwrap_or_default();
-            let black = sby.contains(&format!("--blackboxed-module {file} "));
+            let black = proof.black_boxes.iter().any(|name| name == file);
             if !black && (design.contains(&format!("\"{file}.sv:")) || design.contains(&format!("|{file}.sv:"))) {
-                proofs.insert(name.clone());
+                proofs.insert(proof.name.clone());
             }
         }
     }
@@ -41,10 +39,10 @@ pub(crate) fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<S
 }
 
 /// The elaborated design of a proof's first task that proves.
-fn design(sby: &str, name: &str) -> Result<String> {
-    let task = formal::claims_task(sby)?;
-    let path = format!("target/formal/{name}_{task}/model/design.il");
-    fs::read_to_string(&path).with_context(|| format!("`{path}` is not there: run `cargo xtask formal` first"))
+fn design(proof: &Proof) -> Result<String> {
+    let path = proof.model().join("design.il");
+    fs::read_to_string(&path)
+        .with_context(|| format!("`{}` is not there: run `cargo xtask formal` first", path.display()))
 }
 
 /// Every module stands in a proof, and the document names exactly those that it stands in.

@@ -1,4 +1,4 @@
-//! RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the same rules as `rtl/csr/life.sv`.
+//! RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the same rules as `rtl/csr/lifecycle.sv`.
 
 use portcullis_core::wire::{self, Command, Fault, RecordType};
 

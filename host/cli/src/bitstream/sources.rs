@@ -18,7 +18,7 @@ pub(super) fn design_id(root: &Path) -> anyhow::Result<String> {
     let path = root.join(CARD);
     let card = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let sources: Vec<_> =
-        card.lines().map(str::trim).filter(|l| !l.is_empty() && *l != DESIGN_PACKAGE).map(str::to_owned).collect();
+        card.lines().map(str::trim).filter(|l| l.starts_with("rtl/") && *l != DESIGN_PACKAGE).map(str::to_owned).collect();
     let mut id = digest(root, &sources)?;
     id.truncate(16);
     if let Some(first) = id.first_mut() {
