@@ -1,10 +1,10 @@
 // What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a response, once
 // valid, stays valid and unchanged until it is ready; there is never a response without a request
 // that was accepted, nor a second one to the same; with a master that takes its responses each
-// accepted request is answered within eight clocks; a write to a window leaves only with a request
+// accepted request is answered within twelve clocks; a write to a window leaves only with a request
 // for that window under way.
 //
-// Bounded: the first 10 clocks after reset, in which two requests can pass, reads and writes beside
+// Bounded: the first 14 clocks after reset, in which two requests can pass, reads and writes beside
 // each other.
 // Assumed: the master holds address and data until they are taken; a window answers a read access
 // three clocks later, once, with any data.
@@ -133,7 +133,7 @@ module card_csr_props
       if (r_held_q) assert (rvalid && {rdata, rresp} == r_q);
       if (bvalid) assert (addresses_q != '0 && data_q != '0);
       if (rvalid) assert (reads_q != '0);
-      assert (write_waits_q <= 4'd8 && read_waits_q <= 4'd8);
+      assert (write_waits_q <= 4'd12 && read_waits_q <= 4'd12);
       if (policy_access.valid || entropy_access.valid || header_access.valid)
         assert (policy_access.write || entropy_access.write
             || header_access.write ? addresses_q != '0 && data_q != '0 : reads_q != '0);

@@ -1,10 +1,10 @@
-// Where a lane's log stands in its session: OPEN is in it, CLOSE is in it, and the nonce of the last
-// heartbeat whose record is in it.
+// Where a lane's log stands in its session: OPEN is in it, CLOSE is in it, and the nonce of the
+// last heartbeat whose record is in it.
 //
 // What is in the tree is in the log, however long the ring has no place for it: nothing may follow
-// CLOSE. `opened_o` and `closed_o` rise in the clock in which their record is known to be in the tree
-// and fall with `open_i` or `clear_i`. A nonce that is presented (`presented_o`) becomes the session's
-// (`nonce_o`) a clock after the record that took it left for the ring.
+// CLOSE. `opened_o` and `closed_o` rise in the clock in which their record is known to be in the
+// tree and fall with `open_i` or `clear_i`. A nonce that is presented (`presented_o`) becomes the
+// session's (`nonce_o`) a clock after the record that took it left for the ring.
 // After reset: neither, nonces 0. The caller owes: one session record at a time.
 module session_status
   import layout_pkg::*;

@@ -3,12 +3,13 @@
 //
 // The entry at `entry_take_i` is the swept one (`swept_o`, for the comparators and for hashing in
 // advance) from the next clock until another is taken; two clocks after its last step (`last_i`) it
-// becomes the record's, and with `resolved_i` its record is offered. A session's record is offered a
-// clock after `session_take_i`. There is one place: `free_o` tells that it is empty and that no entry
-// whose last step was issued will want it. An entry's record has the tick at which its check ended, a
-// session's that at which it is assembled.
-// While `run_i` is low no entry's record is offered, and one that is not in the log yet is forgotten;
-// `drop_i` does the same to a session's. What is in the log (`committed_i`) stays until it is taken.
+// becomes the record's, and with `resolved_i` its record is offered. A session's record is offered
+// a clock after `session_take_i`. There is one place: `free_o` tells that it is empty and that no
+// entry whose last step was issued will want it. An entry's record has the tick at which its check
+// ended, a session's that at which it is assembled.
+// While `run_i` is low no entry's record is offered, and one that is not in the log yet is
+// forgotten; `drop_i` does the same to a session's. What is in the log (`committed_i`) stays until
+// it is taken.
 //
 // Latency: see above. After reset: empty. The caller owes: a session's record only while `free_o`;
 // a last step only while `free_o`; `resolved_i` only for an entry that waits for it.
@@ -92,8 +93,8 @@ module record_assembly
   assign resolve_valid_o = taken_q;
   assign resolve_judge_o = rec_judge_q;
 
-  // While a record is being resolved (`taken_q`) the swept descriptor may already be the one after it,
-  // which must not be hashed in its place.
+  // While a record is being resolved (`taken_q`) the swept descriptor may already be the one after
+  // it, which must not be hashed in its place.
   logic early_q;
   assign early_valid_o = early_q && !taken_q;
   always_ff @(posedge clk_i) begin

@@ -1,8 +1,9 @@
 // What the card shows of itself that no part of it holds alone: the digest of the tables that OPEN
-// found, the boot nonce, the lanes' counts together, the first lane's fault, and the interrupt hint.
+// found, the boot nonce, the lanes' counts together, the first lane's fault, and the interrupt
+// hint.
 //
-// Sums and the boot nonce are a clock old, the least credit too; `fault_o` is of this clock. `irq_o`
-// is up for one clock after a completion of any lane was answered.
+// Sums and the boot nonce are a clock old, the least credit too; `fault_o` is of this clock.
+// `irq_o` is up for one clock after a completion of any lane was answered.
 // After reset: digest 0, no interrupt. The caller owes: nothing.
 module card_status
   import layout_pkg::*;

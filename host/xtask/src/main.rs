@@ -117,7 +117,7 @@ enum Task {
     Bench,
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area,
-    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two hours on two
     /// cores; modules that did not change since are not routed again.
     Timing {
         /// Only this module; the page is then left alone.
