@@ -201,7 +201,8 @@ module flow_props
         && (dut.g_lane[l].u_lane.u_record.rec_session_q
             || dut.g_lane[l].u_lane.u_record.rec_answer_q.record_type != RecordTypeVerdict
             || dut.g_lane[l].u_lane.u_record.rec_answer_q.stage != StageNone
-                || dut.g_lane[l].u_lane.u_record.rec_fault_q != FaultNone
+            || dut.g_lane[l].u_lane.u_record.rec_fault_q != FaultNone
+            || dut.g_lane[l].u_lane.u_record.rec_answer_q.fault != FaultNone
             || dut.g_lane[l].u_lane.u_record.rec_desc_q.opcode != OpcodeGate
             || dut.g_lane[l].u_lane.u_record.rec_desc_q.validation_outcome != StageOutcomePass
             || dut.g_lane[l].u_lane.u_record.rec_desc_q.lineage_outcome != StageOutcomePass);
