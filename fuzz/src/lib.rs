@@ -1,5 +1,3 @@
 //! Bodies of the fuzz targets. Each reads hostile bytes, asserts what must hold of them, and says whether they were accepted.
 
-mod parsers;
-
-pub use parsers::*;
+pub use portcullis_test_support::parsers::*;

@@ -145,26 +145,6 @@ impl DmaRegion {
         Ok(u8::from_le_bytes(byte))
     }
 
-    /// The little-endian 16-bit value at `offset`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
-    pub fn read_u16(&self, offset: usize) -> Result<u16, SimError> {
-        let mut bytes = [0; 2];
-        self.read(offset, &mut bytes)?;
-        Ok(u16::from_le_bytes(bytes))
-    }
-
-    /// The little-endian 32-bit value at `offset`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
-    pub fn read_u32(&self, offset: usize) -> Result<u32, SimError> {
-        let mut bytes = [0; 4];
-        self.read(offset, &mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
     pub(crate) fn check(&self, offset: usize, len: usize) -> Result<(), SimError> {
         match offset.checked_add(len) {
             Some(end) if end <= self.pages.len => Ok(()),
@@ -204,7 +184,7 @@ mod tests {
         assert_eq!(back[3..5], [1, 2]);
         assert_eq!(back[5..14], [0; 9]);
         assert_eq!(back[14], 12);
-        assert_eq!(region.read_u16(14).unwrap(), 12 | 13 << 8);
+        assert_eq!(back[14..16], [12, 13]);
     }
 
     #[test]

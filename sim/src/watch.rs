@@ -32,14 +32,6 @@ impl Watch {
         Self::new(region, offset, 1, u64::from(value), true)
     }
 
-    /// Until the byte at `offset` is no longer `value`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
-    pub fn u8_leaves(region: &DmaRegion, offset: usize, value: u8) -> Result<Self, SimError> {
-        Self::new(region, offset, 1, u64::from(value), false)
-    }
-
     /// Until the 16-bit value at `offset` (even) is `value`.
     ///
     /// # Errors

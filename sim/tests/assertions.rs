@@ -1,4 +1,5 @@
 //! A failed assertion in the RTL is an error, at once and for good.
+#![cfg(test)]
 
 use portcullis_sim::{Sim, SimConfig, SimError, canary};
 

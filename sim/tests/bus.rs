@@ -1,4 +1,5 @@
 //! The simulated card from outside: registers, memory, conditions, and what the bus model promises.
+#![cfg(test)]
 
 use portcullis_sim::{Inject, Sim, SimConfig, SimError, Stall, Watch};
 

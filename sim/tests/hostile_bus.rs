@@ -1,12 +1,6 @@
 //! Every fault of the bus is found, named, and followed by nothing; after a reset the card serves again. Where the bus may still owe something
 //! that is the hardware reset: RESET by command does not end then, and no session opens.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at what it did not expect"
-)]
+#![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
 mod rig;

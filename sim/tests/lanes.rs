@@ -1,5 +1,5 @@
 //! A card of several lanes: which registers it has.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![cfg(test)]
 
 use portcullis_sim::{LANES, Sim, SimConfig, SimError};
 

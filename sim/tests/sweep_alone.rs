@@ -1,5 +1,5 @@
 //! The table that the card's speed is compared with.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![cfg(test)]
 
 #[test]
 fn a_table_alone_is_swept_in_time() {

@@ -1,14 +1,14 @@
 //! The trait that every transport implements.
 
-use crate::CardKind;
+use auto_impl::auto_impl;
+
+use crate::error::CardError;
 
 /// A card: registers, memory that it reaches, and time.
 ///
 /// A transport is stupid on purpose: it moves bytes and says when it cannot. What the bytes mean is the driver's business.
+#[auto_impl(&mut, Box)]
 pub trait Card: Send {
-    /// Which transport this is.
-    fn kind(&self) -> CardKind;
-
     /// One line that names the card for reports.
     fn describe(&self) -> String;
 
@@ -68,84 +68,6 @@ pub trait Card: Send {
     }
 }
 
-impl<C: Card + ?Sized> Card for &mut C {
-    fn kind(&self) -> CardKind {
-        (**self).kind()
-    }
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        (**self).read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        (**self).write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        (**self).allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        (**self).release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        (**self).dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        (**self).dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        (**self).wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        (**self).quantum()
-    }
-    fn patience(&self) -> u32 {
-        (**self).patience()
-    }
-    fn clocks(&self) -> Option<u64> {
-        (**self).clocks()
-    }
-}
-
-impl<C: Card + ?Sized> Card for Box<C> {
-    fn kind(&self) -> CardKind {
-        (**self).kind()
-    }
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
-    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
-        (**self).read32(address)
-    }
-    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        (**self).write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        (**self).allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        (**self).release(buffer)
-    }
-    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
-        (**self).dma_read(buffer, offset, into)
-    }
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        (**self).dma_write(buffer, offset, from)
-    }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
-        (**self).wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        (**self).quantum()
-    }
-    fn patience(&self) -> u32 {
-        (**self).patience()
-    }
-    fn clocks(&self) -> Option<u64> {
-        (**self).clocks()
-    }
-}
-
 /// Memory that the card reaches. Only the card that made it knows its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DmaBuffer {
@@ -188,55 +110,4 @@ pub struct Watch<'a> {
     pub offset: usize,
     /// Value.
     pub value: u8,
-}
-
-/// A transport failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CardError {
-    /// The device is gone: a register reads all ones.
-    #[error("the card is gone: register {0:#x} reads all ones")]
-    Gone(u32),
-    /// No such register.
-    #[error("{0:#x} is not the address of a register word")]
-    Address(u32),
-    /// A lane that the register map does not have.
-    #[error("the register map has no lane {0}")]
-    Lane(u8),
-    /// A register access of another width.
-    #[error("register access of {bytes} bytes at {address:#x}; the card has 32-bit registers only")]
-    Width {
-        /// Byte address.
-        address: u32,
-        /// Width asked for.
-        bytes: usize,
-    },
-    /// A buffer of another card, or one that was released.
-    #[error("no buffer of this card stands at {0:#x}")]
-    UnknownBuffer(u64),
-    /// An access over the end of a buffer.
-    #[error("access of {bytes} bytes at offset {offset} leaves a buffer of {len} bytes")]
-    OutsideBuffer {
-        /// Offset of the first byte.
-        offset: usize,
-        /// Bytes.
-        bytes: usize,
-        /// Length of the buffer.
-        len: usize,
-    },
-    /// No memory for a buffer.
-    #[error("cannot allocate {0} bytes that the card reaches")]
-    Allocate(usize),
-    /// The kernel's VFIO refuses.
-    #[error(transparent)]
-    Vfio(#[from] crate::vfio::VfioError),
-    /// The device behind a socket, or the way to it, failed.
-    #[error(transparent)]
-    VfioUser(#[from] portcullis_vfio_user::ClientError),
-    /// A device that does not do as it is told.
-    #[error("the device does not work: {0}")]
-    Device(&'static str),
-    /// The simulated card failed.
-    #[cfg(feature = "sim")]
-    #[error(transparent)]
-    Sim(#[from] portcullis_sim::SimError),
 }

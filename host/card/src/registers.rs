@@ -5,13 +5,15 @@ use std::cell::RefCell;
 use peakrdl_rust::io::RawRegisterIO;
 use peakrdl_rust::reg::RegInt;
 
-use crate::{Card, CardError};
+use crate::card::Card;
+use crate::error::CardError;
 
-pub use crate::regs::Card as Registers;
-pub use crate::regs::components::lane_rf::LaneRf as LaneRegisters;
+pub use portcullis_regs::Card as Registers;
+pub use portcullis_regs::components::card::map_version::MapVersion;
+pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
-pub struct Bus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
+pub struct RegisterBus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
 
 fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     let address = u32::try_from(pointer.addr()).map_err(|_| CardError::Address(u32::MAX))?;
@@ -22,7 +24,7 @@ fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     }
 }
 
-impl<C: Card + ?Sized> RawRegisterIO for Bus<'_, C> {
+impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
     type Error = CardError;
 
     // Neither method dereferences its pointer, so any pointer is sound here.
@@ -43,9 +45,9 @@ impl<C: Card + ?Sized> RawRegisterIO for Bus<'_, C> {
 }
 
 /// Calls `body` with the registers of `card`.
-pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, Bus<'_, C>>) -> R) -> R {
-    let bus = Bus(RefCell::new(card));
-    // SAFETY: the pointer is never dereferenced: `Bus` takes it for a number and hands it to the card, which checks it.
+pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R) -> R {
+    let bus = RegisterBus(RefCell::new(card));
+    // SAFETY: the pointer is never dereferenced: `RegisterBus` takes it for a number and hands it to the card, which checks it.
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
 
@@ -56,7 +58,7 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, B
 pub fn with_lane<C: Card + ?Sized, R>(
     card: &mut C,
     lane: u8,
-    body: impl FnOnce(&LaneRegisters<'_, Bus<'_, C>>) -> Result<R, CardError>,
+    body: impl FnOnce(&LaneRegisters<'_, RegisterBus<'_, C>>) -> Result<R, CardError>,
 ) -> Result<R, CardError> {
     with(card, |r| body(r.lane().get(usize::from(lane)).ok_or(CardError::Lane(lane))?))
 }
@@ -67,13 +69,35 @@ pub const HEADER_WINDOW: u32 = 0x1_0000;
 pub const POLICY_WINDOW: u32 = 0x4_0000;
 /// Byte address of the entropy bank's window.
 pub const ENTROPY_WINDOW: u32 = 0x8_0000;
+/// What the magic register holds, from the register map.
+#[must_use]
+pub fn magic() -> u32 {
+    portcullis_regs::components::card::magic::Magic::default().v()
+}
+
+/// Version of the register map that this program was built with.
+#[must_use]
+pub fn map_version() -> MapVersion {
+    MapVersion::default()
+}
+
+/// Registers in ascending order as bytes: the first byte is the lowest of the first register.
+pub(crate) fn bytes_of<const WORDS: usize, const BYTES: usize>(registers: [u32; WORDS]) -> [u8; BYTES] {
+    bytemuck::must_cast(registers.map(u32::to_le))
+}
+
+/// The reverse of [`bytes_of`].
+pub(crate) fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES]) -> [u32; WORDS] {
+    bytemuck::must_cast::<_, [u32; WORDS]>(bytes).map(u32::from_le)
+}
+
 /// What a lost device answers.
 pub const GONE: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelCard;
+    use crate::transport::model::ModelCard;
 
     #[test]
     fn windows_stand_where_the_map_says() {
@@ -86,10 +110,16 @@ mod tests {
     }
 
     #[test]
+    fn registers_hold_bytes_lowest_first() {
+        assert_eq!(bytes_of::<2, 8>([0x0403_0201, 0x0807_0605]), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(words_of::<8, 2>([1, 2, 3, 4, 5, 6, 7, 8]), [0x0403_0201, 0x0807_0605]);
+    }
+
+    #[test]
     fn accessors_reach_the_card() {
         let mut card = ModelCard::new();
         with(&mut card, |r| {
-            assert_eq!(r.magic().try_read().unwrap().v(), 0x4c55_4350);
+            assert_eq!(r.magic().try_read().unwrap().v().to_le_bytes(), *b"PCUL");
             r.epoch().try_write(|e| e.set_v(7)).unwrap();
             assert_eq!(r.epoch().try_read().unwrap().v(), 7);
         });

@@ -1,8 +1,10 @@
 //! `portcullis bundle`: look after bundles.
 
 use crate::failure::{Failure, SUCCESS};
-use portcullis_evidence::bundle::{Choice, Finished, Reason, Withheld, finish, withhold, withhold_in_place};
-use portcullis_evidence::report::plain;
+use portcullis_evidence::bundle::{
+    FinishReport, StreamChoice, WithholdReason, WithholdReport, finish, withhold, withhold_in_place,
+};
+use portcullis_report::escape::printable;
 use portcullis_verify::CONTRADICTED;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -103,30 +105,30 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
-    let key = portcullis_registrar::keys::load(&args.key).map_err(anyhow::Error::from)?;
+    let key = portcullis_authority::keys::load(&args.key).map_err(anyhow::Error::from)?;
     let choice = match args.before {
-        Some(second) => Choice::Before(second),
-        None if args.all => Choice::AllBut(BTreeSet::new()),
-        None if args.all_but.is_empty() => Choice::Streams(args.stream.iter().cloned().collect()),
-        None => Choice::AllBut(args.all_but.iter().cloned().collect()),
+        Some(second) => StreamChoice::Before(second),
+        None if args.all => StreamChoice::AllBut(BTreeSet::new()),
+        None if args.all_but.is_empty() => StreamChoice::Streams(args.stream.iter().cloned().collect()),
+        None => StreamChoice::AllBut(args.all_but.iter().cloned().collect()),
     };
-    let reason = Reason { name: &args.name, reason: &args.reason, key: &key, names: args.names };
+    let reason = WithholdReason { name: &args.name, reason: &args.reason, key: &key, names: args.names };
     let done = match &args.output {
         Some(output) => withhold(&args.folder, output, &choice, reason),
         None => withhold_in_place(&args.folder, &choice, reason),
     };
     let done = match done {
         Ok(done) => done,
-        Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", plain(&error.to_string())).into()),
+        Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", printable(&error.to_string())).into()),
         Err(error) => {
-            errln!("error: {}", plain(&error.to_string()));
+            errln!("error: {}", printable(&error.to_string()));
             return Ok(CONTRADICTED);
         }
     };
     if args.json {
         outln!("{}", serde_json::to_string(&done)?);
     } else {
-        let Withheld { streams, lines, contexts } = done;
+        let WithholdReport { streams, lines, contexts } = done;
         let folder = args.output.as_ref().unwrap_or(&args.folder).display();
         outln!("withheld from `{folder}`: {streams} streams ({lines} lines, {contexts} context documents)");
     }
@@ -142,7 +144,7 @@ fn finished(args: &FinishArgs) -> Result<u8, Failure> {
             return Ok(CONTRADICTED);
         }
     };
-    let Finished { already, checkpoints, records, signed, mended } = done;
+    let FinishReport { already, checkpoints, records, signed, mended } = done;
     if args.json {
         outln!(
             "{}",

@@ -3,10 +3,11 @@
 use crate::failure::{FAULT, Failure, SUCCESS};
 use crate::machine;
 use crate::open::{self, CardArgs};
-use portcullis_card::bench::BenchConfig;
-use portcullis_card::pci::Bdf;
-use portcullis_card::{CardInfo, await_public_key, bench, selftest};
-use portcullis_policy::image::hex;
+use portcullis_card::diagnostics::bench::BenchConfig;
+use portcullis_card::diagnostics::{bench, selftest};
+use portcullis_card::machine::pci::Bdf;
+use portcullis_card::{CardInfo, await_public_key};
+use portcullis_core::hex;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
@@ -237,9 +238,9 @@ fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
         ("table digest", present(info.digest)),
         ("log and signer", present(info.signer)),
         ("heartbeats", present(info.heartbeat)),
-        ("public key", hex(&key)),
-        ("design id", hex(&info.design_id)),
-        ("boot nonce", hex(&info.boot_nonce)),
+        ("public key", hex::encode(&key)),
+        ("design id", hex::encode(&info.design_id)),
+        ("boot nonce", hex::encode(&info.boot_nonce)),
         ("key flags", format!("{:#04x}", info.key_flags)),
         ("life", info.life.name().to_owned()),
         ("fault", info.fault.name().to_owned()),

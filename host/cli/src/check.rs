@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use crate::replay::progress;
 use portcullis_evidence::bundle;
-use portcullis_evidence::report::plain;
 use portcullis_evidence::verify::{Options, Trust};
 use portcullis_recorder::replay::Error;
-use portcullis_recorder::{Checked, check};
+use portcullis_recorder::{CheckReport, check};
+use portcullis_report::escape::printable;
+use portcullis_report::evidence::ReportText;
 use portcullis_verify::TrustArgs;
 use portcullis_verify::console::json_pretty;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (trust, options) = args.trust.load()?;
     let checked = match look(&args.bundle, &trust, options) {
-        Err(Error::Bundle(error)) if !error.is_operational() => Checked::broken(&error),
+        Err(Error::Bundle(error)) if !error.is_operational() => CheckReport::broken(&error),
         looked => looked?,
     };
     if args.json {
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(checked.exit_code)
 }
 
-fn look(path: &Path, trust: &Trust, options: Options) -> Result<Checked, Error> {
+fn look(path: &Path, trust: &Trust, options: Options) -> Result<CheckReport, Error> {
     let files = bundle::at(path)?;
     let (verified, replayed) = (progress("records verified"), progress("streams replayed"));
     let checked = check(&*files, trust, options, &mut |records| verified.set_position(records), &mut || {
@@ -54,15 +55,15 @@ fn look(path: &Path, trust: &Trust, options: Options) -> Result<Checked, Error> 
 }
 
 /// The verdict stands last, and once.
-fn show(checked: &Checked) {
+fn show(checked: &CheckReport) {
     if let Some(report) = &checked.verify {
-        outln!("{}", report.without_verdict());
+        outln!("{}", ReportText::without_verdict(report));
     }
     if let Some(outcome) = &checked.replay {
         outln!("replay       {outcome}");
     }
     if let Some(error) = &checked.error {
-        outln!("no bundle: {}", plain(error));
+        outln!("no bundle: {}", printable(error));
     }
     outln!("verdict      {}", checked.status);
 }

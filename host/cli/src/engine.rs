@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, anyhow};
-use portcullis_gate::engine::{Engine, EngineError, Http, HttpSettings, Ngram, Protocol, Watched};
+use portcullis_gate::engine::{DeadlineEngine, Engine, EngineError, Http, HttpSettings, Ngram, Protocol};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -40,14 +40,14 @@ pub(crate) struct EngineArgs {
 }
 
 /// Makes engines, one a stream.
-pub(crate) enum Maker {
+pub(crate) enum EngineFactory {
     Ngram(Ngram, Duration),
     Http(HttpSettings),
 }
 
 impl EngineArgs {
     /// What makes the engines; `None` when none is asked for.
-    pub(crate) fn maker(&self) -> Result<Option<Maker>, Failure> {
+    pub(crate) fn maker(&self) -> Result<Option<EngineFactory>, Failure> {
         let Some(engine) = &self.engine else { return Ok(None) };
         let deadline = Duration::from_millis(self.engine_deadline);
         let (kind, rest) = engine.split_once(':').unwrap_or((engine, ""));
@@ -55,7 +55,7 @@ impl EngineArgs {
             "ngram" => {
                 let text = std::fs::read_to_string(rest).with_context(|| format!("cannot read `{rest}`"))?;
                 let model = Ngram::new(&text, self.ngram_order, self.engine_seed, self.ngram_bytes);
-                return Ok(Some(Maker::Ngram(model.map_err(anyhow::Error::from)?, deadline)));
+                return Ok(Some(EngineFactory::Ngram(model.map_err(anyhow::Error::from)?, deadline)));
             }
             "openai" => Protocol::OpenAi,
             "llama" => Protocol::Llama,
@@ -72,19 +72,19 @@ impl EngineArgs {
         };
         // An address that cannot be used is said before anything is governed.
         Http::new(settings.clone()).map_err(anyhow::Error::from)?;
-        Ok(Some(Maker::Http(settings)))
+        Ok(Some(EngineFactory::Http(settings)))
     }
 }
 
-impl Maker {
+impl EngineFactory {
     /// An engine for one stream.
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
-            Self::Ngram(model, deadline) => Box::new(Watched::new(Box::new(model.clone()), *deadline)),
+            Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
             // The request's own deadline comes first; this one bounds what it might not.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
-                Box::new(Watched::new(Box::new(Http::new(settings.clone())?), bound))
+                Box::new(DeadlineEngine::new(Box::new(Http::new(settings.clone())?), bound))
             }
         })
     }

@@ -3,15 +3,10 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::open;
 use crate::output::{digest, digests};
-use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
-use portcullis_core::wire::{Determination, Granularity};
-use portcullis_mapping::Candidate;
-use portcullis_policy::context::Contexts;
-use portcullis_policy::evaluate::Evaluator;
-use portcullis_policy::evaluate::reference::row_matches;
-use portcullis_policy::image::Bank;
+use portcullis_gate::explain::explain;
 use std::io::Read;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Spans of the text, the descriptor of each with every field by its Cedar name, the verdict of the tables, and the rules whose rows match.
@@ -42,78 +37,42 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             text
         }
     };
-    let image = &policy.compiled.image;
-    let evaluator = Evaluator::new(image);
+    let image = policy.compiled.image.digest();
     let mut state = {
         let manifest = policy.package.manifest();
         let profile = open::profile(args.profile.as_deref())?;
         let context = profile.context(manifest).map_err(anyhow::Error::from)?;
         let intent = profile.intent(&Task::default(), |t| policy.mapper.content_words(t));
-        SemanticState::new(manifest, policy.package.digest(), image.digest(), intent, context)
+        SemanticState::new(manifest, policy.package.digest(), image, intent, context)
     };
-    let text = policy.mapper.read(text, Granularity::Span);
     if !args.json {
         outln!("policy {}", state.policy.package);
-        outln!("{}", digests(&digest(&policy.package.digest()), &digest(&image.digest())));
+        outln!("{}", digests(&digest(&policy.package.digest()), &digest(&image)));
     }
-    let mut inert_prefix = false;
-    let mut sequence = 1;
-    for piece in text.pieces() {
-        let shown = text.slice(&piece.range);
-        if piece.inert {
-            inert_prefix = true;
+    let pieces = explain((&policy.package, &policy.compiled, &policy.mapper), &mut state, text);
+    for piece in pieces.map_err(anyhow::Error::from)? {
+        let Range { start, end } = piece.range;
+        let Some(span) = piece.span else {
             if !args.json {
-                outln!("inert  {:>4}..{:<4} {shown:?}", piece.range.start, piece.range.end);
+                outln!("inert  {start:>4}..{end:<4} {:?}", piece.text);
             }
             continue;
-        }
-        let candidate = Candidate {
-            text: &text,
-            span: &piece.range,
-            granularity: Granularity::Span,
-            inert_prefix,
-            depth: 0,
-            alternatives: 0,
-            logprobs: None,
         };
-        inert_prefix = false;
-        let mapped = policy.mapper.map(&state, candidate);
-        let descriptor = mapped.mutation.descriptor(Place { slot: 0, sequence }, [0; 32]);
-        let verdict = evaluator.judge(&descriptor);
-        let (category, context) =
-            Contexts::new(policy.package.vocabulary()).json(&descriptor).map_err(anyhow::Error::from)?;
-        let mut rules: Vec<&str> = Vec::new();
-        for bank in [Bank::Policy, Bank::Entropy] {
-            for (index, row) in (0u16..).zip(image.rows(bank)) {
-                if row_matches(row, &descriptor)
-                    && let Some(rule) = policy.compiled.rule_of_row(bank, index)
-                    && !rules.contains(&rule.id.as_str())
-                {
-                    rules.push(&rule.id);
-                }
-            }
-        }
         if args.json {
             outln!(
                 "{}",
                 serde_json::json!({
-                    "start": piece.range.start, "end": piece.range.end, "category": category, "context": context,
-                    "determination": verdict.determination, "stage": verdict.stage, "matching_rules": rules,
+                    "start": start, "end": end, "category": span.category, "context": span.context,
+                    "determination": span.determination, "stage": span.stage, "matching_rules": span.rules,
                 })
             );
-        } else {
-            outln!("{:<6} {:>4}..{:<4} {shown:?}", verdict.determination.name(), piece.range.start, piece.range.end);
-            outln!("       category {category}; matching rules: {}", rules.join(", "));
-            if let Some(fields) = context.as_object() {
-                for (name, value) in fields {
-                    outln!("         {name:<22} {value}");
-                }
-            }
+            continue;
         }
-        if verdict.determination == Determination::Admit {
-            state.admit(&mapped.mutation, sequence, descriptor.commitment);
+        outln!("{:<6} {start:>4}..{end:<4} {:?}", span.determination.name(), piece.text);
+        outln!("       category {}; matching rules: {}", span.category, span.rules.join(", "));
+        for (name, value) in span.context.as_object().into_iter().flatten() {
+            outln!("         {name:<22} {value}");
         }
-        sequence += 1;
     }
     Ok(SUCCESS)
 }

@@ -9,7 +9,7 @@ use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
 use portcullis_card::Session;
 use portcullis_gate::ledger::Header;
-use portcullis_gate::remote::{Gate, GateError, Socket, Terms, ToClient, VERSION};
+use portcullis_gate::remote::{Gate, GateError, ServiceTerms, Socket, ToClient, VERSION};
 use portcullis_gate::{Event, Governor, SaltKey, Settings};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,30 +66,25 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
     let settings = Settings { profile: open::profile(args.profile.as_deref())?, ..Settings::new(salt) };
-    // What cannot be governed at all is reported here, not to the first client.
-    Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings.clone()).map_err(anyhow::Error::from)?;
     let header = policy.header(&args.card);
     let mut journal = Journal { recorder: None, ledger: args.ledger.open(&header)? };
     let filter = args.filter.open(&policy.package)?;
+    let profile = settings.profile.clone();
+    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+    let governor = governor.map_err(anyhow::Error::from)?.with_anchors(anchors.clone()).with_filter(filter);
     let mut card = args.card.open()?;
     let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
-    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &settings.profile, &anchors)?;
+    let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     journal.recorder = recorder;
-    let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|session| {
+    let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|mut session| {
         let keep = Box::new(|event: &Event| Ok(journal.event(event)?));
-        let gate = Gate::new(session, keep, filter, args.clients);
+        let gate = Gate::new(&governor, terms(args, &header));
         outln!("listening on {}", args.socket.display());
-        let make = || {
-            let made = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings.clone());
-            made.map(|g| g.with_anchors(anchors.clone()))
-        };
-        let terms = terms(args, &header);
-        let listened = gate.listen(&socket, &terms, || stop.is_asked(), make, |why| errln!("client: {why}"));
-        let (session, failed) = gate.into_session();
+        let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
         // The salt key does not outlive the session.
-        drop(settings);
+        drop(governor);
         let closed = close(session);
-        failed.map_or(Ok(()), |error| Err(error.into())).and(listened.map_err(Failure::from)).and(closed)
+        listened.map_err(Failure::from).and(closed)
     });
     // The name goes first: whoever connects from now on finds no gate.
     drop(socket);
@@ -97,10 +92,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     served.and(written).map(|()| SUCCESS)
 }
 
-fn terms(args: &Args, header: &Header) -> Terms {
+fn terms(args: &Args, header: &Header) -> ServiceTerms {
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
-    Terms {
+    ServiceTerms {
         allowed,
         clients: args.clients,
         deadline: Duration::from_millis(args.deadline),

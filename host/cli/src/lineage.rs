@@ -3,10 +3,10 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::output::digests;
 use anyhow::{Context, anyhow};
-use portcullis_evidence::report::plain;
 use portcullis_gate::What;
-use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Reader, Tail, recover};
+use portcullis_report::escape::printable;
+use portcullis_report::ledger::{CSV_HEAD, csv_record, line};
 use portcullis_verify::console::{Stdout, json_line};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ pub(crate) fn tail(reader: &Reader, path: &Path) {
 fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
     let mut reader = read(path)?;
     let header = reader.header();
-    outln!("policy {}, card {}", plain(&header.policy), plain(&header.card));
-    outln!("{}", digests(&plain(&header.package_digest), &plain(&header.image_digest)));
+    outln!("policy {}, card {}", printable(&header.policy), printable(&header.card));
+    outln!("{}", digests(&printable(&header.package_digest), &printable(&header.image_digest)));
     let mut ids: std::collections::BTreeMap<u64, String> = std::collections::BTreeMap::new();
     let mut found = false;
     for entry in reader.by_ref() {
@@ -89,47 +89,13 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
             continue;
         }
         found = true;
-        outln!("{}: {}", plain(id), plain(&line(&event.what)));
+        outln!("{}: {}", printable(id), printable(&line(&event.what)));
     }
     tail(&reader, path);
     if let Some(id) = only.filter(|_| !found) {
-        return Err(anyhow!("no stream of the ledger is called `{}`", plain(id)).into());
+        return Err(anyhow!("no stream of the ledger is called `{}`", printable(id)).into());
     }
     Ok(SUCCESS)
-}
-
-fn line(what: &What) -> String {
-    match what {
-        What::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
-        What::Proposed(answer) => match answer.as_ref() {
-            Ok(Proposal::Candidate(candidate)) => format!("proposed {:?}", candidate.text),
-            Ok(Proposal::Exhausted) => "nothing more was proposed".into(),
-            Ok(Proposal::End) => "the engine ended the text".into(),
-            Err(error) => format!("no proposal: {error}"),
-        },
-        What::Determined(judged) => {
-            let d = &judged.determination;
-            let outcome = d.determination.map_or("fault", |d| d.name());
-            let parent = d.parent.map_or_else(String::new, |p| format!(" (part of {p})"));
-            let why = match (&d.rule, &d.reason) {
-                (Some(rule), Some(reason)) => format!("  [{rule}: {reason}]"),
-                _ => String::new(),
-            };
-            let fields: Vec<String> =
-                judged.fields.iter().map(|f| format!("{} is {}, wanted {}", f.field, f.value, f.condition)).collect();
-            let fields = if fields.is_empty() { String::new() } else { format!(" {}", fields.join("; ")) };
-            format!("{:>4} {outcome:<9}{parent} {:?}{why}{fields} slope {}", d.seq, judged.text, judged.slope)
-        }
-        What::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
-        What::Expired { seq } => format!("{seq:>4} expired"),
-        What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
-        What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
-        What::Released { seqs, text } => format!("released {seqs:?}: {text:?}"),
-        What::Ended { summary, .. } => match &summary.stopped {
-            Some(why) => format!("ended early: {why}"),
-            None => "ended".to_owned(),
-        },
-    }
 }
 
 fn jsonl(path: &Path) -> Result<u8, Failure> {
@@ -146,34 +112,11 @@ fn jsonl(path: &Path) -> Result<u8, Failure> {
 fn csv(path: &Path) -> Result<u8, Failure> {
     let mut reader = read(path)?;
     let mut out = csv::Writer::from_writer(Stdout);
-    let head = "id,stream,seq,parent,depth,start,end,category,determination,stage,rule,reason,slope,tick,log_index,\
-                host_time_unverified,text";
-    out.write_record(head.split(',')).context("stdout")?;
+    out.write_record(CSV_HEAD).context("stdout")?;
     for entry in reader.by_ref() {
-        let entry = entry.map_err(anyhow::Error::from)?;
-        let What::Determined(judged) = entry.event.what else { continue };
-        let d = &judged.determination;
-        let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
-        out.write_record([
-            plain(&d.id),
-            d.stream.to_string(),
-            d.seq.to_string(),
-            number(d.parent.map(u64::from)),
-            d.depth.to_string(),
-            d.start.to_string(),
-            d.end.to_string(),
-            d.category.name().to_owned(),
-            d.determination.map_or("fault", |d| d.name()).to_owned(),
-            d.stage.map_or("", |s| s.name()).to_owned(),
-            d.rule.clone().unwrap_or_default(),
-            d.reason.clone().unwrap_or_default(),
-            judged.slope.to_string(),
-            number(judged.tick),
-            number(judged.log_index),
-            entry.host_time_unverified.to_string(),
-            judged.text.clone(),
-        ])
-        .context("stdout")?;
+        if let Some(record) = csv_record(&entry.map_err(anyhow::Error::from)?) {
+            out.write_record(record).context("stdout")?;
+        }
     }
     out.flush()?;
     tail(&reader, path);

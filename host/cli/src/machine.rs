@@ -2,8 +2,8 @@
 
 use crate::failure::{ERROR, Failure, SUCCESS};
 use portcullis_card::CardKind;
-use portcullis_card::doctor::Doctor;
-use portcullis_card::pci::{Bdf, Function, Sysfs, VFIO_PCI};
+use portcullis_card::diagnostics::doctor::Doctor;
+use portcullis_card::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
 /// A function with the ids of a card, or one that somebody gave to VFIO: a card can be built with other ids.
 fn may_be_card(function: &Function) -> bool {

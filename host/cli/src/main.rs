@@ -11,6 +11,7 @@ macro_rules! errln {
 }
 
 mod anchors;
+mod authority;
 mod bitstream;
 mod bundle;
 mod card;
@@ -20,7 +21,6 @@ mod engine;
 mod explain;
 mod failure;
 mod gated;
-mod input;
 mod intake;
 mod journal;
 mod lineage;
@@ -30,7 +30,6 @@ mod output;
 mod policy;
 mod prefilter;
 mod recording;
-mod registrar;
 mod replay;
 mod report;
 mod run;
@@ -83,13 +82,13 @@ enum Command {
     Bundle(bundle::Command),
     /// Certify cards.
     #[command(subcommand)]
-    Ca(registrar::Ca),
+    Ca(authority::Ca),
     /// Issue session tickets.
     #[command(subcommand)]
-    Ticket(registrar::Ticket),
+    Ticket(authority::Ticket),
     /// See checkpoints from the outside.
     #[command(subcommand)]
-    Witness(registrar::WitnessCommand),
+    Witness(authority::WitnessCommand),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
     Card(card::Command),
@@ -119,9 +118,9 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Bundle(command) => bundle::run(&command),
-        Command::Ca(command) => registrar::ca(&command),
-        Command::Ticket(command) => registrar::ticket(&command),
-        Command::Witness(command) => registrar::witness(&command),
+        Command::Ca(command) => authority::ca(&command),
+        Command::Ticket(command) => authority::ticket(&command),
+        Command::Witness(command) => authority::witness(&command),
         Command::Card(command) => card::run(&command),
         Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::digest;
 use anyhow::Context;
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardChoice, CardKind};
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::{Anchors, Store};
@@ -88,7 +88,8 @@ impl CardArgs {
         match self.card.kind() {
             #[cfg(feature = "sim")]
             CardKind::Sim => {
-                let card = portcullis_card::sim::SimCard::new(self.sim.config(lanes)).context("the simulated card")?;
+                let card = portcullis_card::transport::sim::SimCard::new(self.sim.config(lanes))
+                    .context("the simulated card")?;
                 return Ok(Box::new(card));
             }
             CardKind::Model => {

@@ -1,9 +1,9 @@
 //! Where results go: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
-use portcullis_evidence::report::plain;
+use portcullis_core::hex;
 use portcullis_gate::{Determination, Event, Summary, What};
-use portcullis_policy::image::hex;
+use portcullis_report::escape::printable;
 use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ impl Output {
         writeln!(
             self.stdout,
             "{} ({}): {} admitted, {} rejected, {} decomposed",
-            plain(&stream.id),
+            printable(&stream.id),
             summary.mode.name(),
             summary.admitted,
             summary.rejected,
@@ -124,14 +124,16 @@ impl Output {
             write!(self.stdout, "  {indent}{what:<9} {span:?}")?;
             match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
                 (Some(stage), Some(rule), Some(reason)) => {
-                    writeln!(self.stdout, "  [{} {}: {}]", stage.name(), plain(rule), plain(reason))?
+                    writeln!(self.stdout, "  [{} {}: {}]", stage.name(), printable(rule), printable(reason))?
                 }
-                (None, Some(rule), Some(reason)) => writeln!(self.stdout, "  [{}: {}]", plain(rule), plain(reason))?,
+                (None, Some(rule), Some(reason)) => {
+                    writeln!(self.stdout, "  [{}: {}]", printable(rule), printable(reason))?
+                }
                 _ => writeln!(self.stdout)?,
             }
         }
         if let Some(why) = &summary.stopped {
-            writeln!(self.stdout, "  stopped: {}", plain(why))?;
+            writeln!(self.stdout, "  stopped: {}", printable(why))?;
         }
         writeln!(self.stdout, "  => {:?}", stream.released)?;
         Ok(())
@@ -154,7 +156,7 @@ impl Output {
 
 /// A digest for people.
 pub(crate) fn digest(bytes: &[u8; 32]) -> String {
-    hex(bytes)
+    hex::encode(bytes)
 }
 
 /// The two digests of a policy under the names that every command gives them.

@@ -5,17 +5,14 @@ use crate::open::{self, CardArgs};
 use crate::output::{digest, digests};
 use anyhow::{Context, anyhow};
 use ed25519_dalek::SigningKey;
-use portcullis_card::{Card, Session, SessionConfig};
-use portcullis_core::state::Task;
-use portcullis_core::wire::{Descriptor, Determination};
+use portcullis_card::{Session, SessionConfig};
 use portcullis_evidence::approval::Approval;
-use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
-use portcullis_policy::commands::{self, Judged};
+use portcullis_gate::{Governor, SaltKey, Settings, banks_on_card, judge_text};
+use portcullis_policy::commands;
 use portcullis_policy::context::Contexts;
-use portcullis_policy::decision::{Decision, answer_of_row};
-use portcullis_policy::evaluate::{Banks, Evaluator};
-use portcullis_policy::image::Bank;
-use portcullis_policy::{Capacity, Compiled, Package};
+use portcullis_policy::decision::Decision;
+use portcullis_policy::evaluate::Evaluator;
+use portcullis_policy::{Capacity, Package};
 use portcullis_verify::console::{Stdout, json_line, json_pretty};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -186,7 +183,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 
 /// The approver's key. A mistyped path must not become a new approver, so that a key is made only when that is asked for.
 fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
-    use portcullis_registrar::keys;
+    use portcullis_authority::keys;
     if new {
         return Ok(keys::generate(path).map_err(anyhow::Error::from)?);
     }
@@ -209,7 +206,7 @@ fn approve(
     };
     create(output, &Approval::sign(image, name, key))?;
     if let Some(public) = public {
-        let pem = portcullis_registrar::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
+        let pem = portcullis_authority::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
         create(public, pem.as_bytes())?;
     }
     outln!("{name} approves\n{}", digests(&digest(&package.digest()), &digest(&image)));
@@ -259,7 +256,7 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
         Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
-        judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{e:#}"))
+        judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))
     })?;
     session.close()?;
     let mut failed = 0;
@@ -271,37 +268,6 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     }
     outln!("{}: {} passed, {failed} failed", policy.package.manifest().package.name, results.len() - failed);
     Ok(if failed == 0 { SUCCESS } else { ERROR })
-}
-
-/// What a whole text comes to: the first refusal, or an admit when nothing in it was refused.
-fn judge_text<C: Card>(
-    governor: &Governor<'_>,
-    session: &mut Session<C>,
-    name: &str,
-    text: &str,
-    task: &Task,
-) -> anyhow::Result<Judged> {
-    let (mut refused, mut ended) = (None, None);
-    let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: task.clone() };
-    governor.govern(session, [item], |event| -> Result<(), portcullis_card::SessionError> {
-        match event.what {
-            What::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {
-                refused.get_or_insert(judged.determination);
-            }
-            What::Ended { summary, .. } => ended = Some(summary),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    let summary = ended.ok_or_else(|| anyhow!("the text was not judged"))?;
-    if summary.faults > 0 {
-        return Err(anyhow!("the card refused an entry"));
-    }
-    Ok(refused.map_or(Judged { determination: Determination::Admit, stage: None, rule: None }, |d| Judged {
-        determination: Determination::Reject,
-        stage: d.stage,
-        rule: d.rule,
-    }))
 }
 
 fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
@@ -325,11 +291,7 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
         let banks = match &mut session {
             None => evaluator.evaluate(&descriptor),
             Some(session) => {
-                // A stream keeps the context of its first GATE, and each line may have another.
-                let (stream, _) = session.begin([0; 32])?;
-                let completed = session.gate_descriptor(&stream, descriptor)?;
-                session.end(stream, [0; 32])?;
-                banks_of(&compiled, &completed).with_context(|| format!("line {}", number + 1))?
+                banks_on_card(session, &compiled, &descriptor)?.with_context(|| format!("line {}", number + 1))?
             }
         };
         writeln!(out, "{}", json_line(&Decision::new(&compiled, &descriptor, &banks))?)?;
@@ -338,23 +300,6 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
         session.close()?;
     }
     Ok(SUCCESS)
-}
-
-/// The banks' answers as a card's completion tells them.
-fn banks_of(compiled: &Compiled, completed: &portcullis_card::Completed) -> anyhow::Result<Banks> {
-    let verdict = completed
-        .outcome
-        .verdict()
-        .ok_or_else(|| anyhow!("the card refused the entry: {:?}", completed.outcome.fault()))?;
-    let banks = Banks {
-        policy: answer_of_row(compiled, Bank::Policy, verdict.policy_row),
-        entropy: answer_of_row(compiled, Bank::Entropy, verdict.entropy_row),
-    };
-    let entry: &Descriptor = &completed.entry;
-    if Decision::new(compiled, entry, &banks).determination != verdict.determination {
-        return Err(anyhow!("the card's rows and its determination do not fit"));
-    }
-    Ok(banks)
 }
 
 fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {

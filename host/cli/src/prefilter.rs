@@ -1,16 +1,14 @@
 //! `portcullis prefilter`.
 
 mod eval;
-mod rows;
-mod share;
 
 use crate::failure::{Failure, REFUSED, SUCCESS};
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 use portcullis_policy::Package;
-use portcullis_prefilter::{Isolation, Policy, Prefilter, Report, Tier};
+use portcullis_prefilter::evaluation::{self, Row};
+use portcullis_prefilter::{FilterPolicy, FilterReport, Isolation, Prefilter, Tier};
 use portcullis_verify::console::Stdout;
-use rows::Row;
 use serde_json::json;
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -39,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    judged: Judged,
+    judged: JudgeArgs,
 }
 
 #[derive(Subcommand)]
@@ -77,7 +75,7 @@ enum Rules {
 
 /// Under what policy inputs are judged.
 #[derive(clap::Args, Clone)]
-pub(crate) struct Judged {
+pub(crate) struct JudgeArgs {
     /// What the input is: `user-prompt`, `document` or `tool-result`.
     #[arg(long, value_name = "NAME", default_value = "user-prompt")]
     profile: String,
@@ -110,13 +108,13 @@ enum Isolate {
     Process,
 }
 
-impl Judged {
-    fn policy(&self) -> Result<Policy, Failure> {
-        self.over(Policy::profile(&self.profile).map_err(anyhow::Error::from)?)
+impl JudgeArgs {
+    fn policy(&self) -> Result<FilterPolicy, Failure> {
+        self.over(FilterPolicy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
 
     /// A policy under what the file says besides.
-    fn over(&self, policy: Policy) -> Result<Policy, Failure> {
+    fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         Ok(policy.with_file(&text).with_context(|| format!("`{}`", file.display()))?)
@@ -138,7 +136,7 @@ impl Judged {
 impl FilterArgs {
     /// The filter under the threshold of a policy package. Its evaluators are bounded in time, whatever they do.
     pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
-        let judged = Judged {
+        let judged = JudgeArgs {
             profile: self.prefilter_profile.clone(),
             policy: self.prefilter_policy.clone(),
             isolate: Isolate::Thread,
@@ -147,7 +145,7 @@ impl FilterArgs {
         let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
         let threshold =
             threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
-        let profile = Policy::profile(&judged.profile).map_err(anyhow::Error::from)?;
+        let profile = FilterPolicy::profile(&judged.profile).map_err(anyhow::Error::from)?;
         let policy = judged.over(profile.with_threshold(threshold))?;
         let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;
         Ok(Arc::new(filter.isolated(Isolation::Thread)))
@@ -172,8 +170,8 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     let mut refused = false;
     match &args.jsonl {
         Some(file) => {
-            for row in rows::read(file, false)? {
-                let Row { id, text, .. } = row?;
+            for row in evaluation::read(file, false).map_err(anyhow::Error::from)? {
+                let Row { id, text, .. } = row.map_err(anyhow::Error::from)?;
                 let report = filter.report(text.as_bytes());
                 refused |= !report.is_executive();
                 show(&mut out, &id, &report, args.json)?;
@@ -197,7 +195,7 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     Ok(if refused { REFUSED } else { SUCCESS })
 }
 
-fn show(out: &mut impl Write, id: &str, report: &Report, as_json: bool) -> Result<(), Failure> {
+fn show(out: &mut impl Write, id: &str, report: &FilterReport, as_json: bool) -> Result<(), Failure> {
     let route = if report.is_executive() { "executive" } else { "non-executive" };
     if as_json {
         let evaluators: serde_json::Map<_, _> =
@@ -222,7 +220,7 @@ fn show(out: &mut impl Write, id: &str, report: &Report, as_json: bool) -> Resul
 fn list(rules: &Rules) -> Result<u8, Failure> {
     match rules {
         Rules::List { json, profile } => {
-            let filter = Prefilter::new(Policy::profile(profile).map_err(anyhow::Error::from)?);
+            let filter = Prefilter::new(FilterPolicy::profile(profile).map_err(anyhow::Error::from)?);
             for evaluator in filter.map_err(anyhow::Error::from)?.evaluators() {
                 for rule in evaluator.rules().rules() {
                     let tier = evaluator.rules().tier(&rule.id).unwrap_or(Tier::Critical);
@@ -238,7 +236,7 @@ fn list(rules: &Rules) -> Result<u8, Failure> {
             }
         }
         Rules::Explain { id } => {
-            let filter = Prefilter::new(Policy::profile("user-prompt").map_err(anyhow::Error::from)?);
+            let filter = Prefilter::new(FilterPolicy::profile("user-prompt").map_err(anyhow::Error::from)?);
             let filter = filter.map_err(anyhow::Error::from)?;
             let found = filter.evaluators().find_map(|e| Some((e, e.rules().rules().iter().find(|r| r.id == *id)?)));
             let Some((evaluator, rule)) = found else {

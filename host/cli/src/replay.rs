@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_recorder::replay::{Error, Outcome, Sample, replay};
+use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay};
 use portcullis_verify::console::json_line;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
     let outcome = match look(&args.bundle, drawn) {
-        Err(Error::Bundle(error)) if !error.is_operational() => Outcome::broken(&error),
+        Err(Error::Bundle(error)) if !error.is_operational() => ReplayReport::broken(&error),
         looked => looked?,
     };
     if args.json {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(outcome.status.exit_code(false))
 }
 
-fn look(path: &Path, drawn: Option<Sample<'_>>) -> Result<Outcome, Error> {
+fn look(path: &Path, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
     let files = bundle::at(path)?;
     let progress = progress("streams replayed");
     let outcome = replay(&Snapshot::new(&*files), drawn, &mut || progress.inc(1));

@@ -1,9 +1,8 @@
 //! `portcullis run`.
 
 use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
-use crate::engine::{EngineArgs, Maker};
+use crate::engine::{EngineArgs, EngineFactory};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
-use crate::input::{self, InputError};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
 use crate::open::{self, CardArgs};
@@ -13,11 +12,13 @@ use crate::recording::BundleArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_card::{Session, SessionError};
+use portcullis_core::hex;
 use portcullis_core::wire::Fault;
-use portcullis_evidence::report::plain;
+use portcullis_gate::input::{self, InputError};
 use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
+use portcullis_report::escape::printable;
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -114,38 +115,38 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         Some(stop) => Box::new(stop.end(items)),
         None => items,
     };
-    let kept = Kept { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
+    let kept = ItemFilter { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
     let shape = if lines { Shape::JsonLines } else { Shape::Plain };
     let maker = args.engine.maker()?;
 
-    let mut taken = match (&args.gate, &args.policy) {
+    let mut sink = match (&args.gate, &args.policy) {
         (Some(gate), _) => remote(args, gate, kept, maker.as_ref(), shape)?,
         (None, Some(policy)) => local(args, policy, kept, maker.as_ref(), shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
     // With --json, stdout is for programs: they count themselves.
-    if taken.totals.texts < 2 {
+    if sink.totals.texts < 2 {
         // The one summary says it all.
     } else if !args.json {
-        taken.output.line(&taken.totals)?;
+        sink.output.line(&sink.totals)?;
     } else if std::io::stderr().is_terminal() {
-        errln!("{}", taken.totals);
+        errln!("{}", sink.totals);
     }
-    let shown = taken.output.finish();
-    if let Some(failure) = taken.failure.take() {
+    let shown = sink.output.finish();
+    if let Some(failure) = sink.failure.take() {
         return Err(failure);
     }
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        errln!("error: {}", plain(&problem.to_string()));
+        errln!("error: {}", printable(&problem.to_string()));
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {
-        let texts = taken.totals.texts;
+        let texts = sink.totals.texts;
         errln!("error: a signal ended the intake after {texts} texts; the rest of the input was not governed");
     }
-    let totals = &taken.totals;
+    let totals = &sink.totals;
     if totals.engine_failures > 0 {
         errln!("error: {} of {} texts ended because no engine gave them", totals.engine_failures, totals.texts);
     }
@@ -161,7 +162,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 /// Where events go: the ledger first, then the output.
-struct Taken {
+struct EventSink {
     output: Output,
     journal: Journal,
     progress: ProgressBar,
@@ -217,7 +218,7 @@ impl fmt::Display for Totals {
     }
 }
 
-impl Taken {
+impl EventSink {
     fn new(args: &Args, shape: Shape, header: &Header) -> Result<Self, Failure> {
         let journal = Journal { recorder: None, ledger: args.ledger.open(header)? };
         let output = Output::new(args.json, args.output.as_deref(), shape)?;
@@ -245,9 +246,9 @@ fn local(
     args: &Args,
     policy: &std::path::Path,
     items: impl Iterator<Item = Item>,
-    maker: Option<&Maker>,
+    maker: Option<&EngineFactory>,
     shape: Shape,
-) -> Result<Taken, Failure> {
+) -> Result<EventSink, Failure> {
     let policy = open::policy(policy)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
@@ -269,14 +270,14 @@ fn local(
     if let Some(maker) = maker {
         governor = governor.with_engines(args.filter.open(&policy.package)?, Box::new(|_, _| maker.make()));
     }
-    let mut taken = Taken::new(args, shape, &policy.header(&args.card))?;
+    let mut sink = EventSink::new(args, shape, &policy.header(&args.card))?;
     let mut card = args.card.open()?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
-    taken.journal.recorder = recorder;
+    sink.journal.recorder = recorder;
     // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
-            let governed = governor.govern(&mut session, items, |event| taken.event(event));
+            let governed = governor.govern(&mut session, items, |event| sink.event(event));
             // The salt key does not outlive the session.
             drop(governor);
             let closed = close(session);
@@ -284,8 +285,8 @@ fn local(
         }
         Err(error) => Err(error.into()),
     };
-    let written = taken.journal.finish().map_err(Failure::from);
-    Ok(taken.end(governed.and(written)))
+    let written = sink.journal.finish().map_err(Failure::from);
+    Ok(sink.end(governed.and(written)))
 }
 
 /// Closes a session; a fault that ended it is a failure.
@@ -302,9 +303,9 @@ fn remote(
     args: &Args,
     gate: &str,
     items: impl Iterator<Item = Item>,
-    maker: Option<&Maker>,
+    maker: Option<&EngineFactory>,
     shape: Shape,
-) -> Result<Taken, Failure> {
+) -> Result<EventSink, Failure> {
     let path = gate.strip_prefix("unix:").ok_or_else(|| anyhow!("`{gate}`: expected `unix:PATH`"))?;
     let connected = Client::connect(std::path::Path::new(path), GATE_DEADLINE);
     let mut client = connected.map_err(anyhow::Error::from).with_context(|| format!("`{path}`"))?;
@@ -313,28 +314,28 @@ fn remote(
         return Err(anyhow!("the gate did not say who it is").into());
     };
     let header = Header::now(policy, package_digest, image_digest, thresholds, card);
-    let mut taken = Taken::new(args, shape, &header)?;
+    let mut sink = EventSink::new(args, shape, &header)?;
     for (number, item) in (0u64..).zip(items) {
         let engine = match (&item, maker) {
             (Item::Prompt { .. }, Some(maker)) => Some(maker.make().map_err(anyhow::Error::from)?),
             _ => None,
         };
-        let governed = client.govern(number, item, engine, |event| taken.event(event));
+        let governed = client.govern(number, item, engine, |event| sink.event(event));
         if governed.is_err() {
-            return Ok(taken.end(governed));
+            return Ok(sink.end(governed));
         }
     }
-    Ok(taken.end(Ok(())))
+    Ok(sink.end(Ok(())))
 }
 
 /// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.
-struct Kept<I> {
+struct ItemFilter<I> {
     items: I,
     problems: Rc<RefCell<Vec<InputError>>>,
     keep_going: bool,
 }
 
-impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for Kept<I> {
+impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for ItemFilter<I> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
@@ -368,15 +369,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-pub(crate) fn salt_key(hex: &str) -> Result<[u8; 32], Failure> {
-    let wrong = || anyhow!("`--salt-key` takes 64 hexadecimal digits");
-    if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(wrong().into());
-    }
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        let text = std::str::from_utf8(pair).map_err(|_| wrong())?;
-        *byte = u8::from_str_radix(text, 16).map_err(|_| wrong())?;
-    }
-    Ok(key)
+pub(crate) fn salt_key(digits: &str) -> Result<[u8; 32], Failure> {
+    let key = hex::decode(&digits.to_ascii_lowercase());
+    Ok(key.ok_or_else(|| anyhow!("`--salt-key` takes 64 hexadecimal digits"))?)
 }

@@ -1,11 +1,5 @@
 //! `portcullis bitstream`: what a good folder gives, and that each thing that was changed is named.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

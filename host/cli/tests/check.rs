@@ -1,14 +1,12 @@
 //! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The card's key and the authority
 //! that certifies it are the test's own.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
-#[path = "../../recorder/tests/real/mod.rs"]
-mod real;
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::real;
+use portcullis_test_support::world;
 
 use portcullis_core::context::Mode;
-use portcullis_evidence::bundle::Memory;
+use portcullis_evidence::bundle::MemoryFiles;
 use std::path::Path;
 use std::process::Command;
 use world::{World, remanifest, sha};
@@ -31,7 +29,7 @@ impl Scene {
     }
 
     /// Writes the bundle, and beside it the trust folder of the world's parties.
-    fn write(&self, name: &str, files: &Memory) {
+    fn write(&self, name: &str, files: &MemoryFiles) {
         world::write(&self.folder.path().join(name), &self.world.trust(false), &self.world, files);
     }
 

@@ -1,11 +1,5 @@
 //! The binary end to end: what it prints, what it releases, how it ends.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,8 @@
 //! what it released has its record.
 //!
 //! `PORTCULLIS_LONG=1` kills 200 runs and tries every size of the disk from 64 to 1,024 KiB; otherwise 5 runs are killed and 8 sizes tried.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,11 +1,5 @@
 //! Engines behind HTTP, end to end: the program against a server process over loopback, well-behaved and not; and the n-gram engine.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,7 @@
 //! The ledger from outside: the process is killed while it governs, and what left is accounted for; the page says what the ledger says.
+#![cfg(test)]
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
-
+use portcullis_test_support::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -27,23 +22,11 @@ fn entries(ledger: &str) -> Vec<serde_json::Value> {
     String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// xorshift64* (Marsaglia): the seed is printed, so that a failure can be run again.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
-    }
-}
-
 #[test]
 fn killed_at_any_point_nothing_left_without_its_record() {
     let seed = std::env::var("PORTCULLIS_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0x5eed_0bad_cafe);
     println!("PORTCULLIS_SEED={seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (input, ledger, output) = (path("input.txt"), path("ledger"), path("output.txt"));
@@ -76,7 +59,7 @@ fn killed_at_any_point_nothing_left_without_its_record() {
     let whole = u64::try_from(start.elapsed().as_micros()).unwrap();
     let (mut inside, mut torn) = (0, 0);
     for _ in 0..KILLS {
-        run(Some(Duration::from_micros(random.below(whole))));
+        run(Some(Duration::from_micros(random.bits() % whole)));
         let recovered = portcullis(&["lineage", "recover", &ledger]);
         if !recovered.status.success() {
             // Killed before the header was whole: then nothing was judged, and nothing left.

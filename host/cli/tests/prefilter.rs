@@ -1,10 +1,5 @@
 //! `portcullis prefilter`, and the filter in front of engines.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};

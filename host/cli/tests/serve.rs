@@ -1,11 +1,6 @@
 //! `card serve` as a process: what drivers see of it, and how it ends.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

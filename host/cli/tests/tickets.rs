@@ -1,10 +1,6 @@
 //! Tickets that a session cannot keep are refused before it begins: no bundle is written that a verifier would contradict.
+#![cfg(test)]
 #![cfg(feature = "sim")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::ticket::Ticket;

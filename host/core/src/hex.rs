@@ -1,34 +1,33 @@
 //! Lower-case hexadecimal, the one form in which digests are written.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
+
+use base16ct::lower;
 
 /// `bytes` in lower-case hexadecimal.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    lower::encode_string(bytes)
 }
 
 /// The `N` bytes that `text` holds; `None` for another length or anything but lower-case digits.
 #[must_use]
 pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let mut bytes = [0; N];
-    if pairs.len() != N || !rest.is_empty() {
-        return None;
-    }
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(bytes)
+    let found = lower::decode(text, &mut bytes).ok()?.len();
+    (found == N).then_some(bytes)
+}
+
+/// [`decode`] of any length.
+#[must_use]
+pub fn decode_vec(text: &str) -> Option<Vec<u8>> {
+    lower::decode_vec(text).ok()
+}
+
+/// Whether `text` is `digits` lower-case digits.
+#[must_use]
+pub fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Bytes that JSON holds as hexadecimal.
@@ -66,6 +65,12 @@ mod tests {
         for wrong in ["", "00abf", "00abff0", "00abff00", "00ABFF", "00abfg", " 0abff", "00äff"] {
             assert_eq!(decode::<3>(wrong), None, "{wrong}");
         }
+        assert_eq!(decode_vec("00abff"), Some(vec![0, 0xab, 0xff]));
+        assert_eq!(decode_vec(""), Some(Vec::new()));
+        for wrong in ["0", "00ABFF", "00abfg", "00äf"] {
+            assert_eq!(decode_vec(wrong), None, "{wrong}");
+        }
+        assert!(is_hex("00abff", 6) && !is_hex("00abff", 5) && !is_hex("00ABFF", 6));
         assert_eq!(serde_json::from_str::<Hex<2>>("\"01fe\"").unwrap(), Hex([1, 0xfe]));
         assert!(serde_json::from_str::<Hex<2>>("\"01FE\"").is_err());
         assert_eq!(serde_json::to_string(&Hex([1, 0xfe])).unwrap(), "\"01fe\"");

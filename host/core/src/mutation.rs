@@ -60,9 +60,9 @@ pub struct Mutation {
     /// Quantities in their slots' units.
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
     /// Stage 2.
-    pub validation: Finding<ValidationReason>,
+    pub validation: StageFinding<ValidationReason>,
     /// Stage 3.
-    pub lineage: Finding<LineageReason>,
+    pub lineage: StageFinding<LineageReason>,
     /// What an admit would add to memory.
     pub proposed: Proposed,
 }
@@ -104,7 +104,7 @@ pub struct Claim {
 /// What a host stage found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding<R> {
+pub enum StageFinding<R> {
     /// The stage passes.
     #[default]
     Pass,
@@ -114,7 +114,7 @@ pub enum Finding<R> {
     Decompose(R),
 }
 
-impl<R> Finding<R> {
+impl<R> StageFinding<R> {
     fn encode(&self, code: impl Fn(&R) -> u8) -> (u8, u8) {
         match self {
             Self::Pass => (StageOutcome::Pass.into(), 0),

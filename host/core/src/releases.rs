@@ -39,11 +39,7 @@ fn parse(line: &'static str) -> Option<Release> {
     let version = words.next().filter(|word| *word != "#")?;
     let mut named = |name| words.next().filter(|word| *word == name).and_then(|_| words.next());
     let (mapping, context) = (named("mapping")?.parse().ok()?, named("context")?.parse().ok()?);
-    let digits = named("map").filter(|digits| digits.len() == 64)?;
-    let mut map_digest = [0; 32];
-    for (at, byte) in map_digest.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
+    let map_digest = crate::hex::decode(named("map")?)?;
     Some(Release { version, mapping, context, map_digest })
 }
 

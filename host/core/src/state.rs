@@ -25,7 +25,7 @@ pub struct SemanticState {
     /// Under what conditions it speaks.
     pub context: Context,
     /// What it has committed to so far.
-    pub memory: Memory,
+    pub memory: Commitments,
     /// The policy in force.
     pub policy: PolicyReference,
     /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
@@ -64,7 +64,7 @@ pub struct Context {
 
 /// Commitments so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct Commitments {
     /// Classes that an admitted span established.
     pub established: ClassSet,
     /// Content words of admitted spans, in lower case, with the sequence that said them last.
@@ -74,7 +74,7 @@ pub struct Memory {
     /// Referents that admitted spans introduced.
     pub referents: BTreeSet<String>,
     /// Subject and relation, and the value that holds.
-    pub claims: BTreeMap<Relation, Held>,
+    pub claims: BTreeMap<Relation, ClaimValue>,
     /// Values that an admitted revision replaced.
     pub superseded: BTreeSet<(Relation, String)>,
     /// Statements by fingerprint: whether they deny.
@@ -97,7 +97,7 @@ pub struct Relation {
 
 /// A value that holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct ClaimValue {
     /// The value, in normal form.
     pub value: String,
     /// Whether it is denied.
@@ -164,7 +164,7 @@ impl SemanticState {
         Self {
             intent,
             context,
-            memory: Memory::default(),
+            memory: Commitments::default(),
             policy: PolicyReference {
                 package: format!("{} {}", manifest.package.name, manifest.package.version),
                 package_digest,

@@ -2,8 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
-#[path = "../tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::world;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::wire::Determination;

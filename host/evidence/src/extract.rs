@@ -2,11 +2,11 @@
 //!
 //! Nothing is checked here. What the files are good for stands in the README that is written beside them.
 
-use crate::bundle::{self, Bundle, BundleError, Files};
-use crate::checkpoint::{CheckpointError, Signed};
-use crate::cose;
-use crate::hex;
+use crate::format::bundle::{self, Bundle, BundleError, Files};
+use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};
+use crate::format::cose;
 use base64ct::{Base64, Encoding};
+use portcullis_core::hex;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -16,8 +16,6 @@ use zerocopy::IntoBytes;
 
 /// README of an extracted bundle.
 pub const README: &str = include_str!("extract/README.md");
-/// README of a bundle: what it holds, and how to check it.
-pub const BUNDLE_README: &str = include_str!("extract/bundle-README.md");
 /// Recomputes the roots, with Python's standard library only.
 const ROOTS: &str = include_str!("extract/roots.py");
 
@@ -71,7 +69,8 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let mut sums = String::new();
     for serial in 0..bundle.checkpoints() {
         let name = bundle::checkpoint(serial);
-        let signed = Signed::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
+        let signed =
+            SignedCheckpoint::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
         let wire = signed.checkpoint.wire;
         let bytes = zerocopy::transmute!(wire);
         to.put(&format!("checkpoints/{serial:08}.tbs"), &cose::to_be_signed(&bytes))?;

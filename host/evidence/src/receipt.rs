@@ -1,14 +1,14 @@
-//! Proof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
+//! ReceiptProof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
 //! small JSON file that the reader of the span can check without the rest of the bundle.
 
-use crate::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
-use crate::certificate::{self, CertificateError, DeviceCertificate};
-use crate::checkpoint::{Checkpoint, CheckpointError, Signed, head};
-use crate::hex::Hex;
-use crate::record;
-use crate::ticket::{Ticket, TicketError};
-use crate::tree::{self, PROOF_MAX, Prover};
+use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
+use crate::format::certificate::{self, CertificateError, DeviceCertificate};
+use crate::format::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint, head};
+use crate::format::log;
+use crate::format::ticket::{Ticket, TicketError};
+use crate::format::tree::{self, PROOF_MAX, Prover};
 use crate::verify::{Options, Signer, Trust, marks_of_simulation};
+use portcullis_core::hex::Hex;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
 use portcullis_core::wire::{Determination, Record, RecordType};
@@ -23,18 +23,18 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// The proof of one record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Proof {
+pub struct ReceiptProof {
     /// [`SCHEMA`].
     pub schema: String,
     /// The record, 192 bytes.
-    pub record: Hex<{ record::BYTES }>,
+    pub record: Hex<{ log::BYTES }>,
     /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
     /// The lane's head in the checkpoint; absent where it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
     /// COSE message of the checkpoint over that tree.
-    pub checkpoint: Hex<{ crate::cose::MESSAGE_BYTES }>,
+    pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
     /// Device certificate, PEM.
@@ -146,7 +146,7 @@ pub enum Standing {
 
 /// What a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct ReceiptFacts {
     /// What the card did about the text.
     pub standing: Standing,
     /// The card.
@@ -161,7 +161,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// [`ProveError`].
-pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveError> {
+pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
         return Err(ProveError::NotCovered { lane, index });
@@ -171,7 +171,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveErro
     let mut log = bundle.records(lane)?;
     let mut wanted = Record::ZERO;
     for at in 0..size {
-        let record = match record::read(&mut log) {
+        let record = match log::read(&mut log) {
             Ok(Some(record)) => record,
             Ok(None) => return Err(ProveError::Log(size)),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ProveError::Log(size)),
@@ -185,13 +185,13 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<Proof, ProveErro
     let text = |name| String::from_utf8(bundle.read(name)?).map_err(|_| ProveError::Text(name));
     let path = prover.finish().ok_or(ProveError::Log(size))?;
     let message = bundle.read(&bundle::checkpoint(serial))?;
-    Ok(Proof {
+    Ok(ReceiptProof {
         schema: SCHEMA.to_owned(),
         record: Hex(zerocopy::transmute!(wanted)),
         path: path.into_iter().map(Hex).collect(),
         head,
         checkpoint: Hex(message.try_into().map_err(|_| ProveError::Checkpoint(serial, CheckpointError::Message))?),
-        ticket: crate::hex::encode(&bundle.read(bundle::TICKET)?),
+        ticket: portcullis_core::hex::encode(&bundle.read(bundle::TICKET)?),
         certificate: text(bundle::CERTIFICATE)?,
         chain: text(bundle::CHAIN)?,
     })
@@ -211,7 +211,7 @@ fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Opti
                 (size, Some(HeadProof { size, path }))
             }
             None => {
-                let signed = Signed::parse(&bundle.read(&bundle::checkpoint(serial))?);
+                let signed = SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?);
                 (signed.map_err(|error| ProveError::Checkpoint(serial, error))?.checkpoint.wire.size.get(), None)
             }
         };
@@ -222,7 +222,7 @@ fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Opti
     Err(ProveError::NotCovered { lane, index })
 }
 
-impl Proof {
+impl ReceiptProof {
     /// The proof in a JSON file.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Proof {
         text: &[u8],
         trust: &Trust,
         options: Options,
-    ) -> Result<Checked, ReceiptError> {
+    ) -> Result<ReceiptFacts, ReceiptError> {
         let record = Record::read_from_bytes(&self.record.0).map_err(|_| ReceiptError::NotIncluded)?;
         let answer = &record.answer;
         let (found, named) = ((answer.lane, answer.log_index.get()), (receipt.lane, receipt.index));
@@ -267,12 +267,12 @@ impl Proof {
         if standing == Standing::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {
             return Err(ReceiptError::NotJudged);
         }
-        let signed = Signed::parse(&self.checkpoint.0)?;
+        let signed = SignedCheckpoint::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
         self.check_inclusion(receipt, &signed.checkpoint)?;
 
-        let ticket =
-            from_hex(&self.ticket).ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
+        let ticket = crate::hex::decode_vec(&self.ticket)
+            .ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
         let ticket = Ticket::parse(&ticket)?;
         let issuer = trust.issuer(&ticket)?;
         let serial = ticket.content.serial;
@@ -292,7 +292,7 @@ impl Proof {
         if !bound || !signed.verify(&device.public_key) {
             return Err(ReceiptError::NotSigned);
         }
-        Ok(Checked { standing, device, issuer, simulated: !marks.is_empty() })
+        Ok(ReceiptFacts { standing, device, issuer, simulated: !marks.is_empty() })
     }
 
     /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in the one, hashed
@@ -312,9 +312,4 @@ impl Proof {
         let holds = tree::verify_inclusion(&tree::leaf(head.as_bytes()), lane, lanes, &head_path, &wire.root);
         if holds { Ok(()) } else { Err(ReceiptError::NotIncluded) }
     }
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| crate::hex::decode(std::str::from_utf8(pair).ok()?).map(|[byte]: [u8; 1]| byte);
-    text.as_bytes().chunks(2).map(byte).collect()
 }

@@ -1,23 +1,20 @@
 //! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property named. Where
 //! something remains that evidence cannot show, the test shows that too.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
-use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record, RecordType};
+use portcullis_authority::ca::{CertificateAuthority, Window};
+use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record};
 use portcullis_evidence::approval::Approval;
-use portcullis_evidence::bundle::{self, Receipt};
+use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
-use portcullis_evidence::hex::{self, Hex};
-use portcullis_evidence::receipt::{Proof, ReceiptError, prove};
-use portcullis_evidence::report::html;
-use portcullis_evidence::series;
-use portcullis_evidence::sim;
+use portcullis_evidence::hex;
+use portcullis_evidence::receipt::prove;
+use portcullis_evidence::verify::series;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
-use portcullis_registrar::ca::{Authority, Window};
-use serde_json::json;
+use portcullis_report::evidence::{ReportText, SeriesText, page};
 use std::collections::BTreeSet;
 use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};
 use zerocopy::IntoBytes;
@@ -61,7 +58,7 @@ fn records_forged_under_another_key() {
     assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
     // With a certificate of the operator's own.
     let window = Window { not_before: START - 1000, not_after: END + 1000 };
-    let own = Authority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
+    let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
     parts.certificate = certificate(&own, &parts.signer);
     for chain in [String::new(), parts.chain.clone(), own.certificate_pem().unwrap()] {
         parts.chain = chain;
@@ -328,7 +325,7 @@ fn reset_and_run_again() {
     // Both bundles in one series.
     let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
     let series = series::join(reports);
-    assert_eq!((series.findings[0].code, series.exit_code), ("serial-twice", 3));
+    assert_eq!((series.findings[0].code.id(), series.exit_code), ("serial-twice", 3));
 }
 
 #[test]
@@ -439,8 +436,13 @@ fn approvals() {
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
     let json = serde_json::to_string(&good).unwrap();
     let series = series::join(vec![("a".to_owned(), good.clone())]);
-    for shown in [good.to_string(), html(&good, "b"), json, series.to_string(), serde_json::to_string(&series).unwrap()]
-    {
+    for shown in [
+        ReportText::new(&good).to_string(),
+        page(&good, "b"),
+        json,
+        SeriesText(&series).to_string(),
+        serde_json::to_string(&series).unwrap(),
+    ] {
         for part in ["the board", &key, "approvers/board.pub"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
@@ -450,128 +452,15 @@ fn approvals() {
     let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
-        registrar.session.approvals.is_empty() && registrar.to_string().contains("issuers/registrar.pub"),
-        "{registrar}"
+        registrar.session.approvals.is_empty()
+            && ReportText::new(&registrar).to_string().contains("issuers/registrar.pub"),
+        "{registrar:?}"
     );
     assert_contradicted(
         &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32]))),
         "policy/approval-untrusted",
     );
     assert_contradicted(&with(b"yes".to_vec()), "policy/approval-malformed");
-}
-
-// ---- texts
-
-#[test]
-fn a_text_that_the_card_did_not_see() {
-    let world = World::new();
-    let honest = world.honest();
-    for field in ["text", "held", "salt"] {
-        let mut parts = honest.clone();
-        parts.spans[0][field] = if field == "salt" { json!("00".repeat(16)) } else { json!("The dose is 50 mg.") };
-        assert_contradicted(&world.check(&parts.files()), "genuine/span-commitment");
-    }
-    // Texts that are kept back are missed, and nothing else.
-    let mut parts = honest.clone();
-    parts.spans.remove(2);
-    let report = world.check(&parts.files());
-    assert_eq!((codes(&report), report.exit_code), (set(&["replayable/span-withheld"]), 5));
-    // A line about a record that has no text.
-    let mut parts = honest;
-    parts.spans[0]["index"] = json!(1);
-    assert_contradicted(&world.check(&parts.files()), "genuine/line-without-record");
-}
-
-#[test]
-fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment is to the text, the descriptor beside it is made up: the log is sound, and only a replay sees the lie.
-    let world = World::new();
-    let mut parts = world.honest();
-    let record = &mut parts.log.lanes[0][3];
-    record.descriptor.novelty.set(1);
-    record.descriptor = record.descriptor.sealed();
-    parts.reroot();
-    assert_affirmed(&world.check(&parts.files()));
-}
-
-#[test]
-fn released_without_being_admitted() {
-    let world = World::new();
-    let mut parts = world.honest();
-    let rejected = json!({"serial": 1, "lane": 0, "index": 4, "salt": parts.spans[1]["salt"]});
-    parts.receipts.insert(1, rejected);
-    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-not-admitted");
-    // No receipt is about an entry that the card refused.
-    let mut parts = world.honest();
-    let refused =
-        parts.log.lanes[0].iter().position(|r| r.answer.record_type == u8::from(RecordType::Refused)).unwrap();
-    let receipt = json!({"serial": 1, "lane": 0, "index": refused, "salt": "00".repeat(16)});
-    let at = parts.receipts.iter().position(|line| line["index"].as_u64() > Some(refused as u64)).unwrap();
-    parts.receipts.insert(at, receipt);
-    assert_contradicted(&world.check(&parts.files()), "genuine/line-without-record");
-    let mut parts = world.honest();
-    parts.receipts[0]["serial"] = json!(2);
-    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-session");
-    let mut parts = world.honest();
-    parts.receipts[0]["salt"] = json!("00".repeat(16));
-    assert_contradicted(&world.check(&parts.files()), "genuine/receipt-salt");
-}
-
-#[test]
-fn receipts_are_checked_by_the_reader() {
-    let world = World::new();
-    let parts = world.honest();
-    let receipt: Receipt = serde_json::from_value(parts.receipts[1].clone()).unwrap();
-    let (text, options, trust) =
-        (b" Take it with milk,", Options { allow_sim: false, at: Some(START) }, world.trust(false));
-    let json = serde_json::to_vec(&prove(&parts.files(), 0, receipt.index).unwrap()).unwrap();
-    let proof = Proof::parse(&json).unwrap();
-    assert!(json.len() < 40_000, "{}", json.len());
-    let check = |receipt: &Receipt, text: &[u8]| proof.check(receipt, text, &trust, options);
-    assert_eq!(check(&receipt, text).unwrap().device.design_id, world.card.design_id);
-
-    assert_eq!(check(&receipt, b"Take it with milk,"), Err(ReceiptError::OtherText));
-    assert_eq!(check(&Receipt { salt: Hex([0; 16]), ..receipt.clone() }, text), Err(ReceiptError::OtherText));
-    assert_eq!(
-        check(&Receipt { index: 4, ..receipt.clone() }, text),
-        Err(ReceiptError::OtherRecord { found: (0, 9), named: (0, 4) })
-    );
-    assert_eq!(
-        check(&Receipt { serial: 2, ..receipt.clone() }, text),
-        Err(ReceiptError::OtherSession { found: 1, named: 2 })
-    );
-    // A text that was refused has no receipt, whatever proof is offered.
-    let refused = prove(&parts.files(), 0, 4).unwrap();
-    let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
-    let made_up = Receipt { index: 4, salt, ..receipt.clone() };
-    assert_eq!(refused.check(&made_up, b"Buy now.", &trust, options), Err(ReceiptError::NotAdmitted));
-
-    // Every byte of the proof counts: each of these is refused.
-    let mutants: [fn(&mut Proof); 7] = [
-        |p| p.record.0[30] ^= 1,
-        |p| p.path[0].0[0] ^= 1,
-        |p| _ = p.path.pop(),
-        |p| p.path.push(Hex([0; 32])),
-        |p| p.checkpoint.0[13 + 40] ^= 1,
-        |p| p.checkpoint.0[5000] ^= 1,
-        |p| p.ticket.replace_range(100..102, "00"),
-    ];
-    for (number, mutant) in mutants.iter().enumerate() {
-        let mut wrong = proof.clone();
-        mutant(&mut wrong);
-        assert!(wrong.check(&receipt, text, &trust, options).is_err(), "mutant {number}");
-    }
-    for at in (0..json.len()).step_by(31) {
-        let mut wrong = json.clone();
-        wrong[at] ^= 1;
-        let checked = Proof::parse(&wrong).and_then(|wrong| wrong.check(&receipt, text, &trust, options));
-        assert!(checked.is_err(), "byte {at}: {:?}", String::from_utf8_lossy(&json[at.saturating_sub(20)..at + 20]));
-    }
-    let late = Options { allow_sim: false, at: Some(END + 5000) };
-    assert!(matches!(proof.check(&receipt, text, &trust, late), Err(ReceiptError::Certificate(_))));
-    let mut stray = json.clone();
-    stray.extend(b"{}");
-    assert!(Proof::parse(&stray).is_err());
 }
 
 // ---- gaps
@@ -588,7 +477,7 @@ fn gaps_between_sessions() {
     };
     let found = |parts: &[&Parts]| {
         let series = join(parts);
-        (series.findings.iter().map(|f| f.code).collect::<Vec<_>>(), series.exit_code)
+        (series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), series.exit_code)
     };
     assert_eq!(found(&[&third, &first, &second]), (vec![], 0));
     assert_eq!(found(&[&first, &third]), (vec!["serial-missing"], 3));
@@ -753,45 +642,6 @@ fn witness_and_ticket() {
 
 // ---- simulation
 
-#[test]
-fn simulated_evidence_is_refused_and_marked() {
-    let world = World::new();
-    let card = Card::simulated();
-    let files = world.session(&card, 1, [0; 32]).files();
-    assert_eq!(world.check(&files).exit_code, 3);
-    let report = world.check_sim(&files);
-    let marks = ["genuine/sim-design", "genuine/sim-flag", "genuine/sim-key", "genuine/sim-root"];
-    assert_eq!((codes(&report), report.exit_code), (set(&marks), 10));
-    assert_eq!((report.simulated, report.assurance), (true, Some(Assurance::L0)));
-}
-
-#[test]
-fn each_mark_of_simulation_is_enough() {
-    let world = World::new();
-    // The flag alone, signed by a real card.
-    let mut parts = world.honest();
-    parts.card = Card::flagged(1);
-    parts.play();
-    assert_contradicted(&world.check(&parts.files()), "genuine/sim-flag");
-    // The public key, certified as a real one's by mistake.
-    let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
-    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The same, of the design's simulation, in papers that name the design itself.
-    let mut simulated = [0x33; 16];
-    simulated[0] |= 0x80;
-    let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);
-    parts = world.session(&key.renamed([0x33; 16]), 1, [0; 32]);
-    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The design of a simulated card in a real one's checkpoints.
-    parts = world.honest();
-    parts.log.checkpoints[1].design_id[0] |= 0x80;
-    assert_contradicted(&world.check(&parts.files()), "genuine/sim-design");
-    // The simulation's root is not among the real ones.
-    let report = world.check(&world.session(&Card::simulated(), 1, [0; 32]).files());
-    assert_contradicted(&report, "genuine/certificate");
-    assert_eq!((report.status, report.assurance), (Status::Contradicted, None));
-}
-
 // ---- the order of the card's own words
 
 #[test]
@@ -822,121 +672,3 @@ fn checkpoints_in_impossible_order() {
 }
 
 // ---- what nothing compared
-
-/// The border of held text and span could be moved: the commitment covers both as one.
-#[test]
-fn a_span_is_cut_as_its_descriptor_says() {
-    let world = World::new();
-    let honest = world.honest();
-    let moved = |from: usize| {
-        let mut parts = honest.clone();
-        let line = parts.spans.iter_mut().find(|line| line["text"] == "Take it with milk,").unwrap();
-        let whole = " Take it with milk,";
-        (line["held"], line["text"]) = (whole[..from].into(), whole[from..].into());
-        world.check(&parts.files())
-    };
-    assert_affirmed(&moved(1));
-    for from in [0, 2, 10, 19] {
-        assert_contradicted(&moved(from), "genuine/span-shape");
-    }
-    // END covers inert text only, and it stands in `held`.
-    let mut parts = honest.clone();
-    let line = parts.spans.iter_mut().find(|line| line["held"] == "\n").unwrap();
-    (line["held"], line["text"]) = ("".into(), "\n".into());
-    assert_contradicted(&world.check(&parts.files()), "genuine/span-shape");
-}
-
-/// The numbers in `streams.jsonl` were bound by nothing.
-#[test]
-fn streams_are_numbered_as_they_begin() {
-    let world = World::new();
-    for lanes in [1, 4] {
-        let honest = world.honest_in(lanes);
-        assert_eq!(world.check(&honest.files()).exit_code, 0);
-        for at in 0..honest.streams.len() {
-            let mut parts = honest.clone();
-            let number = parts.streams[at]["stream"].as_u64().unwrap();
-            parts.streams[at]["stream"] = (number + 1).into();
-            assert_contradicted(&world.check(&parts.files()), "replayable/stream-number");
-        }
-    }
-}
-
-/// A package of a mapping that no known release has is a warning by name; the verifier took it without a word.
-#[test]
-fn a_mapping_of_the_future_is_named() {
-    let world = World::new();
-    let mut parts = world.honest();
-    let known = portcullis_core::manifest::MAPPING_VERSION;
-    let mut listing = String::new();
-    for (path, bytes) in &parts.package {
-        listing += &format!("{}  {}  {path}\n", hex::encode(&sha(bytes)), bytes.len());
-    }
-    let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
-    let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
-    for (mapping, code) in [
-        // No release had this one.
-        (1, "replayable/mapping-version"),
-        (known + 1, "replayable/mapping-version"),
-        (999, "replayable/mapping-version"),
-        (1001, "policy/package-digest"),
-    ] {
-        parts.image[at..at + 32].copy_from_slice(&digest(mapping));
-        assert!(codes(&world.check(&parts.files())).contains(code), "mapping {mapping}");
-    }
-}
-
-/// Gives another content of one file each time after the first.
-struct Swapped<'a> {
-    files: &'a bundle::Memory,
-    name: &'a str,
-    later: Vec<u8>,
-    opened: std::cell::Cell<u32>,
-}
-
-impl bundle::Files for Swapped<'_> {
-    fn names(&self) -> Result<std::collections::BTreeMap<String, u64>, bundle::BundleError> {
-        self.files.names()
-    }
-
-    fn open(&self, name: &str) -> Result<Box<dyn std::io::Read + '_>, bundle::BundleError> {
-        if name == self.name && self.opened.replace(self.opened.get() + 1) > 0 {
-            return Ok(Box::new(&*self.later));
-        }
-        self.files.open(name)
-    }
-}
-
-/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card signed.
-#[test]
-fn a_file_is_read_once() {
-    let world = World::new();
-    let files = world.honest().files();
-    let trust = world.trust(false);
-    for name in files.0.keys() {
-        let mut later = files.0[name].clone();
-        later.iter_mut().for_each(|byte| *byte ^= 1);
-        let swapped = Swapped { files: &files, name, later, opened: Default::default() };
-        let report = verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap();
-        assert_affirmed(&report);
-        assert_eq!(swapped.opened.get(), 1, "{name}");
-    }
-}
-
-/// A file that is too large to be kept is read again, and not with another content.
-#[test]
-fn a_large_file_that_changes_while_it_is_read_is_found() {
-    let world = World::new();
-    let mut files = world.honest().files();
-    let text = "a".repeat(2 << 20).into_bytes();
-    let name = bundle::anchor(&sha(&text));
-    files.0.insert(name.clone(), text.clone());
-    remanifest(&mut files);
-    let trust = world.trust(false);
-    let check = |later: Vec<u8>| {
-        let swapped = Swapped { files: &files, name: &name, later, opened: Default::default() };
-        verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap()
-    };
-    assert_affirmed(&check(text.clone()));
-    assert_contradicted(&check("b".repeat(2 << 20).into_bytes()), "complete/file-changed");
-}

@@ -1,42 +1,20 @@
 //! What a run that dies leaves behind, completed: it verifies as a session that was not closed, and is never contradicted.
 //!
 //! `PORTCULLIS_LONG=1` makes 20,000 states of each bundle, otherwise a few hundred are made.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::random::Random;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::{LaneHead, Record, RecordType};
-use portcullis_evidence::bundle::{self, Directory, Files as _, FinishError, Memory, finish};
+use portcullis_evidence::bundle::{self, Directory, Files as _, FinishError, MemoryFiles, finish};
 use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// A small generator (SplitMix64): the same states on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number from `low` to `high`.
-    fn between(&mut self, low: usize, high: usize) -> usize {
-        low + (self.next() % (high.saturating_sub(low) as u64 + 1)) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.between(1, n) == 1
-    }
-}
-
 /// The files as a run leaves them that dies after `checkpoints` checkpoints: growing files end anywhere, behind zeros where power was
 /// lost; files that are written whole are there, or are not, or are in the making.
-fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> Memory {
+fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);
     for serial in checkpoints as u64.. {
@@ -44,7 +22,7 @@ fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> Memory {
         files.0.remove(&bundle::witness(serial));
         match gone {
             Some(message) if random.one_in(3) => {
-                let part = message[..random.between(0, message.len())].to_vec();
+                let part = message[..random.within(0, message.len())].to_vec();
                 files.0.insert(format!("{}.part", bundle::checkpoint(serial)), part);
             }
             Some(_) => {}
@@ -60,9 +38,9 @@ fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> Memory {
         };
         let most = records.iter().position(|record| !given(record)).unwrap_or(records.len());
         let log = files.0.get_mut(&bundle::in_lane(bundle::RECORDS, lane)).unwrap();
-        log.truncate(random.between(signed * Record::BYTES, most * Record::BYTES));
+        log.truncate(random.within(signed * Record::BYTES, most * Record::BYTES));
         if random.one_in(3) {
-            log.resize(log.len() + random.between(1, 2000), 0);
+            log.resize(log.len() + random.within(1, 2000), 0);
         }
         for name in [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS] {
             let lines = files.0.get_mut(&bundle::in_lane(name, lane)).unwrap();
@@ -72,20 +50,20 @@ fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> Memory {
                 each.reverse();
                 *lines = each.concat();
             }
-            lines.truncate(random.between(0, lines.len()));
+            lines.truncate(random.within(0, lines.len()));
             if random.one_in(4) {
-                lines.resize(lines.len() + random.between(1, 500), 0);
+                lines.resize(lines.len() + random.within(1, 500), 0);
             }
         }
     }
     if let Some(heads) = files.0.get_mut(bundle::HEADS) {
         let least = checkpoints * parts.log.lanes.len() * LaneHead::BYTES;
-        heads.truncate(random.between(least, heads.len()));
+        heads.truncate(random.within(least, heads.len()));
     }
     let contexts: Vec<String> = files.0.keys().filter(|name| name.starts_with("contexts/")).cloned().collect();
     for name in contexts {
         let bytes = files.0[&name].clone();
-        match random.between(0, 5) {
+        match random.within(0, 5) {
             0 => drop(files.0.remove(&name)),
             1 => drop(files.0.insert(name, Vec::new())),
             2 => drop(files.0.insert(format!("{name}.part"), bytes)),
@@ -108,11 +86,11 @@ trait Nonce {
 impl Nonce for portcullis_core::wire::Descriptor {
     fn as_session_nonce(&self) -> u64 {
         use zerocopy::{FromBytes, IntoBytes};
-        portcullis_core::wire::Session::read_from_bytes(self.as_bytes()).unwrap().heartbeat_nonce.get()
+        portcullis_core::wire::SessionFields::read_from_bytes(self.as_bytes()).unwrap().heartbeat_nonce.get()
     }
 }
 
-fn write(files: &Memory, folder: &Path) {
+fn write(files: &MemoryFiles, folder: &Path) {
     for (name, bytes) in &files.0 {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -120,9 +98,9 @@ fn write(files: &Memory, folder: &Path) {
     }
 }
 
-fn load(folder: &Path) -> Memory {
+fn load(folder: &Path) -> MemoryFiles {
     let names = Directory::new(folder).names().unwrap();
-    Memory(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
+    MemoryFiles(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
 }
 
 #[test]
@@ -132,9 +110,9 @@ fn what_a_death_leaves_is_completed() {
     for lanes in [1, 2, 4] {
         let parts = world.honest_in(lanes);
         let all = parts.log.checkpoints.len();
-        let mut random = Random(u64::from(lanes));
+        let mut random = Random::new(u64::from(lanes));
         for number in 0..if long { 20_000 } else { 200 } {
-            let checkpoints = random.between(1, all);
+            let checkpoints = random.within(1, all);
             let files = died(&parts, checkpoints, &mut random);
             let folder = tempfile::tempdir().unwrap();
             write(&files, folder.path());
@@ -195,7 +173,7 @@ fn heartbeats_that_other_lanes_do_not_have_are_cut() {
 fn what_is_no_crash_is_refused_and_left_alone() {
     let world = World::new();
     let parts = world.honest();
-    let refused = |change: &dyn Fn(&mut Memory)| {
+    let refused = |change: &dyn Fn(&mut MemoryFiles)| {
         let mut files = parts.files();
         change(&mut files);
         let folder = tempfile::tempdir().unwrap();
@@ -205,7 +183,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         assert_eq!(load_raw(folder.path()), before);
         error
     };
-    // Finished, and changed afterwards.
+    // FinishReport, and changed afterwards.
     let sealed = refused(&|files| files.0.get_mut(bundle::SPANS).unwrap().truncate(0));
     assert!(matches!(sealed, FinishError::Sealed(_)), "{sealed}");
     // Nothing signed.

@@ -1,11 +1,10 @@
 //! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is affirmed.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{self, BundleError, Directory, Files, Memory, Writer};
+use portcullis_evidence::bundle::{self, BundleError, Directory, Files, MemoryFiles, Writer};
 use portcullis_evidence::verify::{Options, verify};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +17,7 @@ use zerocopy::IntoBytes;
 const PLACES: usize = 40;
 
 /// The exit code that `verify` gives files, and what it found; 3 for what is no bundle.
-fn answer(world: &World, files: &Memory) -> (u8, String) {
+fn answer(world: &World, files: &MemoryFiles) -> (u8, String) {
     match verify(files, &world.trust(false), Options::default(), &mut |_| ()) {
         Ok(report) => (report.exit_code, format!("{:?}", codes(&report))),
         Err(error) => {
@@ -30,7 +29,7 @@ fn answer(world: &World, files: &Memory) -> (u8, String) {
 
 /// Nothing is affirmed, with the manifest as it was and with one that fits.
 #[track_caller]
-fn assert_refused(world: &World, mut files: Memory, what: &str) {
+fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     let (code, found) = answer(world, &files);
     assert_eq!(code, 3, "{what}, manifest as it was: {found}");
     remanifest(&mut files);
@@ -39,7 +38,7 @@ fn assert_refused(world: &World, mut files: Memory, what: &str) {
 }
 
 /// Files of which something stands behind every byte. The README and the numbers of streams are for people.
-fn evidence(files: &Memory) -> Vec<String> {
+fn evidence(files: &MemoryFiles) -> Vec<String> {
     // What a stream was given is judged by the replay.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
     files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
@@ -229,7 +228,7 @@ fn on_disk() {
 }
 
 /// Files that count how often each is opened.
-struct Counting(Memory, RefCell<BTreeMap<String, usize>>);
+struct Counting(MemoryFiles, RefCell<BTreeMap<String, usize>>);
 
 impl Files for Counting {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {

@@ -1,9 +1,8 @@
 //! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they are right is not seen
 //! here: tests/independent/vectors.py checks each with code that was written from the documents.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use hmac::{Hmac, KeyInit, Mac};
 use portcullis_core::context::{ContextDocument, Mode};
@@ -12,8 +11,9 @@ use portcullis_core::wire::{Fault, ROW_NONE, Record};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle::{Bundle, commitment};
 use portcullis_evidence::certificate::{TrustStore, key_id, verify_chain};
-use portcullis_evidence::record::Rules;
+use portcullis_evidence::log::LogChecker;
 use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::verify::Code;
 use portcullis_evidence::withholding::{Terms, Withholding};
 use portcullis_evidence::{hex, receipt, sim};
 use serde_json::{Value, json};
@@ -191,10 +191,10 @@ fn logs(world: &World) -> Value {
 
 /// The reason code of the first rule that a log breaks, with the record; `ok` without one.
 fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &'static str) {
-    let mut rules = Rules::of_lane(rows, lane, lanes);
+    let mut rules = LogChecker::of_lane(rows, lane, lanes);
     for (at, record) in records.iter().enumerate() {
         if let Err(violation) = rules.next(record) {
-            return (at, violation.code());
+            return (at, Code::from(violation).id());
         }
     }
     (records.len(), "ok")

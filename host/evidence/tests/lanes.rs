@@ -1,14 +1,13 @@
 //! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or replace a lane.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::wire::{Fault, LaneHead, RecordType};
-use portcullis_evidence::bundle::{self, BundleError, Memory, Receipt};
+use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, Receipt};
 use portcullis_evidence::checkpoint::root_of_heads;
 use portcullis_evidence::hex::Hex;
-use portcullis_evidence::receipt::{HeadProof, Proof, ReceiptError, prove};
+use portcullis_evidence::receipt::{HeadProof, ReceiptError, ReceiptProof, prove};
 use portcullis_evidence::sim::log::heads;
 use portcullis_evidence::verify::{Options, verify};
 use std::collections::BTreeSet;
@@ -61,7 +60,7 @@ fn honest() {
 }
 
 /// Exchanges what two lanes have, the records or everything.
-fn exchange(files: &mut Memory, a: u8, b: u8, names: &[&str]) {
+fn exchange(files: &mut MemoryFiles, a: u8, b: u8, names: &[&str]) {
     for name in names {
         let (a, b) = (bundle::in_lane(name, a), bundle::in_lane(name, b));
         let (x, y) = (files.0[&a].clone(), files.0[&b].clone());
@@ -105,7 +104,8 @@ fn two_lanes_exchanged() {
 fn a_lane_left_out() {
     let world = World::new();
     let parts = world.honest_in(LANES);
-    let refused = |files: &Memory| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+    let refused =
+        |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
     for lane in 0..LANES {
         let mut files = parts.files();
         files.0.remove(&bundle::in_lane(bundle::RECORDS, lane));
@@ -177,7 +177,8 @@ fn heads_that_are_not_the_signed_ones() {
     let mut parts = honest.clone();
     parts.log.heads.swap(1, 2);
     assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-heads");
-    let refused = |files: &Memory| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+    let refused =
+        |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
     for change in [
         |bytes: &mut Vec<u8>| bytes.push(0),
         |bytes: &mut Vec<u8>| _ = bytes.pop(),
@@ -389,10 +390,11 @@ fn receipts_name_their_lane() {
         for (number, receipt) in parts.receipts.iter().enumerate() {
             let receipt: Receipt = serde_json::from_value(receipt.clone()).unwrap();
             let proof = prove(&files, receipt.lane, receipt.index).unwrap();
-            let proof = Proof::parse(&serde_json::to_vec(&proof).unwrap()).unwrap();
+            let proof = ReceiptProof::parse(&serde_json::to_vec(&proof).unwrap()).unwrap();
             let span = parts.spans.iter().find(|span| span["salt"] == parts.receipts[number]["salt"]).unwrap();
             let text = format!("{}{}", span["held"].as_str().unwrap(), span["text"].as_str().unwrap());
-            let check = |proof: &Proof, receipt: &Receipt| proof.check(receipt, text.as_bytes(), &trust, options);
+            let check =
+                |proof: &ReceiptProof, receipt: &Receipt| proof.check(receipt, text.as_bytes(), &trust, options);
             check(&proof, &receipt).unwrap();
             let head = proof.head.clone().unwrap();
             assert_eq!(head.path.len() as u32, lanes.ilog2());
@@ -407,7 +409,7 @@ fn receipts_name_their_lane() {
                 Some(HeadProof { path, ..head.clone() }),
                 Some(HeadProof { path: Vec::new(), ..head.clone() }),
             ] {
-                let wrong = Proof { head: wrong, ..proof.clone() };
+                let wrong = ReceiptProof { head: wrong, ..proof.clone() };
                 assert_eq!(check(&wrong, &receipt), Err(ReceiptError::NotIncluded));
             }
         }
@@ -418,7 +420,7 @@ fn receipts_name_their_lane() {
     let receipt: Receipt = serde_json::from_value(one.receipts[0].clone()).unwrap();
     let proof = prove(&one.files(), 0, receipt.index).unwrap();
     assert_eq!(proof.head, None);
-    let wrong = Proof { head: Some(HeadProof { size: 8, path: Vec::new() }), ..proof };
+    let wrong = ReceiptProof { head: Some(HeadProof { size: 8, path: Vec::new() }), ..proof };
     let checked = wrong.check(&receipt, b"The dose is 5 mg.", &world.trust(false), Options::default());
     assert_eq!(checked, Err(ReceiptError::NotIncluded));
 }

@@ -1,10 +1,9 @@
 //! Honest logs of any shape follow the rules; a log with any one record left out, doubled or moved does not.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-use portcullis_core::wire::{Determination, Fault, Record, Session};
+use portcullis_core::wire::{Determination, Fault, Record, SessionFields};
 use portcullis_evidence::checkpoint::root_of_lane;
-use portcullis_evidence::record::{Rules, Violation, read};
+use portcullis_evidence::log::{LogChecker, Violation, read};
 use portcullis_evidence::sim::log::{Identity, Log};
 use portcullis_evidence::tree::{Frontier, leaf};
 use proptest::prelude::*;
@@ -15,7 +14,7 @@ const IDENTITY: Identity = Identity { design_id: [1; 16], key_flags: 0, boot_non
 
 /// Plays numbers as entries of a session: whatever an entry is not allowed to be here becomes something that it may be.
 fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
-    let mut log = Log::open(IDENTITY, Session::ZERO, 1);
+    let mut log = Log::open(IDENTITY, SessionFields::ZERO, 1);
     let mut next = BTreeMap::<u16, u32>::new();
     for (what, slot) in steps {
         let sequence = next.get(slot).copied();
@@ -53,8 +52,8 @@ fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
     log
 }
 
-fn check(records: &[Record]) -> Result<Rules, (usize, Violation)> {
-    let mut rules = Rules::new((1, 1));
+fn check(records: &[Record]) -> Result<LogChecker, (usize, Violation)> {
+    let mut rules = LogChecker::new((1, 1));
     for (index, record) in records.iter().enumerate() {
         rules.next(record).map_err(|violation| (index, violation))?;
     }

@@ -1,6 +1,5 @@
 //! Public test vectors of RFC 6962 and RFC 9162 trees.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::hex;

@@ -1,16 +1,15 @@
 //! Profiles, modes and predecessors of streams, and what a ticket permits of them.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle;
-use portcullis_evidence::report::html;
 use portcullis_evidence::verify::{Modes, Status};
+use portcullis_report::evidence::{ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Parts, World, assert_contradicted, codes, document, remanifest};
@@ -78,10 +77,10 @@ fn reports_show_profiles_with_their_streams() {
     let streams = |profile: &Profile| report.session.profiles[&profile.digest()].streams;
     assert_eq!((streams(&Profile::default()), streams(&counsel())), (1, 2));
     let digest = counsel().digest();
-    let text = report.to_string();
+    let text = ReportText::new(&report).to_string();
     assert!(text.contains(&format!("{digest}: 2 streams, audience counsel")), "{text}");
     assert!(text.contains("the operator chose"), "{text}");
-    let page = html(&report, "b");
+    let page = page(&report, "b");
     assert!(page.contains(&digest.to_string()) && page.contains("audience counsel"), "{page}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["session"]["profiles"][digest.to_string()]["streams"], 2);
@@ -140,7 +139,7 @@ fn modes_and_predecessors_are_counted() {
     let report = world.check(&session(&world, &contexts).files());
     assert_eq!(report.session.modes, Modes { driven: 2, held: 1, recorded: 1, observed: 1 });
     assert_eq!((report.session.continued, report.exit_code), (1, 5), "{:#?}", report.properties);
-    let text = report.to_string();
+    let text = ReportText::new(&report).to_string();
     assert!(text.contains("2 driven, 1 held, 1 recorded, 1 observed; 1 continue another"), "{text}");
 }
 
@@ -162,7 +161,7 @@ fn reports_show_the_seat() {
     parts.play();
     let report = world.check(&parts.files());
     assert_eq!((report.session.seat, report.exit_code), (Some(7), 0));
-    assert!(report.to_string().contains("seat 7"), "{report}");
+    assert!(ReportText::new(&report).to_string().contains("seat 7"), "{report:?}");
     assert_eq!(serde_json::to_value(&report).unwrap()["session"]["seat"], json!(7));
     assert!(parts.files().0.contains_key(bundle::TICKET));
 }

@@ -1,13 +1,12 @@
 //! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and nothing is
 //! contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a warning too.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+use portcullis_test_support::world;
 
-mod world;
-
-use portcullis_evidence::bundle::Memory;
-use portcullis_evidence::series::join;
-use portcullis_evidence::verify::{Options, Property, Report, Status, verify};
+use portcullis_evidence::bundle::MemoryFiles;
+use portcullis_evidence::verify::series::join;
+use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
 
 /// An image that the ticket permits.
@@ -37,7 +36,7 @@ fn assert_unknown(report: &Report, exit_code: u8) {
     for property in Property::ALL {
         let conclusion = report.properties.of(property);
         assert_eq!(conclusion.status, Status::Warned, "{report:#?}");
-        assert!(conclusion.reasons.iter().any(|reason| reason.code == "unknown-version"), "{report:#?}");
+        assert!(conclusion.reasons.iter().any(|reason| reason.code == Code::UnknownVersion), "{report:#?}");
     }
     assert_eq!((report.status, report.exit_code, report.assurance), (Status::Warned, exit_code, None), "{report:#?}");
 }
@@ -90,7 +89,7 @@ fn simulated_evidence_of_an_unknown_version_is_marked() {
 #[test]
 fn a_series_with_a_session_of_an_unknown_version() {
     let world = World::new();
-    let report = |files: &Memory| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
+    let report = |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
     let first = next_layout(&world, &world.card);
     let previous = sha(zerocopy::IntoBytes::as_bytes(first.log.checkpoints.last().unwrap()));
     let mut second = world.session(&world.card, 2, previous);
@@ -99,7 +98,7 @@ fn a_series_with_a_session_of_an_unknown_version() {
     assert_eq!(second.exit_code, 0, "{second:#?}");
     let series = join(vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)]);
     let found: Vec<_> = series.findings.iter().map(|finding| (finding.code, finding.status)).collect();
-    assert_eq!((found, series.exit_code), (vec![("unknown-version", Status::Warned)], 5));
+    assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
 }
 
 /// The id is the caller's name for a text. Nothing makes it unique, and a reader who knows only the id cannot tell two streams apart.

@@ -1,14 +1,15 @@
 //! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of them is left.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod world;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::bundle::{
-    self, Choice, Directory, Files as _, Memory, Reason, Withheld, WithholdError, withhold, withhold_in_place,
+    self, Directory, Files as _, MemoryFiles, StreamChoice, WithholdError, WithholdReason, WithholdReport, withhold,
+    withhold_in_place,
 };
 use portcullis_evidence::withholding::{Terms, Withholding};
+use portcullis_report::evidence::ReportText;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,12 @@ fn ids(ids: &[&str]) -> BTreeSet<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
-fn reason(key: &SigningKey) -> Reason<'_> {
-    Reason { name: "clerk", reason: "erased on request", key, names: false }
+fn reason(key: &SigningKey) -> WithholdReason<'_> {
+    WithholdReason { name: "clerk", reason: "erased on request", key, names: false }
 }
 
 /// A bundle of the honest session on so many lanes, in a folder.
-fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, Memory) {
+fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, MemoryFiles) {
     let folder = tempfile::tempdir().unwrap();
     let files = world.honest_in(lanes).files();
     let path = folder.path().join("b");
@@ -35,9 +36,9 @@ fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, Memory) {
     (folder, path, files)
 }
 
-fn load(folder: &Path) -> Memory {
+fn load(folder: &Path) -> MemoryFiles {
     let names = Directory::new(folder).names().unwrap();
-    Memory(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
+    MemoryFiles(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
 }
 
 #[test]
@@ -46,9 +47,9 @@ fn the_rest_still_verifies() {
     for lanes in [1, 2, 4] {
         let (folder, from, files) = scene(&world, lanes);
         for (number, choice, left) in [
-            (0, Choice::Streams(ids(&["b"])), &["The dose is 5 mg."][..]),
-            (1, Choice::AllBut(ids(&["b"])), &["Buy now."]),
-            (2, Choice::Streams(ids(&["a", "b"])), &[]),
+            (0, StreamChoice::Streams(ids(&["b"])), &["The dose is 5 mg."][..]),
+            (1, StreamChoice::AllBut(ids(&["b"])), &["Buy now."]),
+            (2, StreamChoice::Streams(ids(&["a", "b"])), &[]),
         ] {
             let to = folder.path().join(format!("to{number}"));
             let done = withhold(&from, &to, &choice, reason(&clerk())).unwrap();
@@ -66,7 +67,7 @@ fn the_rest_still_verifies() {
             assert_eq!(withholding.signer.file.as_deref(), Some("withholders/clerk.pub"));
             assert_eq!(withholding.streams, done.streams);
             assert_eq!(withholding.before.0, sha(&files.0[bundle::MANIFEST]));
-            assert!(report.to_string().contains("erased on request"));
+            assert!(ReportText::new(&report).to_string().contains("erased on request"));
             // What is chosen is nowhere, what is not is where it was.
             let all = found.0.values().map(Vec::as_slice).collect::<Vec<_>>().join(&b'\n');
             let all = String::from_utf8_lossy(&all);
@@ -83,7 +84,7 @@ fn time_is_the_witness_s() {
     let world = World::new();
     let (folder, from, _) = scene(&world, 2);
     let to = folder.path().join("to");
-    let before = |second| withhold(&from, &to, &Choice::Before(second), reason(&clerk()));
+    let before = |second| withhold(&from, &to, &StreamChoice::Before(second), reason(&clerk()));
     // No stream was over before the first note.
     assert!(matches!(before(START), Err(WithholdError::Nothing)));
     assert!(!to.exists());
@@ -104,7 +105,7 @@ fn time_is_the_witness_s() {
         fs::write(path, bytes).unwrap();
     }
     let other = folder.path().join("other");
-    let error = withhold(&silent, &other, &Choice::Before(u64::MAX), reason(&clerk())).unwrap_err();
+    let error = withhold(&silent, &other, &StreamChoice::Before(u64::MAX), reason(&clerk())).unwrap_err();
     assert!(matches!(error, WithholdError::NoWitness), "{error}");
 }
 
@@ -113,11 +114,11 @@ fn in_place_and_again() {
     let world = World::new();
     let (folder, path, files) = scene(&world, 2);
     let key = clerk();
-    let done = withhold_in_place(&path, &Choice::Streams(ids(&["b"])), reason(&key)).unwrap();
+    let done = withhold_in_place(&path, &StreamChoice::Streams(ids(&["b"])), reason(&key)).unwrap();
     assert_eq!((done.streams, done.contexts), (1, 1));
     let first = sha(&load(&path).0[bundle::MANIFEST]);
-    let again = Reason { names: true, reason: "the rest, too", ..reason(&key) };
-    let done = withhold_in_place(&path, &Choice::AllBut(BTreeSet::new()), again).unwrap();
+    let again = WithholdReason { names: true, reason: "the rest, too", ..reason(&key) };
+    let done = withhold_in_place(&path, &StreamChoice::AllBut(BTreeSet::new()), again).unwrap();
     assert!(done.streams >= 2, "{done:?}");
     let report = world.check(&load(&path));
     assert_eq!(codes(&report), ids(&["policy/profile-unknown", "replayable/withheld"]), "{:#?}", report.properties);
@@ -132,18 +133,20 @@ fn refused() {
     let (folder, from, files) = scene(&world, 1);
     let to = folder.path().join("to");
     let key = clerk();
-    let with = |choice: Choice, reason: Reason<'_>| withhold(&from, &to, &choice, reason).unwrap_err();
-    assert!(matches!(with(Choice::Streams(ids(&["a", "z"])), reason(&key)), WithholdError::Unknown(id) if id == "z"));
-    assert!(matches!(with(Choice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
-    let empty = Reason { reason: "", ..reason(&key) };
-    assert!(matches!(with(Choice::Streams(ids(&["a"])), empty), WithholdError::Reason));
+    let with = |choice: StreamChoice, reason: WithholdReason<'_>| withhold(&from, &to, &choice, reason).unwrap_err();
+    assert!(
+        matches!(with(StreamChoice::Streams(ids(&["a", "z"])), reason(&key)), WithholdError::Unknown(id) if id == "z")
+    );
+    assert!(matches!(with(StreamChoice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
+    let empty = WithholdReason { reason: "", ..reason(&key) };
+    assert!(matches!(with(StreamChoice::Streams(ids(&["a"])), empty), WithholdError::WithholdReason));
     // A bundle that was changed is refused: nobody can say what it was.
     fs::write(from.join(bundle::SPANS), "").unwrap();
-    assert!(!with(Choice::Streams(ids(&["a"])), reason(&key)).is_operational());
+    assert!(!with(StreamChoice::Streams(ids(&["a"])), reason(&key)).is_operational());
     assert!(!to.exists());
     fs::write(from.join(bundle::SPANS), &files.0[bundle::SPANS]).unwrap();
     fs::create_dir(&to).unwrap();
-    assert!(with(Choice::Streams(ids(&["a"])), reason(&key)).is_operational(), "a folder that exists");
+    assert!(with(StreamChoice::Streams(ids(&["a"])), reason(&key)).is_operational(), "a folder that exists");
     assert_eq!(load(&from).0, files.0);
 }
 
@@ -152,11 +155,11 @@ fn what_a_statement_cannot_do() {
     let world = World::new();
     let (folder, from, files) = scene(&world, 1);
     let to = folder.path().join("to");
-    let done = withhold(&from, &to, &Choice::Streams(ids(&["b"])), reason(&clerk())).unwrap();
-    assert_eq!(done, Withheld { streams: 1, lines: done.lines, contexts: 1 });
+    let done = withhold(&from, &to, &StreamChoice::Streams(ids(&["b"])), reason(&clerk())).unwrap();
+    assert_eq!(done, WithholdReport { streams: 1, lines: done.lines, contexts: 1 });
     let honest = load(&to);
     let name = bundle::withheld(0);
-    let checked = |change: &dyn Fn(&mut Memory)| {
+    let checked = |change: &dyn Fn(&mut MemoryFiles)| {
         let mut changed = honest.clone();
         change(&mut changed);
         remanifest(&mut changed);

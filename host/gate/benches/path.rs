@@ -15,6 +15,7 @@ use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
+use portcullis_test_support::random::Random;
 use std::path::Path;
 
 const NOUNS: &[&str] =
@@ -22,11 +23,8 @@ const NOUNS: &[&str] =
 const VERBS: &[&str] = &["carried", "opened", "described", "followed", "repaired", "painted", "measured", "crossed"];
 
 fn prose(sentences: usize) -> String {
-    let mut state = 7usize;
-    let mut pick = |list: &[&'static str]| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        list[(state >> 33) % list.len()]
-    };
+    let mut random = Random::new(7);
+    let mut pick = |list: &[&'static str]| *random.pick(list);
     let sentence =
         |_| format!("The {} {} the old {} near the {} in spring. ", pick(NOUNS), pick(VERBS), pick(NOUNS), pick(NOUNS));
     (0..sentences).map(sentence).collect()

@@ -90,6 +90,7 @@ pub fn commit(salt: [u8; 16], parts: &[&[u8]]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_core::hex;
 
     #[test]
     fn salts_and_commitments_are_those_of_the_vectors() {
@@ -100,9 +101,11 @@ mod tests {
             let key = SaltKey::from_bytes([7; 32]);
             assert_eq!(text("salt_key"), "07".repeat(32));
             let salt = key.salt(vector["stream"].as_u64().unwrap(), vector["sequence"].as_u64().unwrap() as u32);
-            let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            assert_eq!(hex(&salt), text("salt"));
-            assert_eq!(hex(&commit(salt, &[text("held").as_bytes(), text("text").as_bytes()])), text("commitment"));
+            assert_eq!(hex::encode(&salt), text("salt"));
+            assert_eq!(
+                hex::encode(&commit(salt, &[text("held").as_bytes(), text("text").as_bytes()])),
+                text("commitment")
+            );
         }
     }
 
@@ -130,7 +133,6 @@ mod tests {
     fn known_answer() {
         // printf 'portcullis/span/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
         let digest = commit([0; 16], &[b"abc"]);
-        let hex: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        assert_eq!(hex, "8b5c54a92d839b9dd787dce455386534e1e794fb7326b367ab61d60faa6b86d0");
+        assert_eq!(hex::encode(&digest), "8b5c54a92d839b9dd787dce455386534e1e794fb7326b367ab61d60faa6b86d0");
     }
 }

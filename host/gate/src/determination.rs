@@ -1,7 +1,7 @@
 //! What the gate says of one mutation, as data and in words.
 
 use portcullis_core::context::Mode;
-use portcullis_core::wire::{Category, Determination as Outcome, Fault, Stage};
+use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct Determination {
     /// What the span does.
     pub category: Category,
     /// The answer; absent for a fault.
-    pub determination: Option<Outcome>,
+    pub determination: Option<Answer>,
     /// The first stage that failed.
     #[serde(serialize_with = "stage", deserialize_with = "read_stage")]
     pub stage: Option<Stage>,
@@ -135,6 +135,17 @@ pub enum Trigger {
     AnchorsChanged,
     /// A bound of the loop was reached.
     Limit,
+}
+
+/// A field that decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecidingField {
+    /// Its name, as in policies.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// What the rule asks of it.
+    pub condition: String,
 }
 
 impl Trigger {

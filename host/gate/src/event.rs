@@ -1,6 +1,6 @@
 //! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
 
-use crate::determination::{Determination, Summary};
+use crate::determination::{DecidingField, Determination, Summary};
 use crate::engine::{EngineError, Proposal};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::drift::Drift;
@@ -38,7 +38,7 @@ pub enum What {
     /// The engine answered: a candidate, or why there is none.
     Proposed(Box<Result<Proposal, EngineError>>),
     /// A mutation was judged, or the card refused its entry.
-    Determined(Box<Judged>),
+    Determined(Box<Judgement>),
     /// A rejected mutation waits for information.
     Deferred {
         /// Sequence of its determination.
@@ -84,13 +84,13 @@ pub enum What {
         summary: Summary,
         /// What END bound; absent when the card did not take it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        closing: Option<Closing>,
+        closing: Option<EndCommitment>,
     },
 }
 
 /// What END bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Closing {
+pub struct EndCommitment {
     /// Sequence of END.
     pub seq: u32,
     /// Trailing inert bytes.
@@ -103,7 +103,7 @@ pub struct Closing {
 
 /// One determination with everything that is needed to look into it without the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct Judgement {
     /// The determination, as `run --json` prints it.
     pub determination: Determination,
     /// Held inert bytes before the span.
@@ -115,7 +115,7 @@ pub struct Judged {
     /// The entry's 128 bytes, hexadecimal.
     pub descriptor: String,
     /// Values of the fields that the deciding rule or reason looked at.
-    pub fields: Vec<Deciding>,
+    pub fields: Vec<DecidingField>,
     /// Semantic distance that an admit added, in basis points.
     pub distance: Option<u16>,
     /// Trust slope after it, in basis points.
@@ -124,17 +124,6 @@ pub struct Judged {
     pub tick: Option<u64>,
     /// Index of the record in the card's log.
     pub log_index: Option<u64>,
-}
-
-/// A field that decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deciding {
-    /// Its name, as in policies.
-    pub field: String,
-    /// Its value.
-    pub value: String,
-    /// What the rule asks of it.
-    pub condition: String,
 }
 
 impl What {

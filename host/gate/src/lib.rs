@@ -3,26 +3,36 @@
 //! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. Text leaves a stream only after the card
 //! answered admit for it; everything else, faults and lost cards included, releases nothing.
 
+mod admission;
 pub mod anchor;
 mod commitment;
 mod determination;
 pub mod engine;
-mod entry;
 mod event;
+pub mod explain;
 mod governor;
+pub mod input;
 pub mod ledger;
+mod policy_card;
 mod rationale;
 pub mod remote;
 pub mod replay;
+mod session_loop;
+mod settings;
 mod source;
 mod stage;
 mod stream;
 
+pub use admission::{Engines, judged_bytes};
 pub use commitment::{SaltKey, SaltKeyError, Salts, commit};
-pub use determination::{Determination, Summary, Termination, Trigger};
-pub use entry::{Engines, judged_bytes};
-pub use event::{Closing, Deciding, Event, Judged, What};
-pub use governor::{Governor, Settings};
+pub use determination::{DecidingField, Determination, Summary, Termination, Trigger};
+pub use event::{EndCommitment, Event, Judgement, What};
+pub use governor::Governor;
+pub use policy_card::{PolicyCardError, banks_on_card, judge_text};
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
+pub use session_loop::{
+    Bounds, Credit, SessionClosed, SessionHandle, SessionLoop, StreamHandle, StreamMessage, SubmitError,
+};
+pub use settings::Settings;
 pub use source::{Candidate, Item};
-pub use stream::Seat;
+pub use stream::{Seat, StreamRequest};

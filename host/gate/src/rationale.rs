@@ -1,9 +1,9 @@
 //! The rationale of a verdict: which rule or reason decided, on which fields, as data and in words.
 
-use crate::event::Deciding;
+use crate::determination::DecidingField;
 use crate::governor::Governor;
-use crate::stage::Staged;
-use portcullis_core::mutation::{Finding, Mutation};
+use crate::stage::HostFindings;
+use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, Fault, RowKind, Stage};
 use portcullis_policy::commands::conditions;
@@ -18,11 +18,11 @@ pub(crate) struct Rationale {
     /// The same in words.
     pub(crate) words: String,
     /// Fields that it looked at.
-    pub(crate) fields: Vec<Deciding>,
+    pub(crate) fields: Vec<DecidingField>,
 }
 
 impl Rationale {
-    fn new(rule: &str, words: &str, fields: Vec<Deciding>) -> Self {
+    fn new(rule: &str, words: &str, fields: Vec<DecidingField>) -> Self {
         Self { rule: rule.to_owned(), words: words.to_owned(), fields }
     }
 
@@ -37,7 +37,7 @@ pub(crate) fn explain(
     governor: &Governor<'_>,
     mutation: &Mutation,
     descriptor: &Descriptor,
-    staged: &Staged,
+    staged: &HostFindings,
     verdict: &Verdict,
 ) -> Option<Rationale> {
     let (mut why, wanted_split) = match verdict.stage {
@@ -45,14 +45,14 @@ pub(crate) fn explain(
         Stage::Policy => bank(governor, descriptor, Bank::Policy, verdict.policy_row),
         Stage::Entropy => bank(governor, descriptor, Bank::Entropy, verdict.entropy_row),
         Stage::Validation => match mutation.validation {
-            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
-            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
-            Finding::Pass => unfounded("stage 2"),
+            StageFinding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
+            StageFinding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
+            StageFinding::Pass => unfounded("stage 2"),
         },
         Stage::Lineage => match mutation.lineage {
-            Finding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), false),
-            Finding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), true),
-            Finding::Pass => unfounded("stage 3"),
+            StageFinding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), false),
+            StageFinding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.lineage.clone()), true),
+            StageFinding::Pass => unfounded("stage 3"),
         },
     };
     if wanted_split && verdict.determination == Determination::Reject {
@@ -78,7 +78,7 @@ fn bank(governor: &Governor<'_>, descriptor: &Descriptor, bank: Bank, row: Optio
     let split = row.is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
     let fields = row.map_or_else(Vec::new, |row| {
         let conditions = conditions(compiled, governor.package.vocabulary(), row, descriptor);
-        let deciding = |c: portcullis_policy::commands::Condition| Deciding {
+        let deciding = |c: portcullis_policy::commands::Condition| DecidingField {
             field: c.field,
             value: c.value,
             condition: c.wanted,

@@ -7,11 +7,11 @@
 use crate::anchor::{Anchors, Store};
 use crate::commitment::Salts;
 use crate::engine::{Engine, EngineError, Proposal, View};
-use crate::entry::Door;
-use crate::governor::{Governor, Settings};
+use crate::governor::Governor;
+use crate::settings::Settings;
 use crate::source::Item;
 use crate::stream::Seat;
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, Mode};
 use portcullis_core::hex::Hex;
@@ -74,7 +74,7 @@ pub enum ReplayError {
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replayed {
+pub struct StreamReplay {
     /// Records that are what the replay gives.
     pub records: u64,
     /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
@@ -84,13 +84,13 @@ pub struct Replayed {
 }
 
 /// An engine that answers as one did before.
-struct Again {
+struct ReplayEngine {
     answers: std::vec::IntoIter<Result<Proposal, EngineError>>,
     /// How many answers nobody asked for yet.
     left: Arc<AtomicUsize>,
 }
 
-impl Engine for Again {
+impl Engine for ReplayEngine {
     fn name(&self) -> String {
         "replay".into()
     }
@@ -151,9 +151,9 @@ impl<'r> Replayer<'r> {
         input: Input,
         salts: BTreeMap<u32, [u8; 16]>,
         recorded: &[Record],
-    ) -> Result<Replayed, ReplayError> {
+    ) -> Result<StreamReplay, ReplayError> {
         let Some(begin) = recorded.first() else {
-            return Ok(Replayed { records: 0, fault: None, consumed: true });
+            return Ok(StreamReplay { records: 0, fault: None, consumed: true });
         };
         let document = self.document(context, begin, &input)?;
         let anchors = self.anchors(&document.anchor_digests)?;
@@ -178,18 +178,18 @@ impl<'r> Replayer<'r> {
         let left = Arc::new(AtomicUsize::new(answers.len()));
         let counted = Arc::clone(&left);
         let again = move || -> Box<dyn Engine> {
-            Box::new(Again { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
+            Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
         let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
             .with_anchors(anchors)
             .with_notes(notes)
-            .with_door(Door::Replayed(Box::new(again)));
+            .with_replay(Box::new(again));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
         let replayed = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
         let compared = compare(recorded, &replayed)?;
-        Ok(Replayed { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
+        Ok(StreamReplay { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
     }
 
     fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
@@ -226,7 +226,7 @@ impl<'r> Replayer<'r> {
 
 /// Every record on file against the replay's at its place. A session that broke off may end before its streams do. After an entry that
 /// the card refused the loop ends its stream, so that nothing but END may follow one.
-fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayError> {
+fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, ReplayError> {
     let mut records = 0;
     let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);
     for (at, record) in recorded.iter().enumerate() {
@@ -239,7 +239,7 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayE
             if !ends || after.next().is_some() {
                 return differs("what follows a refused entry");
             }
-            return Ok(Replayed { records, fault: Some(index), consumed: true });
+            return Ok(StreamReplay { records, fault: Some(index), consumed: true });
         }
         let Some(again) = replayed.get(at) else { return differs("that there is one") };
         if record.descriptor.as_bytes() != again.descriptor.as_bytes() {
@@ -260,5 +260,5 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<Replayed, ReplayE
         return Err(ReplayError::Differs { index, what: "the end of the stream" });
     }
     // Of a stream that did not end, nothing but END may be missing.
-    Ok(Replayed { records, fault: None, consumed: ended || replayed.len() <= recorded.len() + 1 })
+    Ok(StreamReplay { records, fault: None, consumed: ended || replayed.len() <= recorded.len() + 1 })
 }

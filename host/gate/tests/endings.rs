@@ -1,6 +1,5 @@
 //! What leaves at the end of a stream: END is judged by nobody, so that it commits to formatting alone.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod support;
 
@@ -34,7 +33,7 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),
     ] {
         let events = govern(&policy, settings(), vec![text("a", given)]);
-        let admitted = |j: &&portcullis_gate::Judged| j.determination.determination == Some(Answer::Admit);
+        let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Answer::Admit);
         let of_records: String = judged(&events).filter(admitted).map(|j| format!("{}{}", j.inert, j.text)).collect();
         assert!(is_formatting(ending(&events)), "{given:?}: {:?}", ending(&events));
         assert_eq!(released(&events), of_records + ending(&events), "{given:?}");

@@ -1,11 +1,5 @@
 //! The governed loop on the model card: what each event says, what leaves, and that nothing else does.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 mod support;
 

@@ -1,11 +1,5 @@
 //! The ledger: what was written is read back, a torn tail is cut off and nothing else, a failed write ends the run.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 mod support;
 

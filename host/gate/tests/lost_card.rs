@@ -1,11 +1,10 @@
 //! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing more leaves.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![cfg(test)]
 
 mod support;
 
-use portcullis_card::model::ModelCard;
-use portcullis_card::{Card, CardError, CardKind, DmaBuffer, Session, SessionConfig, SessionError, Watch};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Card, CardError, DmaBuffer, Session, SessionConfig, SessionError, Watch, forward_card};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Event, Trigger, What};
 use support::*;
@@ -23,12 +22,8 @@ impl Mortal {
 }
 
 impl Card for Mortal {
-    fn kind(&self) -> CardKind {
-        self.card.kind()
-    }
-    fn describe(&self) -> String {
-        self.card.describe()
-    }
+    forward_card!(card: describe, allocate, release, quantum, patience);
+
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         self.alive()?;
         self.card.read32(address)
@@ -36,12 +31,6 @@ impl Card for Mortal {
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.alive()?;
         self.card.write32(address, value)
-    }
-    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
-        self.card.allocate(bytes)
-    }
-    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
-        self.card.release(buffer)
     }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.alive()?;
@@ -56,12 +45,6 @@ impl Card for Mortal {
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
         self.alive()?;
         self.card.wait(watch)
-    }
-    fn quantum(&self) -> &'static str {
-        self.card.quantum()
-    }
-    fn patience(&self) -> u32 {
-        self.card.patience()
     }
 }
 

@@ -1,16 +1,12 @@
 //! Replays of streams with NOTE entries, and of what another version wrote.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
-use portcullis_card::model::ModelCard;
+use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
-use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
 use portcullis_gate::{CONTEXT_VERSION, Event, Governor, Item, SaltKey, Seat, Settings, What};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
@@ -95,13 +91,13 @@ fn notes_move_what_follows_and_change_nothing() {
         assert!(all >= 5, "BEGIN, three spans, END");
         assert_eq!(
             replay(&trail.records, &trail.salts).unwrap(),
-            Replayed { records: all as u64, fault: None, consumed: true }
+            StreamReplay { records: all as u64, fault: None, consumed: true }
         );
         // After BEGIN, between spans, before END.
         for at in 1..all {
             let (records, salts) = trail.noted(at);
             let replayed = replay(&records, &salts).unwrap();
-            assert_eq!(replayed, Replayed { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
+            assert_eq!(replayed, StreamReplay { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
             // A NOTE hides nothing: what is false behind it is found.
             let mut lie = records.clone();
             lie[all].descriptor.commitment[0] ^= 1;
@@ -119,7 +115,7 @@ fn a_stream_that_broke_off_has_not_consumed_its_text() {
         for left in 1..=all {
             let salts = trail.salts.clone();
             let replayed = replayer.stream(&trail.context, Input::Text(TEXT.into()), salts, &trail.records[..left]);
-            let expected = Replayed { records: left as u64, fault: None, consumed: left + 1 >= all };
+            let expected = StreamReplay { records: left as u64, fault: None, consumed: left + 1 >= all };
             assert_eq!(replayed.unwrap(), expected, "{left} of {all} records");
         }
     });

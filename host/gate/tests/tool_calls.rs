@@ -1,11 +1,5 @@
 //! Tool calls are steps with descriptors of their own.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 mod support;
 

@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::{Intent, Profile, SemanticState};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Candidate, Mapper};
+use portcullis_mapping::{Mapper, SpanInput};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn mapping(c: &mut Criterion) {
                 .iter()
                 .filter(|p| !p.inert)
                 .map(|p| {
-                    let candidate = Candidate {
+                    let candidate = SpanInput {
                         text: &read,
                         span: &p.range,
                         granularity: Granularity::Span,
@@ -92,7 +92,7 @@ fn mapping(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let read = mapper.read(black_box(text.clone()), granularity);
-                let of = |span| Candidate {
+                let of = |span| SpanInput {
                     text: &read,
                     span,
                     granularity,

@@ -3,7 +3,7 @@
 
 use crate::language::{Language, kind};
 use crate::number::Number;
-use crate::reading::Token;
+use crate::token::Token;
 use portcullis_core::mutation::Claim;
 use std::ops::Range;
 

@@ -70,7 +70,7 @@ impl Hits {
     }
 }
 
-struct Located {
+struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
@@ -85,7 +85,7 @@ pub(crate) struct Scanner {
     phrase_class: Vec<ClassId>,
     /// Every pattern in one automaton, to learn which occur.
     joint: Option<Regex>,
-    patterns: Vec<Located>,
+    patterns: Vec<LocatedPattern>,
     /// Longest match of any pattern.
     reach: usize,
 }
@@ -111,7 +111,7 @@ impl Scanner {
                 let (regex, longest) = pattern::bounded(&class.name, pattern)?;
                 reach = reach.max(longest);
                 let near = automaton(&pattern.near, MatchKind::Standard)?;
-                patterns.push(Located { class: id, regex, validator: pattern.validator, near });
+                patterns.push(LocatedPattern { class: id, regex, validator: pattern.validator, near });
                 sources.push(pattern.regex.as_str());
             }
         }
@@ -152,7 +152,7 @@ impl Scanner {
     }
 }
 
-impl Located {
+impl LocatedPattern {
     /// Adds the matches that begin in `within`.
     fn locate(&self, text: &str, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) {
         let mut at = within.start;

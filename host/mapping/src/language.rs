@@ -39,7 +39,7 @@ pub(crate) mod kind {
 /// A language file as it stands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Lists {
+struct CueLists {
     #[allow(dead_code, reason = "the name is for those who read the file")]
     name: String,
     decimal_comma: bool,
@@ -143,7 +143,7 @@ impl Language {
         LANGUAGES.keys().copied()
     }
 
-    fn new(lists: Lists) -> Self {
+    fn new(lists: CueLists) -> Self {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();

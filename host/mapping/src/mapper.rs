@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::tool::{self, Call, Tools, canonical};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
@@ -31,7 +31,7 @@ pub struct Mapper {
 
 /// A span that is up for judgement.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct SpanInput<'a> {
     /// The text that it stands in.
     pub text: &'a Text,
     /// Its bytes.
@@ -50,7 +50,7 @@ pub struct Candidate<'a> {
 
 /// What a span proposes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapped {
+pub struct SpanMapping {
     /// The mutation.
     pub mutation: Mutation,
     /// The cues that the host's stages look at; what an admit adds has moved to the mutation.
@@ -139,7 +139,7 @@ impl Mapper {
 
     /// The mutation that a span proposes against a state.
     #[must_use]
-    pub fn map(&self, state: &SemanticState, candidate: Candidate<'_>) -> Mapped {
+    pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);
         let mut reading = Reading::of(span, self.language);
         let words = &reading.proposed.words;
@@ -195,12 +195,12 @@ impl Mapper {
             validation: if length.is_some() {
                 quantities.finding
             } else {
-                Finding::Reject(ValidationReason::SpanTooLong)
+                StageFinding::Reject(ValidationReason::SpanTooLong)
             },
-            lineage: Finding::Pass,
+            lineage: StageFinding::Pass,
             proposed: std::mem::take(&mut reading.proposed),
         };
-        Mapped { mutation, reading }
+        SpanMapping { mutation, reading }
     }
 }
 

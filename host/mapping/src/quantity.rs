@@ -9,7 +9,7 @@ use crate::number::{Decimal, Number, numbers};
 use crate::segment::sentence_ends;
 use crate::words::{is_boundary, lower};
 use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::Finding;
+use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(crate) struct Quantities {
 
 /// A quantity in a text: one number or the ends of a range, with their unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Measured {
+pub(crate) struct QuantityHit {
     pub(crate) range: Range<usize>,
     slot: usize,
     /// Each number in the slot's unit, or why it cannot be.
@@ -46,9 +46,9 @@ pub(crate) struct Measured {
 
 /// The quantities of one span and what stage 2 says of them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct QuantityReading {
     pub(crate) values: [Option<i32>; QUANTITY_SLOTS],
-    pub(crate) finding: Finding<ValidationReason>,
+    pub(crate) finding: StageFinding<ValidationReason>,
 }
 
 fn unit_size(quantity: &str, unit: &str, text: &str) -> Result<Size, MappingError> {
@@ -83,7 +83,7 @@ impl Quantities {
     }
 
     /// Every quantity of a text, in order.
-    pub(crate) fn scan(&self, text: &str) -> Vec<Measured> {
+    pub(crate) fn scan(&self, text: &str) -> Vec<QuantityHit> {
         if self.slots.is_empty() {
             return Vec::new();
         }
@@ -106,7 +106,7 @@ impl Quantities {
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
                 let values = group.iter().rev().map(|n| slot.value(n.value.filter(|_| certain), size)).collect();
-                found.push(Measured { range: start..end, slot: number, values });
+                found.push(QuantityHit { range: start..end, slot: number, values });
             }
         }
         found
@@ -114,24 +114,24 @@ impl Quantities {
 
     /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is out of range
     /// rejects, two values for one slot decompose.
-    pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a Measured>) -> Found {
-        let mut found = Found::default();
+    pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
+        let mut found = QuantityReading::default();
         for quantity in measured {
             let Some(held) = found.values.get_mut(quantity.slot) else { continue };
             for value in &quantity.values {
                 let reason = match value {
-                    Err(reason) => Finding::Reject(*reason),
+                    Err(reason) => StageFinding::Reject(*reason),
                     Ok(value) if held.is_some_and(|h| h != *value) => {
-                        Finding::Decompose(ValidationReason::QuantityMultiple)
+                        StageFinding::Decompose(ValidationReason::QuantityMultiple)
                     }
                     Ok(value) => {
                         *held = Some(*value);
-                        Finding::Pass
+                        StageFinding::Pass
                     }
                 };
                 match (reason, found.finding) {
-                    (Finding::Reject(_), Finding::Pass | Finding::Decompose(_))
-                    | (Finding::Decompose(_), Finding::Pass) => {
+                    (StageFinding::Reject(_), StageFinding::Pass | StageFinding::Decompose(_))
+                    | (StageFinding::Decompose(_), StageFinding::Pass) => {
                         found.finding = reason;
                     }
                     _ => {}
@@ -204,7 +204,7 @@ fn size(text: &str) -> Option<Size> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_core::mutation::Finding::{Decompose, Pass, Reject};
+    use portcullis_core::mutation::StageFinding::{Decompose, Pass, Reject};
     use portcullis_core::reason::ValidationReason::{QuantityInexact, QuantityMultiple, QuantityRange};
 
     fn slots(near: &[&str]) -> Quantities {
@@ -214,7 +214,7 @@ mod tests {
         Quantities { slots: vec![Slot { units, near, range: 0..=10_000 }], language: Language::of("en").unwrap() }
     }
 
-    fn read(text: &str) -> Found {
+    fn read(text: &str) -> QuantityReading {
         Quantities::read(slots(&[]).scan(text).iter())
     }
 

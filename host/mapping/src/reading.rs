@@ -3,11 +3,10 @@
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
 use crate::number::{Number, numbers};
-use crate::words::{lower, words};
+use crate::token::{Token, tokens};
 use portcullis_core::mutation::Proposed;
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// What a span says, besides what its descriptor holds.
@@ -39,30 +38,6 @@ pub struct Reading {
     boosters: i32,
     qualified: bool,
     elaborated: bool,
-}
-
-/// A word with what is known of it.
-pub(crate) struct Token<'a> {
-    pub(crate) range: Range<usize>,
-    pub(crate) word: Cow<'a, str>,
-    pub(crate) kinds: u32,
-    pub(crate) capital: bool,
-    /// Whether a mark stands between it and the word before.
-    pub(crate) breaks: bool,
-    /// The number that begins here.
-    pub(crate) number: Option<usize>,
-}
-
-impl Token<'_> {
-    pub(crate) const fn is(&self, kinds: u32) -> bool {
-        self.kinds & kinds != 0
-    }
-
-    /// Whether it carries content.
-    pub(crate) fn is_content(&self) -> bool {
-        (self.word.len() > 2 || self.word.starts_with(|c: char| c.is_numeric()))
-            && !self.is(kind::STOP | kind::NEGATION)
-    }
 }
 
 /// Certainty of a plain statement, in basis points, and what a hedge takes and a booster adds.
@@ -172,24 +147,6 @@ impl Reading {
         proposed.ordinal = ordinal(span, tokens, numbers, language);
         proposed.claims = claims(span, tokens, numbers, language, proposed.negated, &self.names);
     }
-}
-
-fn tokens<'a>(span: &'a str, language: &Language, numbers: &[Number]) -> Vec<Token<'a>> {
-    let mut end = 0;
-    let mut next_number = numbers.iter().enumerate().peekable();
-    words(span)
-        .map(|range| {
-            let text = span.get(range.clone()).unwrap_or_default();
-            let word = lower(text);
-            let gap = span.get(end..range.start).unwrap_or_default();
-            let breaks = end > 0 && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'');
-            end = range.end;
-            let number = next_number.next_if(|(_, n)| n.range.start <= range.start).map(|(at, _)| at);
-            let kinds = language.kinds(&word);
-            let capital = text.starts_with(char::is_uppercase);
-            Token { range, word, kinds, capital, breaks, number }
-        })
-        .collect()
 }
 
 /// Runs of capitalised words. One at the start of the span counts when another follows it.

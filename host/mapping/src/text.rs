@@ -2,7 +2,7 @@
 
 use crate::hits::Hits;
 use crate::language::{Language, kind};
-use crate::quantity::{Found, Measured, Quantities};
+use crate::quantity::{Quantities, QuantityHit, QuantityReading};
 use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, sentence_ends};
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
@@ -15,7 +15,7 @@ pub struct Text {
     text: String,
     origin: usize,
     hits: Hits,
-    quantities: Vec<Measured>,
+    quantities: Vec<QuantityHit>,
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
@@ -28,7 +28,7 @@ impl Text {
         text: String,
         from: usize,
         hits: Hits,
-        quantities: Vec<Measured>,
+        quantities: Vec<QuantityHit>,
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
@@ -163,12 +163,12 @@ impl Text {
     }
 
     /// Quantities of a span.
-    pub(crate) fn quantities(&self, span: &Range<usize>) -> Found {
+    pub(crate) fn quantities(&self, span: &Range<usize>) -> QuantityReading {
         Quantities::read(self.measured(span))
     }
 
     /// Quantities that share a byte with a span.
-    fn measured(&self, span: &Range<usize>) -> impl Iterator<Item = &Measured> {
+    fn measured(&self, span: &Range<usize>) -> impl Iterator<Item = &QuantityHit> {
         let (start, end) = (span.start, span.end);
         let first = self.quantities.partition_point(|q| q.range.end <= start);
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)

@@ -1,16 +1,10 @@
 //! What holds for every text: coverage, chunking, purity, hits that are never cut, splits that end.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at its first surprise, its helpers included"
-)]
+#![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::{Intent, Profile, SemanticState};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Candidate, Mapper, Segmenter, Text};
+use portcullis_mapping::{Mapper, Segmenter, SpanInput, Text};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -179,7 +173,7 @@ proptest! {
             while let Some(span) = work.pop() {
                 steps += 1;
                 prop_assert!(steps < 10_000, "splitting does not end");
-                let candidate = Candidate {
+                let candidate = SpanInput {
                     text: &read, span: &span, granularity, inert_prefix: false, depth: 0, alternatives: 0, logprobs: None,
                 };
                 prop_assert_eq!(mapper.map(&state, candidate), mapper.map(&state, candidate));

@@ -14,7 +14,9 @@ pub mod evaluate;
 pub mod image;
 pub mod oracle;
 pub mod package;
+mod rules;
 pub mod schema;
+mod sources;
 pub mod vocabulary;
 
 pub use compile::{Capacity, Compiled, Rule};

@@ -5,7 +5,7 @@
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use portcullis_prefilter::{Policy, Prefilter};
+use portcullis_prefilter::{FilterPolicy, Prefilter};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ impl Measurement for ThreadTime {
 }
 
 fn bench(criterion: &mut Criterion<ThreadTime>) {
-    let filter = Prefilter::new(Policy::profile("user-prompt").unwrap()).unwrap();
+    let filter = Prefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap();
     let mut group = criterion.benchmark_group("prefilter");
     // The system counts in ticks of some milliseconds: samples of one length, each of many.
     group.sampling_mode(SamplingMode::Flat);

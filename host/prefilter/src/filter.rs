@@ -1,13 +1,12 @@
 //! The filter: every evaluator judges its own copy, and the most severe verdict stands.
 
-use crate::evaluator::{Budget, Evaluator, HALT_BUDGET, builtin, halt};
-use crate::policy::{Policy, PolicyError};
+use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
+use crate::policy::{FilterPolicy, FilterPolicyError};
 use crate::process::Child;
-use crate::report::{EvaluatorVerdict, Finding, Report, commitment};
+use crate::report::{EvaluatorFinding, EvaluatorVerdict, FilterReport, commitment};
 use crate::route::{Route, Router};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
@@ -34,7 +33,7 @@ pub enum Isolation {
 /// The evaluators under a policy. It is stateless: inputs leave nothing behind.
 #[derive(Debug)]
 pub struct Prefilter {
-    policy: Policy,
+    policy: FilterPolicy,
     evaluators: Vec<Arc<Evaluator>>,
     isolation: Isolation,
     digest: [u8; 32],
@@ -44,8 +43,8 @@ impl Prefilter {
     /// The program's evaluators, as far as the policy enables them.
     ///
     /// # Errors
-    /// [`PolicyError`]: the policy names what there is not.
-    pub fn new(policy: Policy) -> Result<Self, PolicyError> {
+    /// [`FilterPolicyError`]: the policy names what there is not.
+    pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }
 
@@ -53,7 +52,7 @@ impl Prefilter {
     ///
     /// # Errors
     /// As [`Prefilter::new`].
-    pub fn of(policy: Policy, evaluators: Vec<Evaluator>) -> Result<Self, PolicyError> {
+    pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
         policy.check(&names, &rules)?;
@@ -78,7 +77,7 @@ impl Prefilter {
 
     /// The policy.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
+    pub const fn policy(&self) -> &FilterPolicy {
         &self.policy
     }
 
@@ -117,13 +116,13 @@ impl Prefilter {
         };
         let policy = &self.policy;
         let input = commitment(bytes);
-        let report = Report::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
+        let report = FilterReport::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
         Router::route(report, input)
     }
 
     /// The report alone, for those who only look.
     #[must_use]
-    pub fn report(&self, bytes: &[u8]) -> Report {
+    pub fn report(&self, bytes: &[u8]) -> FilterReport {
         match self.route(bytes) {
             Route::Executive(pass) => pass.into_report(),
             Route::NonExecutive(report) => report,
@@ -132,7 +131,7 @@ impl Prefilter {
 
     fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
         let started = Instant::now();
-        let finding = judge_caught(evaluator, bytes.into(), self.policy.budget());
+        let finding = evaluator.judge_caught(bytes.into(), self.policy.budget());
         // The clock says nothing of the input: late is a fault and not a verdict.
         let finding = finding.filter(|_| started.elapsed() <= self.policy.deadline());
         verdict_of(evaluator.name(), bytes.len(), finding)
@@ -146,12 +145,12 @@ impl Prefilter {
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
                 // Nobody waits any more when it is late.
-                let _ = sender.send(judge_caught(&own, copy, budget));
+                let _ = sender.send(own.judge_caught(copy, budget));
             });
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
         };
         let running: Vec<_> = self.evaluators.iter().map(start).collect();
-        let verdict = |(name, receiver): (String, Option<mpsc::Receiver<Option<Finding>>>)| {
+        let verdict = |(name, receiver): (String, Option<mpsc::Receiver<Option<EvaluatorFinding>>>)| {
             let left = ends.saturating_duration_since(Instant::now());
             let finding = receiver.and_then(|r| r.recv_timeout(left).ok()).flatten();
             verdict_of(&name, bytes.len(), finding)
@@ -160,13 +159,7 @@ impl Prefilter {
     }
 }
 
-/// What an evaluator finds; `None` when it panicked.
-pub(crate) fn judge_caught(evaluator: &Evaluator, bytes: Box<[u8]>, budget: Budget) -> Option<Finding> {
-    // It has no state that a panic could leave half done.
-    catch_unwind(AssertUnwindSafe(|| evaluator.judge(bytes, budget))).ok()
-}
-
-fn verdict_of(name: &str, bytes: usize, finding: Option<Finding>) -> EvaluatorVerdict {
+fn verdict_of(name: &str, bytes: usize, finding: Option<EvaluatorFinding>) -> EvaluatorVerdict {
     finding.map_or_else(|| EvaluatorVerdict::fault(name, bytes), |f| EvaluatorVerdict::of(name, bytes, f))
 }
 

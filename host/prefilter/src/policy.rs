@@ -13,7 +13,7 @@ const DEADLINE_MS: u64 = 2000;
 
 /// A policy that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
+pub enum FilterPolicyError {
     /// No profile of that name.
     #[error("there is no profile `{name}`; there are {known}")]
     Profile {
@@ -59,7 +59,7 @@ struct Layer {
 
 /// A policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Policy {
+pub struct FilterPolicy {
     profile: String,
     threshold: Tier,
     /// `None` enables all.
@@ -72,15 +72,15 @@ pub struct Policy {
     deadline: Duration,
 }
 
-impl Policy {
+impl FilterPolicy {
     /// The profile of that name: `user-prompt`, `document` or `tool-result`.
     ///
     /// # Errors
-    /// [`PolicyError::Profile`].
-    pub fn profile(name: &str) -> Result<Self, PolicyError> {
+    /// [`FilterPolicyError::Profile`].
+    pub fn profile(name: &str) -> Result<Self, FilterPolicyError> {
         let mut profiles = profiles()?;
         let known = profiles.keys().cloned().collect::<Vec<_>>().join(", ");
-        let layer = profiles.remove(name).ok_or(PolicyError::Profile { name: name.to_owned(), known })?;
+        let layer = profiles.remove(name).ok_or(FilterPolicyError::Profile { name: name.to_owned(), known })?;
         let budget = Budget::default();
         let base = Self {
             profile: name.to_owned(),
@@ -98,16 +98,16 @@ impl Policy {
     ///
     /// # Errors
     /// The data file is part of the program; an error is a defect.
-    pub fn profiles() -> Result<Vec<String>, PolicyError> {
+    pub fn profiles() -> Result<Vec<String>, FilterPolicyError> {
         Ok(profiles()?.into_keys().collect())
     }
 
     /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`, `deadline-ms`).
     ///
     /// # Errors
-    /// [`PolicyError::Read`].
-    pub fn with_file(self, text: &str) -> Result<Self, PolicyError> {
-        let layer: Layer = toml::from_str(text).map_err(|e| PolicyError::Read(e.to_string()))?;
+    /// [`FilterPolicyError::Read`].
+    pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
+        let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
         Ok(self.under(layer))
     }
 
@@ -169,22 +169,22 @@ impl Policy {
         evaluator == INTAKE || self.evaluators.as_ref().is_none_or(|e| e.contains(evaluator))
     }
 
-    pub(crate) fn check(&self, evaluators: &BTreeSet<&str>, rules: &BTreeSet<&str>) -> Result<(), PolicyError> {
+    pub(crate) fn check(&self, evaluators: &BTreeSet<&str>, rules: &BTreeSet<&str>) -> Result<(), FilterPolicyError> {
         if let Some(unknown) = self.tiers.keys().find(|id| !rules.contains(id.as_str())) {
-            return Err(PolicyError::Rule(unknown.clone()));
+            return Err(FilterPolicyError::Rule(unknown.clone()));
         }
         let Some(enabled) = &self.evaluators else { return Ok(()) };
         if let Some(name) = enabled.iter().find(|name| !evaluators.contains(name.as_str())) {
             let known = evaluators.iter().copied().collect::<Vec<_>>().join(", ");
-            return Err(PolicyError::Evaluator { name: name.clone(), known });
+            return Err(FilterPolicyError::Evaluator { name: name.clone(), known });
         }
         if enabled.iter().all(|name| name == INTAKE) {
-            return Err(PolicyError::Nothing);
+            return Err(FilterPolicyError::Nothing);
         }
         Ok(())
     }
 }
 
-fn profiles() -> Result<BTreeMap<String, Layer>, PolicyError> {
-    toml::from_str(PROFILES).map_err(|e| PolicyError::Read(e.to_string()))
+fn profiles() -> Result<BTreeMap<String, Layer>, FilterPolicyError> {
+    toml::from_str(PROFILES).map_err(|e| FilterPolicyError::Read(e.to_string()))
 }

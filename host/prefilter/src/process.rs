@@ -1,12 +1,11 @@
 //! An evaluator in a process of its own: no shared memory at all.
 //!
 //! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes that, and reads
-//! one JSON object, a [`Finding`], from its standard output. Whatever else happens is no finding, and a fault.
+//! one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is no finding, and a fault.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
-use crate::filter::judge_caught;
-use crate::policy::Policy;
-use crate::report::Finding;
+use crate::policy::FilterPolicy;
+use crate::report::EvaluatorFinding;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,7 +31,7 @@ struct Head {
 /// A started evaluator.
 pub(crate) struct Child {
     process: std::process::Child,
-    answer: mpsc::Receiver<Option<Finding>>,
+    answer: mpsc::Receiver<Option<EvaluatorFinding>>,
     ends: Instant,
 }
 
@@ -42,7 +41,7 @@ impl Child {
         program: &Path,
         arguments: &[String],
         evaluator: &str,
-        policy: &Policy,
+        policy: &FilterPolicy,
         bytes: &[u8],
     ) -> Option<Self> {
         let ends = Instant::now() + policy.deadline();
@@ -67,7 +66,7 @@ impl Child {
     }
 
     /// Waits for the finding until the deadline, then kills the process.
-    pub(crate) fn finish(child: Option<Self>) -> Option<Finding> {
+    pub(crate) fn finish(child: Option<Self>) -> Option<EvaluatorFinding> {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
@@ -78,7 +77,7 @@ impl Child {
     }
 }
 
-fn read(from: impl Read) -> Option<Finding> {
+fn read(from: impl Read) -> Option<EvaluatorFinding> {
     let mut answer = Vec::new();
     from.take(ANSWER_MAX).read_to_end(&mut answer).ok()?;
     serde_json::from_slice(&answer).ok()
@@ -99,7 +98,7 @@ pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Resu
     let mut bytes = Vec::new();
     from.take(head.bytes as u64 + 1).read_to_end(&mut bytes)?;
     let budget = Budget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };
-    let finding = judge_caught(&evaluator, bytes.into_boxed_slice(), budget);
+    let finding = evaluator.judge_caught(bytes.into_boxed_slice(), budget);
     let finding = finding.ok_or_else(|| io::Error::other("the evaluator panicked"))?;
     serde_json::to_writer(&mut to, &finding)?;
     to.flush()

@@ -1,6 +1,7 @@
 //! What is reported of an input.
 
 use crate::tier::Tier;
+use base16ct::lower;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -26,7 +27,7 @@ pub struct Violation {
 /// What an evaluator makes of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct EvaluatorFinding {
     /// Each structure with its tier.
     pub violations: Vec<(Tier, Violation)>,
     /// Whether it could not come to an end: then nothing that it did not see counts as absent.
@@ -57,7 +58,7 @@ pub struct EvaluatorVerdict {
 impl EvaluatorVerdict {
     /// The verdict of what an evaluator found.
     #[must_use]
-    pub(crate) fn of(evaluator: &str, bytes: usize, finding: Finding) -> Self {
+    pub(crate) fn of(evaluator: &str, bytes: usize, finding: EvaluatorFinding) -> Self {
         let seen = finding.violations.iter().map(|(t, _)| *t).fold(Tier::Clear, Tier::escalate);
         Self {
             evaluator: evaluator.to_owned(),
@@ -75,7 +76,7 @@ impl EvaluatorVerdict {
     pub(crate) fn fault(evaluator: &str, bytes: usize) -> Self {
         let id = HALTED_BY_FAULT.to_owned();
         let violation = Violation { id, evaluator: evaluator.to_owned(), start: 0, end: bytes };
-        let finding = Finding { violations: vec![(Tier::Critical, violation)], halted: true, steps: 0 };
+        let finding = EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps: 0 };
         Self { fault: true, ..Self::of(evaluator, bytes, finding) }
     }
 
@@ -89,7 +90,7 @@ impl EvaluatorVerdict {
 /// What is said of an input. It is made in one place, which takes the most severe verdict and gives every refusal an identifier: a
 /// refusal without one cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct FilterReport {
     version: u32,
     profile: String,
     verdict: Tier,
@@ -107,7 +108,7 @@ const VERSION: u32 = 1;
 /// Domain separation of the commitment to an input.
 const INPUT_TAG: &[u8] = b"portcullis/prefilter/input/1\0";
 
-impl Report {
+impl FilterReport {
     pub(crate) fn new(
         profile: &str,
         threshold: Tier,
@@ -128,7 +129,7 @@ impl Report {
         if !executive && !named {
             let unspecified =
                 Violation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
-            let finding = Finding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };
+            let finding = EvaluatorFinding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };
             evaluators.push(EvaluatorVerdict::of("router", length, finding));
         }
         Self {
@@ -137,8 +138,8 @@ impl Report {
             verdict,
             threshold,
             executive,
-            rules: hex(&rules),
-            input: hex(&input),
+            rules: lower::encode_string(&rules),
+            input: lower::encode_string(&input),
             evaluators,
             length,
         }
@@ -204,7 +205,7 @@ impl Report {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// SHA-256 of [`Report::bytes`]: what a NOTE record carries.
+    /// SHA-256 of [`FilterReport::bytes`]: what a NOTE record carries.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.bytes()).into()
@@ -215,8 +216,4 @@ impl Report {
 pub(crate) fn commitment(bytes: &[u8]) -> [u8; 32] {
     let hash = Sha256::new().chain_update(INPUT_TAG).chain_update((bytes.len() as u64).to_le_bytes());
     hash.chain_update(bytes).finalize().into()
-}
-
-pub(crate) fn hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|d| char::from_digit(d.into(), 16)).collect()
 }

@@ -1,6 +1,6 @@
 //! The two roads: to what executes, or not.
 
-use crate::report::{Report, commitment};
+use crate::report::{FilterReport, commitment};
 
 /// Where an input goes.
 #[derive(Debug)]
@@ -8,14 +8,14 @@ pub enum Route {
     /// On to what acts on it, with the pass that opens the door there.
     Executive(Pass),
     /// Nowhere: the report is all that comes of it.
-    NonExecutive(Report),
+    NonExecutive(FilterReport),
 }
 
 /// The right of one input to be acted on. The router alone makes it, from a report that is executive; whoever acts on inputs takes one
 /// and compares it with the bytes that it was given.
 #[derive(Debug)]
 pub struct Pass {
-    report: Report,
+    report: FilterReport,
     input: [u8; 32],
 }
 
@@ -27,13 +27,13 @@ pub struct WrongPass;
 impl Pass {
     /// What was said of the input.
     #[must_use]
-    pub const fn report(&self) -> &Report {
+    pub const fn report(&self) -> &FilterReport {
         &self.report
     }
 
     /// What was said of the input; the pass is gone.
     #[must_use]
-    pub fn into_report(self) -> Report {
+    pub fn into_report(self) -> FilterReport {
         self.report
     }
 
@@ -41,7 +41,7 @@ impl Pass {
     ///
     /// # Errors
     /// [`WrongPass`]: it is for others.
-    pub fn spend(self, bytes: &[u8]) -> Result<Report, WrongPass> {
+    pub fn spend(self, bytes: &[u8]) -> Result<FilterReport, WrongPass> {
         if commitment(bytes) == self.input { Ok(self.report) } else { Err(WrongPass) }
     }
 }
@@ -50,7 +50,7 @@ impl Pass {
 pub(crate) struct Router;
 
 impl Router {
-    pub(crate) fn route(report: Report, input: [u8; 32]) -> Route {
+    pub(crate) fn route(report: FilterReport, input: [u8; 32]) -> Route {
         if report.is_executive() { Route::Executive(Pass { report, input }) } else { Route::NonExecutive(report) }
     }
 }

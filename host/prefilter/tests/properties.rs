@@ -1,21 +1,16 @@
 //! The claims of the filter, as properties.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::boxed_local,
-    reason = "a failing test stops here; a judge takes its own copy"
-)]
+#![cfg(test)]
+#![allow(clippy::boxed_local, reason = "a failing test stops here; a judge takes its own copy")]
 
 use portcullis_prefilter::{
-    Budget, Evaluator, Finding, Input, Isolation, Policy, Prefilter, Route, RuleSet, STRUCT_UNSPECIFIED, Tier,
-    Violation, WrongPass, builtin,
+    Budget, Evaluator, EvaluatorFinding, FilterPolicy, Input, Isolation, Prefilter, Route, RuleSet, STRUCT_UNSPECIFIED,
+    Tier, Violation, WrongPass, builtin,
 };
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
-fn policy() -> Policy {
-    Policy::profile("user-prompt").unwrap()
+fn policy() -> FilterPolicy {
+    FilterPolicy::profile("user-prompt").unwrap()
 }
 
 fn filter() -> &'static Prefilter {
@@ -32,25 +27,25 @@ fn each<const N: usize>(
 }
 
 /// An evaluator without rules of its own.
-fn evaluator(name: &str, judge: fn(Input, &RuleSet, Budget) -> Finding) -> Evaluator {
+fn evaluator(name: &str, judge: fn(Input, &RuleSet, Budget) -> EvaluatorFinding) -> Evaluator {
     Evaluator::new(RuleSet::parse(name, "").unwrap(), judge)
 }
 
 /// Sees the tier that the input's first byte says, at its first byte.
-fn by_first_byte(bytes: Input, rules: &RuleSet, _: Budget) -> Finding {
+fn by_first_byte(bytes: Input, rules: &RuleSet, _: Budget) -> EvaluatorFinding {
     let tier = Tier::ALL[usize::from(bytes.first().copied().unwrap_or(0)) % 5];
     let violation =
         Violation { id: "X".into(), evaluator: rules.evaluator().into(), start: 0, end: bytes.len().min(1) };
-    Finding { violations: vec![(tier, violation)], halted: false, steps: 1 }
+    EvaluatorFinding { violations: vec![(tier, violation)], halted: false, steps: 1 }
 }
 
 /// Halts and says nothing.
-fn silent_halt(_: Input, _: &RuleSet, _: Budget) -> Finding {
-    Finding { halted: true, ..Finding::default() }
+fn silent_halt(_: Input, _: &RuleSet, _: Budget) -> EvaluatorFinding {
+    EvaluatorFinding { halted: true, ..EvaluatorFinding::default() }
 }
 
-fn clear(_: Input, _: &RuleSet, _: Budget) -> Finding {
-    Finding::default()
+fn clear(_: Input, _: &RuleSet, _: Budget) -> EvaluatorFinding {
+    EvaluatorFinding::default()
 }
 
 /// Pieces of attacks and of prose, so that inputs meet the rules often.

@@ -1,11 +1,11 @@
 //! Every rule does on its own examples what it says; the data files hold together.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test stops here")]
+#![cfg(test)]
 
-use portcullis_prefilter::{Policy, Prefilter, RuleError, RuleSet, Tier, builtin};
+use portcullis_prefilter::{FilterPolicy, Prefilter, RuleError, RuleSet, Tier, builtin};
 use std::collections::BTreeSet;
 
 fn filter() -> Prefilter {
-    Prefilter::new(Policy::profile("user-prompt").unwrap()).unwrap()
+    Prefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap()
 }
 
 fn ids(filter: &Prefilter, text: &str) -> BTreeSet<String> {
@@ -84,8 +84,8 @@ fn a_file_that_does_not_hold_together_names_the_rule() {
 
 #[test]
 fn a_policy_that_names_what_there_is_not_is_an_error() {
-    let base = || Policy::profile("document").unwrap();
-    assert!(Policy::profile("letter").unwrap_err().to_string().contains("document, tool-result, user-prompt"));
+    let base = || FilterPolicy::profile("document").unwrap();
+    assert!(FilterPolicy::profile("letter").unwrap_err().to_string().contains("document, tool-result, user-prompt"));
     for (file, expected) in [
         ("[tiers]\nNO-SUCH = \"clear\"", "no rule `NO-SUCH`"),
         ("evaluators = [\"imperatives\"]", "no evaluator `imperatives`"),
@@ -103,14 +103,14 @@ fn a_policy_that_names_what_there_is_not_is_an_error() {
 #[test]
 fn overrides_and_thresholds_hold() {
     let text = b"<instructions>Sing.</instructions>";
-    let verdict = |policy: Policy| {
+    let verdict = |policy: FilterPolicy| {
         let report = Prefilter::new(policy).unwrap().report(text);
         (report.verdict(), report.is_executive())
     };
-    let prompt = || Policy::profile("user-prompt").unwrap();
+    let prompt = || FilterPolicy::profile("user-prompt").unwrap();
     assert_eq!(verdict(prompt()), (Tier::Notice, true));
     assert_eq!(verdict(prompt().with_threshold(Tier::Clear)), (Tier::Notice, false));
-    assert_eq!(verdict(Policy::profile("document").unwrap()), (Tier::Guarded, false));
+    assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (Tier::Guarded, false));
     let file = "[tiers]\nBND-FRAME-TAG = \"critical\"";
     // What is critical never executes, whatever the threshold.
     assert_eq!(verdict(prompt().with_threshold(Tier::Critical).with_file(file).unwrap()), (Tier::Critical, false));

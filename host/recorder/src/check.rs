@@ -1,12 +1,12 @@
 //! Check of a bundle: its verification and its replay, over one snapshot of its files.
 
-use crate::replay::{Error, Outcome, replay};
+use crate::replay::{Error, ReplayReport, replay};
 use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
 use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
 
 /// What verification and replay found.
 #[derive(Debug, serde::Serialize)]
-pub struct Checked {
+pub struct CheckReport {
     /// The worse of the two.
     pub status: Status,
     /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
@@ -19,11 +19,11 @@ pub struct Checked {
     pub verify: Option<Report>,
     /// What the replay gave.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replay: Option<Outcome>,
+    pub replay: Option<ReplayReport>,
 }
 
-impl Checked {
-    fn both(report: Report, outcome: Outcome) -> Self {
+impl CheckReport {
+    fn both(report: Report, outcome: ReplayReport) -> Self {
         let status = report.status.max(outcome.status);
         let exit_code = status.exit_code(report.simulated);
         Self { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
@@ -49,12 +49,12 @@ pub fn check(
     options: Options,
     records: &mut dyn FnMut(u64),
     streams: &mut dyn FnMut(),
-) -> Result<Checked, Error> {
+) -> Result<CheckReport, Error> {
     let snapshot = Snapshot::new(files);
     let report = match verify_snapshot(&snapshot, trust, options, records) {
-        Err(error) if !error.is_operational() => return Ok(Checked::broken(&error)),
+        Err(error) if !error.is_operational() => return Ok(CheckReport::broken(&error)),
         verified => verified?,
     };
     let outcome = replay(&snapshot, None, streams)?;
-    Ok(Checked::both(report, outcome))
+    Ok(CheckReport::both(report, outcome))
 }

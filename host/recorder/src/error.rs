@@ -1,12 +1,12 @@
 //! Why a session cannot be recorded.
 
+use portcullis_authority::ca::CaError;
+use portcullis_authority::tickets::IssueError;
 use portcullis_card::SessionError;
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{BundleError, FinishError};
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
-use portcullis_registrar::ca::CaError;
-use portcullis_registrar::tickets::IssueError;
 use std::path::PathBuf;
 
 /// Why a session cannot be recorded.

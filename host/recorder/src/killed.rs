@@ -3,12 +3,15 @@
 //! The session is a software card's, so that many can be killed. `PORTCULLIS_LONG=1` kills 1,000, otherwise 100 are killed.
 
 use crate::Recorder;
-use portcullis_card::session::{RecordSink, Signed};
+use portcullis_authority::ca::{self, Device, Window};
+use portcullis_authority::tickets::{Request, self_issued};
+use portcullis_card::driver::{RecordSink, SignedCheckpoint};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, Session, key_flags,
+    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields,
+    key_flags,
 };
 use portcullis_evidence::bundle::{self, Directory, FinishError, commitment, finish};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -17,10 +20,9 @@ use portcullis_evidence::sim::log::{Identity, Log};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{derive, secret};
 use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::verify::{Options, Trust, verify};
+use portcullis_evidence::verify::{Code, Options, Trust, verify};
 use portcullis_gate::{Event, What};
-use portcullis_registrar::ca::{self, Device, Window};
-use portcullis_registrar::tickets::{Request, self_issued};
+use portcullis_test_support::random::Random;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -108,11 +110,11 @@ impl Run {
         ];
         let files = files.map(|(name, content)| (name.to_owned(), content));
         let (recorder, sink) = Recorder::create(folder, &files, lanes, 1, None).unwrap();
-        let session = Session {
+        let session = SessionFields {
             policy_digest: request.policy,
             package_digest: [7; 32],
             ticket_digest: Ticket::parse(&ticket).unwrap().digest,
-            ..Session::ZERO
+            ..SessionFields::ZERO
         };
         let flags = (key_flags::SIM | key_flags::NO_TRNG) as u8;
         let identity = Identity { design_id: DESIGN, key_flags: flags, boot_nonce: [3; 16], epoch: 77 };
@@ -129,7 +131,7 @@ impl Run {
             let (_, signature) = cose::decode(&message).unwrap();
             let signature = signature.as_slice().into();
             let heads = self.log.heads[at].clone();
-            self.sink.checkpoint(&Signed { checkpoint: *checkpoint, signature, heads }).unwrap();
+            self.sink.checkpoint(&SignedCheckpoint { checkpoint: *checkpoint, signature, heads }).unwrap();
         }
         self.given.1 = self.log.checkpoints.len();
         for (lane, given) in self.log.lanes.iter().zip(&mut self.given.0) {
@@ -241,17 +243,16 @@ fn a_killed_session_is_completed() {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
     let scene = tempfile::tempdir().unwrap();
-    let mut random = 0x9e37_79b9_u32;
+    let mut random = Random::new(1);
     for number in 0..kills {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let (folder, lanes): (PathBuf, u8) = (scene.path().join(number.to_string()), [1, 2, 4][number % 3]);
-        let released = kill(&folder, lanes, Duration::from_micros((random >> 12).into()) / 20);
+        let released = kill(&folder, lanes, Duration::from_micros(random.bits() >> 44) / 20);
         let done = finish(&folder, false).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert!(done.checkpoints > 0 && !done.already, "{done:?}");
         let options = Options { allow_sim: true, at: None };
         let report = verify(&Directory::new(&folder), &trust, options, &mut |_| ()).unwrap();
         assert_eq!(report.exit_code, 10, "{number}: {:#?}", report.properties);
-        assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == "not-closed"));
+        assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == Code::NotClosed));
         let kept = receipts(&folder, lanes);
         assert!(
             !released.is_empty() && released.is_subset(&kept),

@@ -38,7 +38,7 @@ impl LaneWriter {
 
     /// A stream began with record `index`.
     pub(crate) fn begin(&mut self, index: u64, id: &str) -> Result<(), BundleError> {
-        self.streams.push(&bundle::Stream { index, stream: self.begun, id: id.to_owned() })?;
+        self.streams.push(&bundle::StreamLine { index, stream: self.begun, id: id.to_owned() })?;
         self.begun += 1;
         self.given.insert(index, None);
         Ok(())
@@ -47,7 +47,7 @@ impl LaneWriter {
     pub(crate) fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> Result<Hex<16>, RecorderError> {
         let salt = hex::decode(salt).ok_or_else(|| RecorderError::Event(format!("record {index} has no salt")))?;
         let salt = Hex(salt);
-        self.spans.push(&bundle::Span { index, salt, held: held.to_owned(), text: text.to_owned() })?;
+        self.spans.push(&bundle::SpanLine { index, salt, held: held.to_owned(), text: text.to_owned() })?;
         Ok(salt)
     }
 
@@ -75,7 +75,7 @@ impl LaneWriter {
             let index = *entry.key();
             if let Some(input) = entry.remove() {
                 let input = serde_json::value::to_raw_value(&input)?;
-                let line = self.inputs.push(&bundle::Input { index, input });
+                let line = self.inputs.push(&bundle::InputLine { index, input });
                 written = written.and(line.map_err(RecorderError::from));
             }
         }

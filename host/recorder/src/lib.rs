@@ -8,7 +8,6 @@
 pub mod check;
 mod error;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at its first surprise")]
 mod killed;
 mod lane;
 mod options;
@@ -17,7 +16,7 @@ pub mod replay;
 mod sink;
 mod witness;
 
-pub use check::{Checked, check};
+pub use check::{CheckReport, check};
 pub use error::RecorderError;
 pub use options::Options;
 pub use recorder::Recorder;

@@ -2,21 +2,20 @@
 
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
-use portcullis_card::session::{CheckpointConfig, HeartbeatLimits};
+use portcullis_authority::ca::{self, Device};
+use portcullis_authority::tickets::{self, Request};
+use portcullis_authority::witness::client::Client;
+use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
-use portcullis_evidence::extract;
 use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::anchor::Anchors;
 use portcullis_policy::{Compiled, Package};
-use portcullis_registrar::ca::{self, Device};
-use portcullis_registrar::tickets::{self, Request};
-use portcullis_registrar::witness::client::Client;
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -94,7 +93,7 @@ impl Options {
 
         let approval = approval.as_deref().map(|approval| (bundle::APPROVAL, approval));
         let fixed = [
-            (bundle::README, extract::BUNDLE_README.as_bytes()),
+            (bundle::README, bundle::README_TEXT.as_bytes()),
             (bundle::TICKET, &*ticket),
             (bundle::CERTIFICATE, certificate.as_bytes()),
             (bundle::CHAIN, chain.as_bytes()),

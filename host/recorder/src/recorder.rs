@@ -4,7 +4,7 @@ use crate::RecorderError;
 use crate::lane::LaneWriter;
 use crate::sink::{BundleSink, Logs};
 use crate::witness::Poster;
-use portcullis_card::session::RecordSink;
+use portcullis_card::driver::RecordSink;
 use portcullis_evidence::bundle::{self, BundleError, Writer};
 use portcullis_evidence::hex::Hex;
 use portcullis_gate::engine::{EngineError, Proposal};
@@ -27,12 +27,12 @@ pub struct Recorder {
     lanes: Vec<LaneWriter>,
     /// Context documents that are written.
     contexts: BTreeSet<[u8; 32]>,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenStream>,
 }
 
 /// A stream that has not ended.
 #[derive(Default)]
-struct Open {
+struct OpenStream {
     lane: usize,
     begin: u64,
     /// Whether the whole text was there from the start, so that it is written already.
@@ -128,7 +128,7 @@ impl Recorder {
                     writer.write_inputs()?;
                 }
                 let recorded = text.is_some();
-                self.open.insert(event.stream, Open { lane, begin: index, recorded, ..Open::default() });
+                self.open.insert(event.stream, OpenStream { lane, begin: index, recorded, ..OpenStream::default() });
             }
             What::Proposed(answer) => {
                 self.open.entry(event.stream).or_default().answers.push((**answer).clone());

@@ -2,17 +2,17 @@
 
 mod outcome;
 
-pub use outcome::Outcome;
+pub use outcome::ReplayReport;
 
 use portcullis_core::context::{ContextDocument, ContextError, Mode};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
-use portcullis_evidence::record;
-use portcullis_evidence::verify::{mapping_version, other_layout};
+use portcullis_evidence::log;
+use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Input, ReplayError, Replayed, Replayer};
+use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use sha2::{Digest, Sha256};
@@ -57,7 +57,7 @@ impl fmt::Display for Begin {
 }
 
 /// A stream on its way through the log.
-struct Open {
+struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
     /// What it was given, as JSON.
@@ -71,14 +71,18 @@ struct Open {
 ///
 /// # Errors
 /// [`Error`]: there is no bundle, reading it failed, or this program did.
-pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dyn FnMut()) -> Result<Outcome, Error> {
-    let mut outcome = Outcome { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..Outcome::default() };
+pub fn replay(
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    progress: &mut dyn FnMut(),
+) -> Result<ReplayReport, Error> {
+    let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
     match attempt(files, drawn, &mut outcome, progress) {
-        Err(Error::Bundle(error)) if !error.is_operational() => outcome.contradict("replay-bundle", error),
+        Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
     if let Some(name) = files.changed() {
-        outcome.contradict("file-changed", format!("`{name}` changed while it was read"));
+        outcome.add(ReplayCode::FileChanged, format!("`{name}` changed while it was read"));
     }
     Ok(outcome)
 }
@@ -86,25 +90,25 @@ pub fn replay(files: &Snapshot<'_>, drawn: Option<Sample<'_>>, progress: &mut dy
 fn attempt(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
-    outcome: &mut Outcome,
+    outcome: &mut ReplayReport,
     progress: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let bundle = Bundle::open(files)?;
     let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(package).collect::<Result<BTreeMap<_, _>, BundleError>>()?;
     if sources.is_empty() {
-        outcome.warn("replay-withheld", "the bundle holds no policy package");
+        outcome.add(ReplayCode::ReplayWithheld, "the bundle holds no policy package");
         return Ok(());
     }
     if let Some(why) = other_version(&bundle)? {
-        outcome.warn("unknown-version", why);
+        outcome.add(ReplayCode::UnknownVersion, why);
         return Ok(());
     }
     let image = bundle.read(bundle::IMAGE)?;
     let (package, compiled, mapper) = match compile(sources, &image) {
         Ok(compiled) => compiled,
         Err(why) => {
-            outcome.contradict("replay-package", why);
+            outcome.add(ReplayCode::ReplayPackage, why);
             return Ok(());
         }
     };
@@ -112,12 +116,12 @@ fn attempt(
     for (name, _) in bundle.below("anchors/") {
         match Store::from_json_lines(Path::new(name), &bundle.read(name)?) {
             Ok(store) => stores.push(store),
-            Err(error) => outcome.contradict("replay-anchors", error),
+            Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
     let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
-    let mut walk = Walk { bundle: &bundle, replayer: &mut replayer, outcome, progress };
+    let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
 }
 
@@ -183,7 +187,7 @@ fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Bund
 
 /// The next record of a log. One that is cut short is a defect of the bundle.
 fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError> {
-    record::read(records).map_err(|source| {
+    log::read(records).map_err(|source| {
         let name = bundle::in_lane(bundle::RECORDS, lane);
         match source.kind() {
             ErrorKind::UnexpectedEof => BundleError::Content { name, what: "the log ends within a record".to_owned() },
@@ -192,25 +196,25 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
     })
 }
 
-struct Walk<'a, 'b> {
+struct LogReplay<'a, 'b> {
     bundle: &'a Bundle<'a>,
     replayer: &'a mut Replayer<'b>,
-    outcome: &'a mut Outcome,
+    outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
 }
 
-impl Walk<'_, '_> {
+impl LogReplay<'_, '_> {
     /// Streams are pinned to a lane, in which a slot has one stream at a time.
     fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<Begin>>) -> Result<(), Error> {
         let mut records = self.bundle.records(lane)?;
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
-        let mut open: BTreeMap<u16, Open> = BTreeMap::new();
+        let mut open: BTreeMap<u16, OpenStream> = BTreeMap::new();
         let mut index = 0u64;
         while let Some(record) = next(&mut records, lane)? {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
             let begin = Begin { lane, index };
             let Ok(kind) = RecordType::try_from(record.answer.record_type) else {
-                self.outcome.contradict("replay-bundle", format!("{begin} is of no type"));
+                self.outcome.add(ReplayCode::ReplayBundle, format!("{begin} is of no type"));
                 break;
             };
             let slot = record.descriptor.slot.get();
@@ -220,7 +224,7 @@ impl Walk<'_, '_> {
                     if chosen.is_none_or(|chosen| chosen.contains(&begin)) {
                         let input = input.map(|line| line.input.get().to_owned());
                         let records = vec![record];
-                        let stream = Open { begin, records, input, salts: BTreeMap::new(), withheld: false };
+                        let stream = OpenStream { begin, records, input, salts: BTreeMap::new(), withheld: false };
                         if let Some(before) = open.insert(slot, stream) {
                             self.finish(before)?;
                         }
@@ -249,15 +253,16 @@ impl Walk<'_, '_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    fn finish(&mut self, stream: Open) -> Result<(), Error> {
-        let Open { begin, records, input, salts, withheld } = stream;
+    fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
+        let OpenStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
-            self.outcome.warn("stream-unfinished", of(&"it did not end: what it was given was not judged to its end"));
+            self.outcome
+                .add(ReplayCode::StreamUnfinished, of(&"it did not end: what it was given was not judged to its end"));
         }
         let context = records.first().map(|begin| bundle::context(&begin.descriptor.commitment)).unwrap_or_default();
         let (Some(input), false, true) = (input, withheld, self.bundle.has(&context)) else {
-            self.outcome.warn("replay-withheld", of(&"something of it is withheld"));
+            self.outcome.add(ReplayCode::ReplayWithheld, of(&"something of it is withheld"));
             return Ok(());
         };
         let context = self.bundle.read(&context)?;
@@ -265,36 +270,36 @@ impl Walk<'_, '_> {
             (Ok(input), _) => input,
             // Another version, or a mode that is not replayed, may have been given something else.
             (Err(_), Ok(ContextDocument { mode: mode @ (Mode::Held | Mode::Observed), .. })) => {
-                self.outcome.warn("unknown-version", of(&ReplayError::Mode(mode)));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Mode(mode)));
                 return Ok(());
             }
             (Err(_), Err(ContextError::Version { found })) => {
-                self.outcome.warn("unknown-version", of(&ReplayError::Version { found }));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Version { found }));
                 return Ok(());
             }
             (Err(error), _) => {
-                self.outcome.contradict("replay-input", of(&format_args!("what it was given: {error}")));
+                self.outcome.add(ReplayCode::ReplayInput, of(&format_args!("what it was given: {error}")));
                 return Ok(());
             }
         };
         match self.replayer.stream(&context, input, salts, &records) {
-            Ok(Replayed { records, fault, consumed }) => {
+            Ok(StreamReplay { records, fault, consumed }) => {
                 self.outcome.records += records;
                 if !consumed {
                     let what = "nobody asked for a part of what it was given, and no record judges that";
-                    self.outcome.warn("input-unconsumed", of(&what));
+                    self.outcome.add(ReplayCode::InputUnconsumed, of(&what));
                 }
                 match fault {
                     None => self.outcome.replayed += 1,
-                    Some(_) => self.outcome.warn("replay-fault", of(&"a fault of the card ended it")),
+                    Some(_) => self.outcome.add(ReplayCode::ReplayFault, of(&"a fault of the card ended it")),
                 }
             }
-            Err(error @ ReplayError::Anchors(_)) => self.outcome.warn("replay-withheld", of(&error)),
+            Err(error @ ReplayError::Anchors(_)) => self.outcome.add(ReplayCode::ReplayWithheld, of(&error)),
             Err(error @ (ReplayError::Version { .. } | ReplayError::Mode(_))) => {
-                self.outcome.warn("unknown-version", of(&error));
+                self.outcome.add(ReplayCode::UnknownVersion, of(&error));
             }
             Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
-                self.outcome.contradict("replay-differs", of(&error));
+                self.outcome.add(ReplayCode::ReplayDiffers, of(&error));
             }
             Err(error @ ReplayError::Card(_)) => return Err(error.into()),
         }

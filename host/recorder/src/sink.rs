@@ -1,9 +1,9 @@
 //! What the session hands over: records, checkpoints and the notes of a witness, written as they come.
 
 use crate::witness::Poster;
-use portcullis_card::session::{RecordSink, Signed, SinkError};
+use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::wire::{LaneHead, Record};
-use portcullis_evidence::bundle::{self, BundleError, Growing, Writer};
+use portcullis_evidence::bundle::{self, BundleError, GrowingFile, Writer};
 use portcullis_evidence::cose;
 use std::collections::VecDeque;
 use std::io;
@@ -12,8 +12,8 @@ use zerocopy::IntoBytes;
 
 /// The log of each lane, and the heads under each checkpoint where there are several.
 pub(crate) struct Logs {
-    records: Vec<Growing>,
-    heads: Option<Growing>,
+    records: Vec<GrowingFile>,
+    heads: Option<GrowingFile>,
 }
 
 impl Logs {
@@ -25,7 +25,7 @@ impl Logs {
 
     /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.records.iter_mut().chain(&mut self.heads).try_for_each(Growing::flush)
+        self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }
 
     /// Whether so many records of each lane are there.
@@ -35,12 +35,12 @@ impl Logs {
 
     /// What stands there survives a loss of power.
     fn sync(&mut self) -> io::Result<()> {
-        self.records.iter_mut().chain(&mut self.heads).try_for_each(Growing::sync)
+        self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::sync)
     }
 }
 
 /// A checkpoint that the card signed, until its records are here: the card writes the two into different rings.
-struct Waiting {
+struct PendingCheckpoint {
     serial: u64,
     /// Records of each lane that it covers.
     sizes: Vec<u64>,
@@ -53,7 +53,7 @@ pub(crate) struct BundleSink {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
     witness: Option<Poster>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingCheckpoint>,
 }
 
 impl BundleSink {
@@ -91,7 +91,7 @@ impl RecordSink for BundleSink {
         if self.waiting.is_empty() { Ok(()) } else { self.write_checkpoints() }
     }
 
-    fn checkpoint(&mut self, signed: &Signed) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, signed: &SignedCheckpoint) -> Result<(), SinkError> {
         let bytes = signed.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
         let lanes = self.logs.lock().unwrap_or_else(PoisonError::into_inner).records.len();
@@ -102,7 +102,7 @@ impl RecordSink for BundleSink {
             _ => signed.heads.iter().map(|head| head.size.get()).collect(),
         };
         let serial = signed.checkpoint.serial.get();
-        self.waiting.push_back(Waiting { serial, sizes, heads: signed.heads.clone(), message });
+        self.waiting.push_back(PendingCheckpoint { serial, sizes, heads: signed.heads.clone(), message });
         self.write_checkpoints()
     }
 

@@ -1,10 +1,10 @@
 //! Checkpoints on their way to a witness.
 
-use portcullis_card::session::SinkError;
+use portcullis_authority::witness::client::{Client, WitnessReply};
+use portcullis_authority::witness::{LanePost, Post};
+use portcullis_card::driver::SinkError;
 use portcullis_core::wire::Record;
 use portcullis_evidence::tree;
-use portcullis_registrar::witness::client::{Client, Noted};
-use portcullis_registrar::witness::{LanePost, Post};
 use std::collections::VecDeque;
 use zerocopy::IntoBytes;
 
@@ -45,7 +45,7 @@ impl Poster {
     }
 
     /// Posts the next checkpoint.
-    pub(crate) fn post(&mut self) -> Result<Option<Noted>, SinkError> {
+    pub(crate) fn post(&mut self) -> Result<Option<WitnessReply>, SinkError> {
         let Some((sizes, checkpoint)) = self.next.pop_front() else { return Ok(None) };
         let posted = sizes.iter().zip(&self.lanes).map(|(size, lane)| lane.post(*size));
         let post = Post {

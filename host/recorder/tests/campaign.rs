@@ -8,22 +8,21 @@
 //! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot affirm what `verify`
 //! contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in [`SAMPLE`] of the others, where
 //! the replay must not panic.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod real;
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
+use portcullis_test_support::random::Random;
+use portcullis_test_support::real;
+use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{CertificateAuthority, Window};
 use portcullis_core::wire::{Descriptor, Record};
-use portcullis_evidence::bundle::{self, BundleError, Memory, Span, Stream};
+use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, SpanLine, StreamLine};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
 use portcullis_gate::replay::Input;
-use portcullis_recorder::{Checked, check};
-use portcullis_registrar::ca::{Authority, Window};
+use portcullis_recorder::{CheckReport, check};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -40,31 +39,6 @@ const SHARD: u64 = 1000;
 /// Lanes of the shards, in turn.
 const LANES: [u8; 3] = [1, 2, 4];
 
-/// A small generator (SplitMix64): the same changes on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.next() as u8)
-    }
-}
-
 /// A change to the bytes of one file.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let length = bytes.len();
@@ -73,18 +47,18 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let end = (at + span).min(length);
     match random.below(9) {
         0..=2 if length > 0 => bytes[at] ^= 1 << random.below(8),
-        3 if length > 0 => bytes[at] = random.next() as u8,
-        4 => bytes.insert(at, random.next() as u8),
+        3 if length > 0 => bytes[at] = random.byte(),
+        4 => bytes.insert(at, random.byte()),
         5 if length > 0 => drop(bytes.drain(at..end)),
         6 => bytes.truncate(at),
         7 => bytes.extend_from_within(at..end),
         _ if length > 0 => bytes[at..end].rotate_left(1.min(end - at)),
-        _ => bytes.push(random.next() as u8),
+        _ => bytes.push(random.byte()),
     }
 }
 
 /// Changes files, as whoever stores or carries a bundle can. Returns the kind of change.
-fn change_files(files: &mut Memory, random: &mut Random) -> &'static str {
+fn change_files(files: &mut MemoryFiles, random: &mut Random) -> &'static str {
     let names: Vec<String> = files.0.keys().filter(|name| *name != bundle::README).cloned().collect();
     let pick = |random: &mut Random| names[random.below(names.len())].clone();
     let kind = match random.below(13) {
@@ -130,7 +104,7 @@ fn change_files(files: &mut Memory, random: &mut Random) -> &'static str {
 }
 
 /// Another letter in what a stream was given. No record and no commitment names the input: only a replay can find that.
-fn change_input(files: &mut Memory, random: &mut Random) {
+fn change_input(files: &mut MemoryFiles, random: &mut Random) {
     let names: Vec<String> = files.0.keys().filter(|name| name.starts_with("inputs")).cloned().collect();
     let text = files.0.get_mut(&names[random.below(names.len())]).unwrap();
     let letters: Vec<usize> = (0..text.len()).filter(|at| text[*at].is_ascii_lowercase()).collect();
@@ -219,13 +193,13 @@ impl Forger {
     fn new(design_id: [u8; 16]) -> Self {
         let card = Card::new(b"a key of the operator", design_id, Class::Device);
         let window = Window { not_before: START - 1000, not_after: END + 1000 };
-        let own = Authority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
+        let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
         let own_certificate = certificate(&own, &card);
         Self { card, own_certificate, issuer: SigningKey::from_bytes(&[67; 32]) }
     }
 
     /// A changed log in a bundle that is consistent in itself, but for signatures that only the card can make.
-    fn forge(&self, honest: &Parts, random: &mut Random) -> (Memory, &'static str) {
+    fn forge(&self, honest: &Parts, random: &mut Random) -> (MemoryFiles, &'static str) {
         let mut parts = honest.clone();
         let kind = change_log(&mut parts, random);
         if random.one_in(2) {
@@ -273,7 +247,7 @@ impl Forger {
 }
 
 /// The receipts of a bundle.
-fn receipts(files: &Memory) -> Vec<String> {
+fn receipts(files: &MemoryFiles) -> Vec<String> {
     let names = (0..LANES_MAX).map(|lane| bundle::in_lane(bundle::RECEIPTS, lane));
     let texts = names.filter_map(|name| String::from_utf8(files.0.get(&name)?.clone()).ok());
     let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
@@ -285,7 +259,7 @@ type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts are their readers';
 /// a bundle may leave out any, so that only those that are none of the `honest` ones count.
-fn meaning(files: &Memory, honest: &[String], replayed: bool) -> Option<Meaning> {
+fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
@@ -295,13 +269,13 @@ fn meaning(files: &Memory, honest: &[String], replayed: bool) -> Option<Meaning>
         for line in text.lines() {
             let said = match kind {
                 bundle::STREAMS => {
-                    serde_json::from_str::<Stream>(line).ok().map(|s| format!("{} {} {}", s.index, s.stream, s.id))
+                    serde_json::from_str::<StreamLine>(line).ok().map(|s| format!("{} {} {}", s.index, s.stream, s.id))
                 }
-                bundle::SPANS => serde_json::from_str::<Span>(line)
+                bundle::SPANS => serde_json::from_str::<SpanLine>(line)
                     .ok()
                     .map(|s| format!("{} {:?} {:?} {:?}", s.index, s.salt, s.held, s.text)),
                 // Whether it is what the stream was given, only the replay can tell.
-                bundle::INPUTS => match serde_json::from_str::<bundle::Input>(line).ok() {
+                bundle::INPUTS => match serde_json::from_str::<bundle::InputLine>(line).ok() {
                     Some(line) if replayed => {
                         let input = serde_json::from_str::<Input>(line.input.get()).ok();
                         input.map(|input| format!("{} {input:?}", line.index))
@@ -429,7 +403,7 @@ impl Tally {
 struct Scene {
     trust: Trust,
     honest: Parts,
-    original: Memory,
+    original: MemoryFiles,
     receipts: Vec<String>,
     /// What it says to a verifier, and to a replay.
     same: [Option<Meaning>; 2],
@@ -450,20 +424,20 @@ impl Scene {
         scene
     }
 
-    fn verify(&self, files: &Memory) -> Result<Report, BundleError> {
+    fn verify(&self, files: &MemoryFiles) -> Result<Report, BundleError> {
         verify(files, &self.trust, Options::default(), &mut |_| ())
     }
 
-    fn check(&self, files: &Memory) -> Checked {
+    fn check(&self, files: &MemoryFiles) -> CheckReport {
         check(files, &self.trust, Options::default(), &mut |_| (), &mut || ()).unwrap()
     }
 
     /// Makes `count` changed bundles, and offers each to `verify` and, where it can decide, to `check`.
     fn shard(&self, seed: u64, count: u64, done: &dyn Fn()) -> Tally {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut tally = Tally::default();
         while tally.made < count {
-            let state = random.0;
+            let state = random.seed();
             let forged = random.below(100) < 35;
             let (files, name) = if forged {
                 self.forger.forge(&self.honest, &mut random)
@@ -520,7 +494,7 @@ impl Scene {
                 assert!(checked.status >= status, "{checked:#?}; generator state {state}");
                 kind.check.count(checked.status);
                 if checked.status > status {
-                    let replay = checked.replay.as_ref().and_then(|replay| Some(replay.reasons.first()?.code));
+                    let replay = checked.replay.as_ref().and_then(|replay| Some(replay.reasons.first()?.code.id()));
                     code = format!("{} by the replay alone: {}", checked.status.name(), replay.unwrap_or_default());
                 }
             }
@@ -542,8 +516,8 @@ fn none_is_affirmed() {
     let count = number("PORTCULLIS_MUTATIONS").unwrap_or(if long { 1_000_000 } else { 3_000 });
     let shards = count.div_ceil(SHARD) as usize;
     // A seed of its own for each shard.
-    let mut seeds = Random(seed);
-    let seeds: Vec<u64> = (0..shards).map(|_| seeds.next()).collect();
+    let mut seeds = Random::new(seed);
+    let seeds: Vec<u64> = (0..shards).map(|_| seeds.bits()).collect();
     let (next, made, began) = (AtomicUsize::new(0), AtomicU64::new(0), Instant::now());
     let tally = Mutex::new(Tally::default());
     let done = || {

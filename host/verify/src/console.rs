@@ -6,7 +6,7 @@
 //! - Any other failure to write, such as a full disk, is reported on stderr. It turns code 0 into 1 and leaves every other code.
 //! - A failure to write to stderr is ignored.
 
-use portcullis_evidence::report::plain;
+use portcullis_report::escape::{self, printable};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -62,38 +62,20 @@ pub fn say(text: impl Display) {
     let _ = writeln!(Stdout, "{text}");
 }
 
-/// A value as JSON in one line, safe for a terminal: see [`escape`].
+/// A value as JSON in one line, safe for a terminal: see [`escape::json`].
 ///
 /// # Errors
 /// A value that JSON cannot hold.
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
-    serde_json::to_string(value).map(escape)
+    serde_json::to_string(value).map(escape::json)
 }
 
-/// A value as JSON in many lines, safe for a terminal: see [`escape`].
+/// A value as JSON in many lines, safe for a terminal: see [`escape::json`].
 ///
 /// # Errors
 /// A value that JSON cannot hold.
 pub fn json_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(value).map(escape)
-}
-
-/// Writes U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them for commands, as they do
-/// the characters below U+0020. They stand nowhere but in strings, so that the JSON says the same as before.
-fn escape(json: String) -> String {
-    let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
-    if !json.contains(controls) {
-        return json;
-    }
-    let mut escaped = String::with_capacity(json.len() + 64);
-    for c in json.chars() {
-        if controls(c) {
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    serde_json::to_string_pretty(value).map(escape::json)
 }
 
 /// Writes a line to stderr.
@@ -113,7 +95,7 @@ pub fn describe(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    plain(&text)
+    printable(&text)
 }
 
 /// The exit code of a command that came to the result `code`. The last call of every program.

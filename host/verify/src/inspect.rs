@@ -2,11 +2,11 @@
 
 use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;
-use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, Session, Stage};
+use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, SessionFields, Stage};
 use portcullis_evidence::bundle::{self, Bundle};
-use portcullis_evidence::checkpoint::Signed;
+use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::record;
+use portcullis_evidence::log;
 use portcullis_evidence::ticket::{self, Ticket};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let mut kinds = BTreeMap::<&str, u64>::new();
     for lane in 0..bundle.lanes() {
         let mut log = bundle.records(lane)?;
-        while let Some(record) = record::read(&mut log).context("the log ends within a record")?
+        while let Some(record) = log::read(&mut log).context("the log ends within a record")?
             && !Stdout.is_gone()
         {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
@@ -80,7 +80,7 @@ fn ticket(bytes: &[u8]) -> Value {
 }
 
 fn checkpoint(serial: u64, message: &[u8], heads: &[LaneHead]) -> Value {
-    match Signed::parse(message) {
+    match SignedCheckpoint::parse(message) {
         Err(error) => json!({"file": serial, "error": error.to_string()}),
         Ok(signed) => {
             let c = &signed.checkpoint.wire;
@@ -104,7 +104,7 @@ fn describe(record: &Record, kind: &str) -> Value {
     let mut value = json!({"lane": record.answer.lane, "index": log_index.get(), "type": kind, "tick": tick.get()});
     let Some(fields) = value.as_object_mut() else { return value };
     let of_session = matches!(kind, "open" | "heartbeat" | "close" | "alarm");
-    if let (true, Ok(session)) = (of_session, Session::read_from_bytes(record.descriptor.as_bytes())) {
+    if let (true, Ok(session)) = (of_session, SessionFields::read_from_bytes(record.descriptor.as_bytes())) {
         fields.insert("policy".to_owned(), encode(&session.policy_digest).into());
         fields.insert("ticket".to_owned(), encode(&session.ticket_digest).into());
         fields.insert("heartbeat_nonce".to_owned(), session.heartbeat_nonce.get().into());

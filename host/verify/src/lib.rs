@@ -4,25 +4,21 @@
 //! becomes of them when the output cannot be written.
 
 pub mod console;
+mod exit_code;
 mod extract;
 mod inspect;
 mod output;
 mod receipt;
 mod report;
 mod series;
+mod trust;
 mod verify;
 
-use clap::{Args, Subcommand};
-use portcullis_evidence::verify::{Options, Trust};
-use std::path::PathBuf;
-use std::process::ExitCode;
+pub use exit_code::{CONTRADICTED, SIMULATED, WARNED};
+pub use trust::TrustArgs;
 
-/// Contradicted, or not what it should be.
-pub const CONTRADICTED: u8 = 3;
-/// Simulated evidence, with `--allow-sim`.
-pub const SIMULATED: u8 = 10;
-/// Something is missing or could not be checked.
-pub const WARNED: u8 = 5;
+use clap::Subcommand;
+use std::process::ExitCode;
 
 /// A command of this program.
 #[derive(Debug, Subcommand)]
@@ -49,31 +45,6 @@ pub enum Evidence {
     CheckReceipt(receipt::CheckArgs),
     /// Take a bundle apart into files for openssl, sha256sum and Python
     Extract(extract::Args),
-}
-
-/// Whom to believe.
-#[derive(Debug, Args)]
-pub struct TrustArgs {
-    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and sim-roots/*.pem
-    #[arg(long, value_name = "DIR")]
-    trust: PathBuf,
-    /// Check simulated evidence like any other; the exit code is then 10, never 0
-    #[arg(long)]
-    allow_sim: bool,
-    /// Unix second at which certificates must be valid where no witness gives a time
-    #[arg(long, value_name = "SECOND")]
-    at: Option<u64>,
-}
-
-impl TrustArgs {
-    /// The trust folder and the options.
-    ///
-    /// # Errors
-    /// A folder that cannot be used.
-    pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
-        let trust = Trust::load(&self.trust, self.allow_sim)?;
-        Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))
-    }
 }
 
 /// Runs a command. What went wrong is said on stderr.

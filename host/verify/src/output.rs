@@ -1,6 +1,6 @@
 //! Files, progress, and what an error's exit code is.
 
-use crate::CONTRADICTED;
+use crate::exit_code::CONTRADICTED;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::wire::Record;

@@ -1,15 +1,16 @@
 //! `prove` and `check-receipt`.
 
 use crate::console::{json_line, json_pretty, say};
+use crate::exit_code::{CONTRADICTED, SIMULATED, WARNED};
 use crate::output::{code_of, write_new};
-use crate::{CONTRADICTED, SIMULATED, TrustArgs, WARNED};
+use crate::trust::TrustArgs;
 use anyhow::Context;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::receipt::{self, MAX_BYTES, Proof, ReceiptError, Standing};
-use portcullis_evidence::report::plain;
+use portcullis_evidence::receipt::{self, MAX_BYTES, ReceiptError, ReceiptProof, Standing};
 use portcullis_evidence::ticket::SELF_ISSUER;
 use portcullis_evidence::verify::Signer;
+use portcullis_report::escape::printable;
 use serde_json::json;
 use std::fs::File;
 use std::io::Read;
@@ -98,7 +99,7 @@ impl Outcome {
 
 fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     let (trust, options) = args.trust.load()?;
-    let proof = Proof::parse(&read(&args.proof)?)?;
+    let proof = ReceiptProof::parse(&read(&args.proof)?)?;
     let receipt = Receipt::parse(&read(&args.receipt)?)
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
     let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
@@ -134,11 +135,11 @@ fn show(receipt: &Receipt, result: &Outcome) {
             say("text      formatting after the last span; the card logged its commitment, and no rule looked at it");
         }
     }
-    say(format_args!("card      {} (design {})", plain(&result.card), result.design_id));
+    say(format_args!("card      {} (design {})", printable(&result.card), result.design_id));
     if result.self_issued {
         say("ticket    by the operator: nobody else saw the session");
     } else {
-        say(format_args!("ticket    by {}", plain(&result.issuer.to_string())));
+        say(format_args!("ticket    by {}", printable(&result.issuer.to_string())));
     }
     if !result.certificate_time_checked {
         say("time      without --at the certificate's validity is not checked");

@@ -1,10 +1,10 @@
 //! `report`.
 
-use crate::TrustArgs;
 use crate::console::say;
 use crate::output::write_new;
+use crate::trust::TrustArgs;
 use crate::verify::check;
-use portcullis_evidence::report::html;
+use portcullis_report::evidence::page;
 use std::path::PathBuf;
 
 /// Arguments.
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&args.bundle, &trust, options)?;
     let name = args.bundle.file_name().unwrap_or_default().to_string_lossy();
-    write_new(&args.output, html(&report, &name).as_bytes())?;
+    write_new(&args.output, page(&report, &name).as_bytes())?;
     say(format_args!("{}: {}", args.output.display(), report.status));
     Ok(report.exit_code)
 }

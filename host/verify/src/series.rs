@@ -1,10 +1,11 @@
 //! `verify-series`.
 
-use crate::TrustArgs;
 use crate::console::{json_pretty, say};
+use crate::trust::TrustArgs;
 use crate::verify::check;
 use anyhow::Context;
-use portcullis_evidence::series::join;
+use portcullis_evidence::verify::series::join;
+use portcullis_report::evidence::SeriesText;
 use std::fs;
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.json {
         say(json_pretty(&series)?);
     } else {
-        say(&series);
+        say(SeriesText(&series));
     }
     Ok(series.exit_code)
 }

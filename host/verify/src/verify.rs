@@ -1,10 +1,12 @@
 //! `verify`.
 
 use crate::console::{json_pretty, say};
+use crate::exit_code::CONTRADICTED;
 use crate::output::bar;
-use crate::{CONTRADICTED, TrustArgs};
+use crate::trust::TrustArgs;
 use portcullis_evidence::bundle::{self, BundleError};
 use portcullis_evidence::verify::{Options, Report, Trust, verify};
+use portcullis_report::evidence::ReportText;
 use std::path::{Path, PathBuf};
 
 /// Arguments.
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.json {
         say(json_pretty(&report)?);
     } else {
-        say(&report);
+        say(ReportText::new(&report));
     }
     Ok(report.exit_code)
 }

@@ -1,14 +1,12 @@
 //! The commands as a user runs them, on bundles on disk.
+#![cfg(test)]
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+use portcullis_test_support::world;
 
-#[path = "../../evidence/tests/world/mod.rs"]
-mod world;
-
+use portcullis_authority::keys::public_pem;
 use portcullis_core::wire::Determination;
-use portcullis_evidence::bundle::{self, Memory};
+use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::note::WitnessKey;
-use portcullis_registrar::keys::public_pem;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -43,7 +41,7 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    fn bundle(&self, name: &str, files: &Memory) -> PathBuf {
+    fn bundle(&self, name: &str, files: &MemoryFiles) -> PathBuf {
         let folder = self.path(name);
         for (name, content) in &files.0 {
             let path = folder.join(name);
@@ -440,7 +438,7 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
     forged.log.lanes[0][4].answer.determination = Determination::Admit.into();
     scene.bundle("bad", &forged.files());
     scene.bundle("bad series/one", &forged.files());
-    scene.bundle("broken", &Memory::default());
+    scene.bundle("broken", &MemoryFiles::default());
     fs::create_dir_all(scene.path("broken/contexts")).unwrap();
     fs::write(scene.path("broken/contexts/stray"), "").unwrap();
     let index = parts.receipts[0]["index"].to_string();

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::channel::{Channel, ChannelError};
 use crate::message::{
     Access, Command, DATA_MAX, DeviceInfo, DmaMap, DmaUnmap, Header, IrqInfo, MAJOR, RegionInfo, SetIrqs, Version,
     device_flags, dma_flags, header_flags, irq_flags, region,
 };
-use crate::{Channel, ChannelError};
+use crate::region::Region;
 
 /// A device that cannot be spoken to, or that refused.
 #[derive(Debug, thiserror::Error)]
@@ -51,24 +52,15 @@ pub enum ClientError {
     Device(&'static str),
 }
 
-/// A region as the device describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Region {
-    /// Bytes.
-    pub size: u64,
-    /// Bits of [`crate::message::region_flags`].
-    pub flags: u32,
-}
-
 /// A connection to a device.
 #[derive(Debug)]
-pub struct Client {
+pub struct DeviceClient {
     /// `None` after the first violation.
     channel: Option<Channel>,
     next_id: u16,
 }
 
-impl Client {
+impl DeviceClient {
     /// Connects and agrees on the version. Every later request is given `deadline`, too.
     ///
     /// # Errors
@@ -76,14 +68,14 @@ impl Client {
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, ClientError> {
         let failed = |source| ClientError::Connect { path: path.display().to_string(), source };
         let socket = UnixStream::connect(path).map_err(failed)?;
-        Self::over(socket, deadline)
+        Self::from_stream(socket, deadline)
     }
 
-    /// [`Client::connect`] over a socket that is connected already.
+    /// [`DeviceClient::connect`] over a socket that is connected already.
     ///
     /// # Errors
     /// [`ClientError::Handshake`], [`ClientError::Device`].
-    pub fn over(socket: UnixStream, deadline: Duration) -> Result<Self, ClientError> {
+    pub fn from_stream(socket: UnixStream, deadline: Duration) -> Result<Self, ClientError> {
         let channel = Channel::new(socket, deadline).map_err(ClientError::Handshake)?;
         let mut client = Self { channel: Some(channel), next_id: 0 };
         let capabilities = format!("{{\"capabilities\":{{\"max_msg_fds\":1,\"max_data_xfer_size\":{DATA_MAX}}}}}\0");
@@ -118,7 +110,7 @@ impl Client {
     pub fn region(&mut self, index: u32) -> Result<Region, ClientError> {
         let ask = RegionInfo { argsz: (RegionInfo::BYTES as u32).into(), index: index.into(), ..RegionInfo::default() };
         let found: RegionInfo = self.structure(Command::GetRegionInfo, &ask)?;
-        self.agree(Command::GetRegionInfo, found.index == ask.index, "a reply about another region")?;
+        self.require(Command::GetRegionInfo, found.index == ask.index, "a reply about another region")?;
         Ok(Region { size: found.size.get(), flags: found.flags.get() })
     }
 
@@ -129,7 +121,7 @@ impl Client {
     pub fn irqs(&mut self, index: u32) -> Result<u32, ClientError> {
         let ask = IrqInfo { argsz: (IrqInfo::BYTES as u32).into(), index: index.into(), ..IrqInfo::default() };
         let found: IrqInfo = self.structure(Command::GetIrqInfo, &ask)?;
-        self.agree(Command::GetIrqInfo, found.index == ask.index, "a reply about another interrupt index")?;
+        self.require(Command::GetIrqInfo, found.index == ask.index, "a reply about another interrupt index")?;
         Ok(found.count.get())
     }
 
@@ -147,7 +139,7 @@ impl Client {
             }
             _ => false,
         };
-        self.agree(Command::RegionRead, fits, "a reply that does not fit the read")
+        self.require(Command::RegionRead, fits, "a reply that does not fit the read")
     }
 
     /// Writes `from` to a region.
@@ -157,7 +149,7 @@ impl Client {
     pub fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), ClientError> {
         let ask = Access { offset: offset.into(), region: region.into(), count: (from.len() as u32).into() };
         let reply = self.request(Command::RegionWrite, &[ask.as_bytes(), from], &[])?;
-        self.agree(Command::RegionWrite, reply == ask.as_bytes(), "a reply that does not fit the write")
+        self.require(Command::RegionWrite, reply == ask.as_bytes(), "a reply that does not fit the write")
     }
 
     /// Lets the device read and write `size` bytes of `file` from its start on at `address`.
@@ -173,7 +165,7 @@ impl Client {
             size: size.into(),
         };
         let reply = self.request(Command::DmaMap, &[ask.as_bytes()], &[file])?;
-        self.agree(Command::DmaMap, reply.is_empty(), "a reply that is too long")
+        self.require(Command::DmaMap, reply.is_empty(), "a reply that is too long")
     }
 
     /// Takes memory back. When this returns, the device reaches it no more.
@@ -188,7 +180,7 @@ impl Client {
             size: size.into(),
         };
         let done: DmaUnmap = self.structure(Command::DmaUnmap, &ask)?;
-        self.agree(
+        self.require(
             Command::DmaUnmap,
             done.address == ask.address && done.size == ask.size,
             "another range was unmapped",
@@ -208,7 +200,7 @@ impl Client {
             count: 1.into(),
         };
         let reply = self.request(Command::SetIrqs, &[ask.as_bytes()], &[event])?;
-        self.agree(Command::SetIrqs, reply.is_empty(), "a reply that is too long")
+        self.require(Command::SetIrqs, reply.is_empty(), "a reply that is too long")
     }
 
     /// Resets the device.
@@ -217,7 +209,7 @@ impl Client {
     /// [`ClientError`].
     pub fn reset(&mut self) -> Result<(), ClientError> {
         let reply = self.request(Command::Reset, &[], &[])?;
-        self.agree(Command::Reset, reply.is_empty(), "a reply that is too long")
+        self.require(Command::Reset, reply.is_empty(), "a reply that is too long")
     }
 
     /// A request whose reply is the same structure, filled in.
@@ -228,7 +220,7 @@ impl Client {
         let reply = self.request(command, &[ask.as_bytes()], &[])?;
         match T::read_from_bytes(&reply) {
             Ok(found) => Ok(found),
-            Err(_) => Err(self.lose(command, ChannelError::Protocol("a reply of another length"))),
+            Err(_) => Err(self.close(command, ChannelError::Protocol("a reply of another length"))),
         }
     }
 
@@ -243,15 +235,15 @@ impl Client {
         let id = self.next_id.into();
         let header = Header { id, command: (command as u16).into(), ..Header::default() };
         let answered = channel.send(header, payload, files).and_then(|()| channel.receive());
-        let reply = answered.map_err(|source| self.lose(command, source))?;
+        let reply = answered.map_err(|source| self.close(command, source))?;
         let flags = reply.header.flags.get();
         let fits = reply.header.id == id && reply.header.command == header.command;
-        self.agree(command, fits, "a reply to another request")?;
-        self.agree(command, flags & header_flags::TYPE == header_flags::REPLY, "a command where a reply is due")?;
-        self.agree(command, flags & !(header_flags::TYPE | header_flags::ERROR) == 0, "a reply with unknown flags")?;
-        self.agree(command, reply.files.is_empty(), "a reply with files")?;
+        self.require(command, fits, "a reply to another request")?;
+        self.require(command, flags & header_flags::TYPE == header_flags::REPLY, "a command where a reply is due")?;
+        self.require(command, flags & !(header_flags::TYPE | header_flags::ERROR) == 0, "a reply with unknown flags")?;
+        self.require(command, reply.files.is_empty(), "a reply with files")?;
         if flags & header_flags::ERROR != 0 {
-            self.agree(command, reply.payload.is_empty(), "a refusal with data")?;
+            self.require(command, reply.payload.is_empty(), "a refusal with data")?;
             // Zero would read as success somewhere.
             let errno = i32::try_from(reply.header.error.get()).ok().filter(|errno| *errno != 0).unwrap_or(5);
             return Err(ClientError::Refused { command, errno });
@@ -259,11 +251,11 @@ impl Client {
         Ok(reply.payload)
     }
 
-    fn agree(&mut self, command: Command, holds: bool, what: &'static str) -> Result<(), ClientError> {
-        if holds { Ok(()) } else { Err(self.lose(command, ChannelError::Protocol(what))) }
+    fn require(&mut self, command: Command, holds: bool, what: &'static str) -> Result<(), ClientError> {
+        if holds { Ok(()) } else { Err(self.close(command, ChannelError::Protocol(what))) }
     }
 
-    fn lose(&mut self, command: Command, source: ChannelError) -> ClientError {
+    fn close(&mut self, command: Command, source: ChannelError) -> ClientError {
         self.channel = None;
         ClientError::Channel { command, source }
     }

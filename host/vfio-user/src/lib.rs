@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`message`] | commands, their bytes, the bits in them |
 //! | [`Channel`] | whole messages with their files, each within a deadline |
-//! | [`Client`] | the driver's end: one request at a time, every answer checked |
+//! | [`DeviceClient`] | the driver's end: one request at a time, every answer checked |
 //! | [`Connection`], [`Device`] | the device's end: one request in, one answer out |
 //! | [`words`] | memory that driver and device touch at the same time |
 //!
@@ -16,11 +16,13 @@
 mod channel;
 mod client;
 pub mod message;
+mod region;
 mod server;
 #[cfg(test)]
 mod tests;
 pub mod words;
 
 pub use channel::{Channel, ChannelError, Message};
-pub use client::{Client, ClientError, Region};
-pub use server::{Connection, Device, DmaMap, Errno, RegionInfo, ServeError};
+pub use client::{ClientError, DeviceClient};
+pub use region::Region;
+pub use server::{Connection, Device, DmaRange, Errno, ServeError};

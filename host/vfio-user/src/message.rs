@@ -122,14 +122,8 @@ pub mod irq_flags {
     pub const NORESIZE: u32 = 1 << 3;
     /// No data: all vectors named.
     pub const DATA_NONE: u32 = 1;
-    /// One byte a vector.
-    pub const DATA_BOOL: u32 = 1 << 1;
     /// One event file a vector.
     pub const DATA_EVENTFD: u32 = 1 << 2;
-    /// Masks.
-    pub const MASK: u32 = 1 << 3;
-    /// Unmasks.
-    pub const UNMASK: u32 = 1 << 4;
     /// Connects or fires.
     pub const TRIGGER: u32 = 1 << 5;
 }

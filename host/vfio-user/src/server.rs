@@ -6,24 +6,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 pub use rustix::io::Errno;
 
+use crate::channel::{Channel, ChannelError, Message};
 use crate::message::{
     self, Access, Command, DATA_MAX, DeviceInfo, Header, IrqInfo, MAJOR, SetIrqs, Version, device_flags, dma_flags,
     header_flags, irq, irq_flags, region,
 };
-use crate::{Channel, ChannelError, Message};
-
-/// A region of a device; without bytes there is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RegionInfo {
-    /// Bytes.
-    pub size: u64,
-    /// Bits of [`message::region_flags`].
-    pub flags: u32,
-}
+use crate::region::Region;
 
 /// Memory that a device shall reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DmaMap {
+pub struct DmaRange {
     /// The device may read it.
     pub read: bool,
     /// The device may write it.
@@ -39,7 +31,7 @@ pub struct DmaMap {
 /// A PCI device. What it refuses, the driver gets as an error number; it stays served.
 pub trait Device {
     /// The region with this index.
-    fn region(&self, index: u32) -> RegionInfo;
+    fn region(&self, index: u32) -> Region;
     /// Vectors of the interrupt index.
     fn irqs(&self, index: u32) -> u32;
     /// Reads bytes that lie in the region.
@@ -56,7 +48,7 @@ pub trait Device {
     ///
     /// # Errors
     /// Why not.
-    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno>;
+    fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
     /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no more.
     ///
     /// # Errors
@@ -283,7 +275,7 @@ fn map<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result
     if files.len() > 1 || flags & !(dma_flags::READ | dma_flags::WRITE) != 0 {
         return Err(Errno::INVAL);
     }
-    let map = DmaMap {
+    let map = DmaRange {
         read: flags & dma_flags::READ != 0,
         write: flags & dma_flags::WRITE != 0,
         offset: ask.offset.get(),

@@ -9,7 +9,9 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::message::{
     Access, Command, DmaMap as MapBytes, Header, PAYLOAD_MAX, SetIrqs, Version, header_flags, irq, region,
 };
-use crate::{Channel, ChannelError, Client, ClientError, Connection, Device, DmaMap, Errno, RegionInfo, ServeError};
+use crate::{
+    Channel, ChannelError, ClientError, Connection, Device, DeviceClient, DmaRange, Errno, Region, ServeError,
+};
 
 const DEADLINE: Duration = Duration::from_millis(200);
 
@@ -17,7 +19,7 @@ const DEADLINE: Duration = Duration::from_millis(200);
 #[derive(Default)]
 struct Memory {
     bytes: [u8; 32],
-    maps: Vec<(DmaMap, bool)>,
+    maps: Vec<(DmaRange, bool)>,
     unmaps: Vec<(u128, u128)>,
     irqs: BTreeMap<u32, bool>,
     fired: Vec<u32>,
@@ -25,8 +27,8 @@ struct Memory {
 }
 
 impl Device for Memory {
-    fn region(&self, index: u32) -> RegionInfo {
-        if index == region::BAR0 { RegionInfo { size: 32, flags: 3 } } else { RegionInfo::default() }
+    fn region(&self, index: u32) -> Region {
+        if index == region::BAR0 { Region { size: 32, flags: 3 } } else { Region::default() }
     }
     fn irqs(&self, index: u32) -> u32 {
         if index == irq::MSIX { 4 } else { 0 }
@@ -42,7 +44,7 @@ impl Device for Memory {
         self.bytes[offset as usize..][..from.len()].copy_from_slice(from);
         Ok(())
     }
-    fn map(&mut self, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+    fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         self.maps.push((map, file.is_some()));
         if map.size == 0 { Err(Errno::NOMEM) } else { Ok(()) }
     }
@@ -86,7 +88,7 @@ fn file() -> OwnedFd {
 #[test]
 fn both_ends_understand_each_other() {
     let (socket, served) = serve();
-    let mut client = Client::over(socket, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(socket, DEADLINE).unwrap();
     assert_eq!(client.region(region::BAR0).unwrap().size, 32);
     assert_eq!(client.region(region::CONFIG).unwrap().size, 0);
     assert_eq!((client.irqs(irq::MSIX).unwrap(), client.irqs(irq::ERR).unwrap()), (4, 0));
@@ -102,7 +104,7 @@ fn both_ends_understand_each_other() {
     drop(client);
     let (device, end) = served.join().unwrap();
     assert!(matches!(end, ServeError::Left), "{end}");
-    let map = DmaMap { read: true, write: true, offset: 0, address: 0x1000, size: 4096 };
+    let map = DmaRange { read: true, write: true, offset: 0, address: 0x1000, size: 4096 };
     assert_eq!(device.maps, [(map, true)]);
     assert_eq!(device.unmaps, [(0x1000, 0x2000), (0xfef0_0000, 1 << 64)]);
     assert_eq!(device.irqs, BTreeMap::from([(3, true)]));
@@ -112,7 +114,7 @@ fn both_ends_understand_each_other() {
 #[test]
 fn refusals_arrive_with_their_number_and_the_connection_stays() {
     let (socket, served) = serve();
-    let mut client = Client::over(socket, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(socket, DEADLINE).unwrap();
     let refused = |result: Result<(), ClientError>, expected: Errno| match result {
         Err(ClientError::Refused { errno, .. }) => assert_eq!(errno, expected.raw_os_error()),
         other => panic!("{other:?}"),
@@ -306,7 +308,7 @@ fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> Clien
         // Stays there until the driver has had enough.
         let _ = theirs.read_to_end(&mut Vec::new());
     });
-    let mut client = Client::over(ours, DEADLINE).unwrap();
+    let mut client = DeviceClient::from_stream(ours, DEADLINE).unwrap();
     let started = Instant::now();
     let error = client.read(region::BAR0, 0, &mut [0; 4]).unwrap_err();
     assert!(started.elapsed() < DEADLINE * 20);
@@ -378,10 +380,10 @@ fn a_device_that_lies_stalls_or_dies_is_found_out() {
 fn a_silent_device_is_not_waited_for() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let started = Instant::now();
-    let error = Client::over(ours, DEADLINE).unwrap_err();
+    let error = DeviceClient::from_stream(ours, DEADLINE).unwrap_err();
     assert!(matches!(error, ClientError::Handshake(ChannelError::Late { .. })), "{error}");
     assert!(error.to_string().contains("another driver may hold the card"), "{error}");
     assert!(started.elapsed() < DEADLINE * 20);
-    let error = Client::connect(std::path::Path::new("/nonexistent/card.sock"), DEADLINE).unwrap_err();
+    let error = DeviceClient::connect(std::path::Path::new("/nonexistent/card.sock"), DEADLINE).unwrap_err();
     assert!(error.to_string().contains("portcullis card serve"), "{error}");
 }

@@ -3,10 +3,11 @@
 //! Two tracks run side by side: what cargo builds and tests, and what needs only the pinned tools (lint and proofs of the RTL, benches of
 //! the shells). The second has a low priority and fills the processors while the first waits for one long compilation or test.
 
-use crate::tally::Tally;
-use crate::tool::say;
-use crate::{claims, demo, formal, independent, lint, look, mutate, setup, test, vm};
+use crate::{claims, formal, independent, lint, look};
 use anyhow::{Result, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::say;
+use portcullis_tools::{cargo_test, demo, setup, task};
 use rustix::process::setpriority_process;
 use std::fs;
 use std::process::Command;
@@ -47,11 +48,11 @@ fn software(tally: &mut Tally, clock: &Clock) {
         lint::software(t);
         Ok(())
     });
-    clock.part(tally, "test", test::run);
-    clock.part(tally, "vm", vm::run);
+    clock.part(tally, "test", cargo_test::run);
+    clock.part(tally, "vm", |t| task::counted(t, "vm", &["vm"]));
     clock.part(tally, "look", look::run);
     clock.part(tally, "claims", claims::run);
-    clock.part(tally, "mutate", |t| mutate::run(t, false, None));
+    clock.part(tally, "mutate", |t| task::counted(t, "mutate", &["mutate"]));
 }
 
 /// Lint of the RTL, benches of the shells and proofs.

@@ -1,13 +1,16 @@
 //! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
 
-use crate::formal;
-use crate::setup;
-use crate::tally::Tally;
-use crate::tool::{capture, cargo, say};
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::proofs::Proof;
+use portcullis_tools::setup;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{capture, cargo, say};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+
+/// Where engineers look up which file holds what.
+const WHERE: &str = "docs/where-is-what.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +42,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     for (id, claim) in &claims.claim {
         tally.check(&format!("claim {id}"), check(claim, &tests));
     }
+    tally.check(&format!("every row of {WHERE}"), places());
     eprintln!("    {} claimed, {} open: {}", claims.claim.len(), claims.open.len(), keys(&claims.open));
     Ok(())
 }
@@ -52,17 +56,35 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     ensure!(!claim.tests.is_empty(), "nothing tests it");
     for code in &claim.code {
         let (path, symbol) = code.split_once('#').unwrap_or((code, ""));
-        let text = fs::read_to_string(path).with_context(|| format!("`{path}`"))?;
-        ensure!(text.contains(symbol), "`{path}` does not hold `{symbol}`");
+        holds(path, symbol)?;
     }
     for test in &claim.tests {
         match test.split_once(':') {
             Some(("proof", name)) if !name.starts_with(':') => {
-                formal::Proof::named(name)?;
+                Proof::named(name)?;
             }
             _ => ensure!(tests.contains(test), "no test `{test}`"),
         }
     }
+    Ok(())
+}
+
+/// Each row of the page ends with a file and a name that the file holds.
+fn places() -> Result<()> {
+    let page = fs::read_to_string(WHERE).context(WHERE)?;
+    let rows: Vec<Vec<&str>> =
+        page.lines().filter(|line| line.contains("` | `")).map(|line| line.split('`').collect()).collect();
+    ensure!(!rows.is_empty(), "{WHERE} has no rows");
+    for row in rows {
+        let [_, path, _, name, _] = row[..] else { bail!("a row has a file and a name, not {row:?}") };
+        holds(path, name)?;
+    }
+    Ok(())
+}
+
+fn holds(path: &str, name: &str) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("`{path}`"))?;
+    ensure!(text.contains(name), "`{path}` does not hold `{name}`");
     Ok(())
 }
 

@@ -1,231 +1,31 @@
 //! Proofs of rtl/formal/proofs.toml, by the open proof flow.
 
-use crate::proved;
-use crate::setup;
-use crate::tally::Tally;
-use crate::tool::{capture, python_tool, say};
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use crate::covered;
+use anyhow::{Result, ensure};
+use portcullis_tools::parallel::on_every_core;
+use portcullis_tools::proofs::{self, Proof};
+use portcullis_tools::setup;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{capture, python_tool, say};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
-
-const TABLE: &str = "rtl/formal/proofs.toml";
-const CARD: &str = "rtl/portcullis.f";
-const STANDIN: &str = "sha256_standin";
-/// Included by the design's modules.
-const ASSERT: &str = "rtl/lib/assert.svh";
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    proof: Vec<Row>,
-}
-
-/// A proof as the table states it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    name: String,
-    #[serde(default)]
-    card: bool,
-    #[serde(default)]
-    files: Vec<String>,
-    #[serde(default)]
-    black_boxes: Vec<String>,
-    #[serde(default)]
-    options: Vec<String>,
-    #[serde(default)]
-    then: Vec<String>,
-    #[serde(default)]
-    instead_of_prep: Vec<String>,
-    tasks: Vec<TaskRow>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TaskRow {
-    name: String,
-    mode: Option<Mode>,
-    depth: u32,
-    #[serde(default)]
-    read: String,
-}
-
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
-    /// By k-induction from reset.
-    Prove,
-    /// Every run of so many clocks.
-    Bmc,
-    Cover,
-}
-
-/// A proof with its files found.
-#[derive(Clone)]
-pub(crate) struct Proof {
-    pub(crate) name: String,
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) black_boxes: Vec<String>,
-    /// Of every task.
-    options: Vec<String>,
-    /// What Yosys does after reading.
-    pub(crate) steps: Vec<String>,
-    pub(crate) tasks: Vec<Task>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Task {
-    pub(crate) name: String,
-    pub(crate) mode: Mode,
-    pub(crate) depth: u32,
-    /// Yosys' command that reads the design.
-    pub(crate) read: String,
-}
-
-/// The proofs, in order of their names.
-pub(crate) fn proofs() -> Result<Vec<Proof>> {
-    let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
-    let mut sources = BTreeMap::new();
-    index(Path::new("rtl"), &mut sources)?;
-    let mut proofs = Vec::new();
-    for row in table.proof {
-        let name = row.name.clone();
-        proofs.push(proof(row, &sources).with_context(|| format!("{TABLE}: `{name}`"))?);
-    }
-    ensure!(!proofs.is_empty(), "{TABLE} states no proofs");
-    ensure!(proofs.is_sorted_by(|a, b| a.name < b.name), "{TABLE} is not in the order of names");
-    Ok(proofs)
-}
-
-/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are unique.
-fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            index(&path, sources)?;
-        } else if path.extension().is_some_and(|e| e == "sv") {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let other = sources.insert(name, path.clone());
-            ensure!(other.is_none(), "two files have the name of {}", path.display());
-        }
-    }
-    Ok(())
-}
-
-fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
-    let top = format!("{}_props", row.name);
-    let mut files = Vec::new();
-    if row.card {
-        let list = fs::read_to_string(CARD).context(CARD)?;
-        let card = list.lines().map(str::trim).filter(|line| line.ends_with(".sv") && !line.ends_with("/sha256.sv"));
-        files.extend(card.map(PathBuf::from));
-    }
-    for name in row.card.then_some(STANDIN).into_iter().chain(row.files.iter().map(String::as_str)).chain([&*top]) {
-        files.push(sources.get(name).with_context(|| format!("no file `{name}.sv` in rtl"))?.clone());
-    }
-    let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
-    let names = names.join(" ");
-    let boxes: String = row.black_boxes.iter().map(|name| format!(" --blackboxed-module {name}")).collect();
-    let mut tasks = Vec::new();
-    for task in row.tasks {
-        let mode = match (task.mode, task.name.as_str()) {
-            (Some(mode), _) => mode,
-            (None, "prove") => Mode::Prove,
-            (None, "bmc") => Mode::Bmc,
-            (None, "cover") => Mode::Cover,
-            (None, name) => anyhow::bail!("task `{name}` states no mode"),
-        };
-        let options = if task.read.is_empty() { String::new() } else { format!(" {}", task.read) };
-        let read = format!("read_slang -j 1{options}{boxes} --top {top} {names}");
-        tasks.push(Task { name: task.name, mode, depth: task.depth, read });
-    }
-    files.push(PathBuf::from(ASSERT));
-    let mut steps = row.instead_of_prep;
-    if steps.is_empty() {
-        steps.push(format!("prep -top {top}"));
-    }
-    steps.extend(row.then);
-    if !row.black_boxes.is_empty() {
-        steps.push("cutpoint -blackbox".to_owned());
-    }
-    ensure!(tasks.iter().any(Task::claims), "no task claims anything");
-    Ok(Proof { name: row.name, files, black_boxes: row.black_boxes, options: row.options, steps, tasks })
-}
-
-impl Task {
-    /// It claims something, rather than only covers.
-    pub(crate) fn claims(&self) -> bool {
-        self.mode != Mode::Cover
-    }
-}
-
-impl Proof {
-    pub(crate) fn named(name: &str) -> Result<Self> {
-        proofs()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
-    }
-
-    /// The folder in which `cargo xtask formal` leaves the design of the first task that claims something.
-    pub(crate) fn model(&self) -> PathBuf {
-        let task = self.tasks.iter().find(|task| task.claims()).map_or("", |task| task.name.as_str());
-        PathBuf::from(format!("target/formal/{}_{task}/model", self.name))
-    }
-
-    /// The proof as `sby` takes it.
-    fn sby(&self) -> String {
-        let lines = |of: &dyn Fn(&Task) -> Vec<String>| -> String {
-            self.tasks.iter().flat_map(|task| of(task).into_iter().map(|line| format!("{}: {line}\n", task.name))).collect()
-        };
-        let shared = |list: &[String]| -> String { list.iter().map(|line| format!("{line}\n")).collect() };
-        let tasks: String = self.tasks.iter().map(|task| format!("{}\n", task.name)).collect();
-        let options = lines(&|task| match task.mode {
-            Mode::Prove => vec!["mode prove".to_owned(), format!("depth {}", task.depth)],
-            Mode::Bmc => vec!["mode bmc".to_owned(), format!("depth {}", task.depth)],
-            Mode::Cover => vec!["mode cover".to_owned(), "vcd off".to_owned(), format!("depth {}", task.depth)],
-        });
-        let reads = lines(&|task| vec![task.read.clone()]);
-        let files: String = self.files.iter().map(|file| format!("{}\n", file.display())).collect();
-        format!(
-            "[tasks]\n{tasks}\n[options]\n{}{options}\n[engines]\nsmtbmc bitwuzla\n\n[script]\n{reads}{}\n[files]\n{files}",
-            shared(&self.options),
-            shared(&self.steps)
-        )
-    }
-}
 
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     fs::create_dir_all("target/formal")?;
-    let mut wanted: Vec<_> =
-        proofs()?.into_iter().filter(|proof| filter.is_none_or(|f| proof.name.contains(f))).collect();
+    let wanted: Vec<_> =
+        proofs::all()?.into_iter().filter(|proof| filter.is_none_or(|f| proof.name.contains(f))).collect();
     ensure!(!wanted.is_empty(), "no proof's name contains that");
-    // Each runs on one core; the next in the list goes to the first that is free.
-    wanted.reverse();
-    let queue = Mutex::new(wanted);
-    let done = Mutex::new(BTreeMap::new());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some(proof) = next else { break };
-                    let start = Instant::now();
-                    let result = prove(&proof);
-                    say(&format!("proof {}: {} s", proof.name, start.elapsed().as_secs()));
-                    done.lock().unwrap_or_else(PoisonError::into_inner).insert(proof.name, result);
-                }
-            });
-        }
-    });
-    for (name, result) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let done = on_every_core(wanted, |proof| {
+        let start = Instant::now();
+        let result = prove(&proof);
+        say(&format!("proof {}: {} s", proof.name, start.elapsed().as_secs()));
+        Ok::<_, anyhow::Error>((proof.name, result))
+    })?;
+    for (name, result) in done {
         tally.check(&format!("proof {name}"), result);
     }
-    if filter.is_none() { proved::check(tally) } else { Ok(()) }
+    if filter.is_none() { covered::check(tally) } else { Ok(()) }
 }
 
 fn prove(proof: &Proof) -> Result<()> {
@@ -239,40 +39,4 @@ fn prove(proof: &Proof) -> Result<()> {
     // sby ends with 0 only when every task passes; the words guard against a run that proved nothing.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Mode, Row, proof};
-    use std::collections::BTreeMap;
-    use std::path::PathBuf;
-
-    #[test]
-    fn a_row_becomes_what_sby_reads() {
-        let row: Row = toml::from_str(
-            "name = \"a\"\nfiles = [\"b\", \"c\"]\nblack_boxes = [\"c\"]\n\
-             tasks = [{ name = \"cover\", depth = 9 }, { name = \"two\", mode = \"prove\", depth = 2, read = \"-G N=2\" }]",
-        )
-        .unwrap();
-        let sources: BTreeMap<_, _> =
-            ["b", "c", "a_props"].map(|name| (name.to_owned(), PathBuf::from(format!("rtl/x/{name}.sv")))).into();
-        let proof = proof(row, &sources).unwrap();
-        assert_eq!(proof.model(), PathBuf::from("target/formal/a_two/model"));
-        assert_eq!(proof.tasks[0].mode, Mode::Cover);
-        let text = proof.sby();
-        for needed in [
-            "[tasks]\ncover\ntwo\n",
-            "cover: mode cover\ncover: vcd off\ncover: depth 9\ntwo: mode prove\ntwo: depth 2\n",
-            "two: read_slang -j 1 -G N=2 --blackboxed-module c --top a_props b.sv c.sv a_props.sv\nprep -top a_props\ncutpoint -blackbox\n",
-            "[files]\nrtl/x/b.sv\nrtl/x/c.sv\nrtl/x/a_props.sv\nrtl/lib/assert.svh\n",
-        ] {
-            assert!(text.contains(needed), "{needed} is missing in\n{text}");
-        }
-    }
-
-    #[test]
-    fn a_proof_that_only_covers_claims_nothing() {
-        let row: Row = toml::from_str("name = \"a\"\nfiles = []\ntasks = [{ name = \"cover\", depth = 9 }]").unwrap();
-        assert!(proof(row, &BTreeMap::from([("a_props".to_owned(), PathBuf::from("a_props.sv"))])).is_err());
-    }
 }

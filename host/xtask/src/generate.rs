@@ -2,24 +2,23 @@
 //!
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::tool::{self, python_tool, say};
-use crate::{layout, manifest, registers, setup};
+use crate::{layout, manifest, registers};
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
+use base16ct::lower::encode_string;
+use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, python_tool, say};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LAYOUT: &str = "rtl/layout/layout.toml";
-const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-const DESIGN: &str = "rtl/pkg/gen/design_pkg.sv";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
-const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/card/src/regs"];
+const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -56,8 +55,19 @@ pub(crate) fn run(check: bool) -> Result<()> {
         let list: Vec<_> = stale.iter().map(|p| format!("  {}", p.display())).collect();
         bail!("these files are not what their sources give; run `cargo xtask gen`:\n{}", list.join("\n"));
     }
+    codes(check)?;
     eprintln!("    {} generated files, {} {}", made.len(), stale.len(), if check { "stale" } else { "changed" });
     Ok(())
+}
+
+/// The tables of reason codes, from the verifier's enums. `xtask` must build where generated Rust does not, so that a test makes them.
+fn codes(check: bool) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons"]);
+    if !check {
+        cargo.env("PORTCULLIS_WRITE_DOCS", "1");
+    }
+    tool::run(&mut cargo)
 }
 
 /// Makes every generated file below `scratch`, at its path in the tree.
@@ -85,13 +95,15 @@ fn make(scratch: &Path) -> Result<()> {
     peakrdl("regblock", "rtl/csr/gen", &block)?;
     // A lane's registers are a block that the card has once for each lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs"], &block[..]].concat())?;
-    peakrdl("rust", "host/card/src/regs", &["--force"])?;
+    peakrdl("rust", "host/regs/src", &["--force"])?;
+    crate_root(&scratch.join("host/regs/src"))?;
     peakrdl("markdown", "docs/registers.md", &[])?;
     let page = scratch.join("docs/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    let design = design(scratch)?;
-    write(DESIGN, design_package(&design))?;
+    // Generated sources count as they are made now.
+    let design = Sources::new(".").with_overlay(scratch).design_id()?;
+    write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
         write(
             &format!("bitstreams/{target}/manifest.toml"),
@@ -105,6 +117,17 @@ fn make(scratch: &Path) -> Result<()> {
         .map(|p| scratch.join(p))
         .collect();
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// Makes the root module of the accessors the root of a crate.
+fn crate_root(accessors: &Path) -> Result<()> {
+    let module = accessors.join("mod.rs");
+    let text = fs::read_to_string(&module)?;
+    let title = format!(
+        "//! Accessors of the card's registers. Generated from {REGISTERS} by `cargo xtask gen`. Do not edit.\n\n"
+    );
+    fs::write(accessors.join("lib.rs"), title + &text)?;
+    Ok(fs::remove_file(module)?)
 }
 
 /// The list of releases with the line of this one made anew, as its last.
@@ -124,26 +147,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
         .filter(|line| !line.starts_with(&format!("{version} ")))
         .map(|line| format!("{line}\n"))
         .collect();
-    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", hex(map_digest)))
-}
-
-/// The design id: SHA-256 over a line `SHA-256  path` for each of the card's sources but itself, in the order of the list; its first 16
-/// bytes, with the top bit of the first kept clear for real cards. Generated sources count as they are made now.
-fn design(scratch: &Path) -> Result<Vec<u8>> {
-    let list = fs::read_to_string(DESIGN_SOURCES).context(DESIGN_SOURCES)?;
-    let mut all = Sha256::new();
-    for source in list.lines().map(str::trim).filter(|line| line.starts_with("rtl/") && *line != DESIGN) {
-        let made = scratch.join(source);
-        let path = if made.exists() { made } else { PathBuf::from(source) };
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        all.update(format!("{}  {source}\n", hex(&Sha256::digest(bytes))));
-    }
-    let mut id = all.finalize().to_vec();
-    id.truncate(16);
-    if let Some(first) = id.first_mut() {
-        *first &= 0x7f;
-    }
-    Ok(id)
+    Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", encode_string(map_digest)))
 }
 
 /// The package that holds the design id.
@@ -154,12 +158,8 @@ fn design_package(id: &[u8]) -> String {
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
          // The design id of a real card built from them, first byte lowest. Another source, another id, another key.\n\
          package design_pkg;\n  localparam logic [127:0] DesignId = 128'h{};\nendpackage\n",
-        hex(&id)
+        encode_string(&id)
     )
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below `folder`, by its path relative to it.

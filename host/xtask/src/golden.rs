@@ -1,9 +1,10 @@
 //! The golden bundle of this release: what the demo leaves, kept so that every later release can be held to it.
 
+use crate::generate;
 use crate::independent::GOLDEN;
-use crate::tool::{self, cargo, say};
-use crate::{demo, generate};
 use anyhow::{Context, Result};
+use portcullis_tools::demo;
+use portcullis_tools::tool::{self, cargo, say};
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The guards of the card's parameters: elaboration stops where they are not kept, and says why.
 
-use crate::tool;
 use anyhow::{Context, Result, ensure};
+use portcullis_tools::tool;
 use std::process::Stdio;
 
 /// A production card as it should be: a secret of its own, and no SIM among its flags.

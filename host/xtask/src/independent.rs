@@ -1,10 +1,10 @@
 //! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of it, on the golden
 //! bundles and on the test vectors.
 
-use crate::demo;
-use crate::tally::Tally;
-use crate::tool::VENV;
 use anyhow::{Context, Result, ensure};
+use portcullis_tools::demo;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::VENV;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,11 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and the hardware
 //! (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::tally::Tally;
-use crate::tool::{self, capture, cargo, say};
-use crate::{dialect, generate, guards, setup, shells};
+use crate::{dialect, generate, guards, shells};
 use anyhow::{Context, Result, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, cargo, say};
+use portcullis_tools::{setup, task};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
 const LICENCES: [&str; 12] = [
@@ -44,6 +45,10 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
+    say("circles of modules");
+    if let Err(error) = task::counted(tally, "modules", &["modules"]) {
+        tally.fail("circles of modules", 1, &format!("{error:#}"));
+    }
     say("licences of dependencies");
     tally.check("licences", licences());
     say("clippy");

@@ -1,9 +1,9 @@
 //! The report in a real browser: screenshots at laptop and phone widths, light and dark, in `target/report`.
 
-use crate::demo;
-use crate::tally::Tally;
-use crate::tool::{capture, say};
 use anyhow::{Context, Result, ensure};
+use portcullis_tools::demo;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{capture, say};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -1,9 +1,8 @@
 //! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal` adds what was built.
 
-use crate::generate::hex;
-use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
-use std::fs;
+use anyhow::Result;
+use base16ct::lower::encode_string;
+use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
 
 /// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it is told apart by
 /// the kind of key.
@@ -45,35 +44,30 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
             "bitstreams/common/crossings.xdc",
         ],
     ),
-    ("ecp5", &["host/xtask/src/timing.rs"]),
+    ("ecp5", &["tools/timing/src/timing.rs"]),
 ];
 
 /// The manifest of a target that nothing was built for yet.
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
-    let digest =
-        |path: &str| -> Result<String> { Ok(hex(&Sha256::digest(fs::read(path).with_context(|| path.to_owned())?))) };
+    let checkout = Sources::new(".");
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());
         // A list stands for what it lists.
         if file.ends_with(".f") {
-            sources
-                .extend(fs::read_to_string(file)?.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned));
+            sources.extend(checkout.listed(file)?);
         }
     }
-    let mut shell = Sha256::new();
-    for source in &sources {
-        shell.update(format!("{}  {source}\n", digest(source)?));
-    }
+    let shell = checkout.list(&sources)?;
     let sources: String = sources.iter().map(|s| format!("    \"{s}\",\n")).collect();
     Ok(format!(
         "# Made by `cargo xtask gen`. `portcullis bitstream seal` writes the manifest of a build from it.\n\
          schema = 1\ntarget = \"{target}\"\n\n[design]\ndesign_id = \"{}\"\nmap_digest = \"{}\"\nlayout_digest = \"{}\"\n\
          registers_digest = \"{}\"\nshell_digest = \"{}\"\nshell_sources = [\n{sources}]\n",
-        hex(design),
-        hex(map_digest),
-        digest("rtl/layout/layout.toml")?,
-        digest("rtl/layout/card.rdl")?,
-        hex(&shell.finalize()),
+        encode_string(design),
+        encode_string(map_digest),
+        checkout.file(LAYOUT)?,
+        checkout.file(REGISTERS)?,
+        shell,
     ))
 }

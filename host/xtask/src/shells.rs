@@ -1,9 +1,9 @@
 //! The shells' benches: a whole card behind the pins of a shell, with stand-ins for what is the vendor's; each run by several relations
 //! of the two clocks and by seeds of the bus.
 
-use crate::tally::Tally;
-use crate::tool::{self, capture, say};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, say};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use portcullis_vfio_user::{DmaMap, Errno};
+use portcullis_vfio_user::{DmaRange, Errno};
 
 use crate::Sim;
 use crate::memory::{FileMemory, FilePart};
 use crate::sim::{READ, WRITE};
 
 const PAGE: u64 = 4096;
-/// Maps at a time. A virtual machine makes one of every page.
+/// DmaTable at a time. A virtual machine makes one of every page.
 const MAPS_MAX: usize = 1 << 20;
 /// Files at a time.
 const FILES_MAX: usize = 256;
@@ -27,21 +27,21 @@ type FileId = (u64, u64);
 
 /// A file and how many ranges lie in it.
 #[derive(Debug)]
-struct Kept {
+struct MappedFile {
     memory: FileMemory,
     ranges: usize,
 }
 
 /// The maps of one driver. Each file is mapped once, however many ranges lie in it.
 #[derive(Debug, Default)]
-pub(super) struct Maps {
+pub(super) struct DmaTable {
     ranges: BTreeMap<u64, Range>,
-    files: BTreeMap<FileId, Kept>,
+    files: BTreeMap<FileId, MappedFile>,
 }
 
-impl Maps {
+impl DmaTable {
     /// Adds a range to the table and to the card.
-    pub(super) fn map(&mut self, sim: &mut Sim, map: DmaMap, file: Option<OwnedFd>) -> Result<(), Errno> {
+    pub(super) fn map(&mut self, sim: &mut Sim, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         let end = map.address.checked_add(map.size).ok_or(Errno::INVAL)?;
         if map.size == 0 || [map.address, map.size, map.offset].iter().any(|n| !n.is_multiple_of(PAGE)) {
             return Err(Errno::INVAL);
@@ -58,19 +58,19 @@ impl Maps {
         };
         if let Some((part, rights, id)) = &part {
             sim.map_file(map.address, part.clone(), *rights);
-            if let Some(kept) = self.files.get_mut(id) {
-                kept.ranges += 1;
+            if let Some(mapped) = self.files.get_mut(id) {
+                mapped.ranges += 1;
             }
         }
         self.ranges.insert(map.address, Range { size: map.size, part });
         Ok(())
     }
 
-    fn part(&mut self, file: &OwnedFd, map: DmaMap) -> Result<(FilePart, u8, FileId), Errno> {
+    fn part(&mut self, file: &OwnedFd, map: DmaRange) -> Result<(FilePart, u8, FileId), Errno> {
         let stat = rustix::fs::fstat(file)?;
         let id = (stat.st_dev, stat.st_ino);
         // A file that has grown since is mapped anew; the old mapping lives as long as its ranges.
-        let known = self.files.get(&id).and_then(|kept| kept.memory.part(map.offset, map.size));
+        let known = self.files.get(&id).and_then(|mapped| mapped.memory.part(map.offset, map.size));
         let part = match known {
             Some(part) => part,
             None => {
@@ -79,8 +79,8 @@ impl Maps {
                 }
                 let memory = FileMemory::open(file)?;
                 let part = memory.part(map.offset, map.size).ok_or(Errno::INVAL)?;
-                let ranges = self.files.get(&id).map_or(0, |kept| kept.ranges);
-                self.files.insert(id, Kept { memory, ranges });
+                let ranges = self.files.get(&id).map_or(0, |mapped| mapped.ranges);
+                self.files.insert(id, MappedFile { memory, ranges });
                 part
             }
         };
@@ -106,9 +106,9 @@ impl Maps {
         for (at, _) in inside {
             let Some(Range { part: Some((_, _, id)), .. }) = self.ranges.remove(&at) else { continue };
             sim.unmap_file(at);
-            if let Some(kept) = self.files.get_mut(&id) {
-                kept.ranges -= 1;
-                if kept.ranges == 0 {
+            if let Some(mapped) = self.files.get_mut(&id) {
+                mapped.ranges -= 1;
+                if mapped.ranges == 0 {
                     self.files.remove(&id);
                 }
             }
@@ -117,7 +117,7 @@ impl Maps {
     }
 
     /// Shows a new card what the old one reached.
-    pub(super) fn show(&self, sim: &mut Sim) {
+    pub(super) fn map_again(&self, sim: &mut Sim) {
         for (address, range) in &self.ranges {
             if let Some((part, rights, _)) = &range.part {
                 sim.map_file(*address, part.clone(), *rights);

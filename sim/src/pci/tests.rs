@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use portcullis_vfio_user::message::{irq, region};
-use portcullis_vfio_user::{Device, DmaMap, Errno};
+use portcullis_vfio_user::{Device, DmaRange, Errno};
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use super::PciCard;
@@ -27,8 +27,8 @@ fn again(file: &OwnedFd) -> Option<OwnedFd> {
     Some(file.as_fd().try_clone_to_owned().unwrap())
 }
 
-fn at(address: u64, size: u64) -> DmaMap {
-    DmaMap { read: true, write: true, offset: 0, address, size }
+fn at(address: u64, size: u64) -> DmaRange {
+    DmaRange { read: true, write: true, offset: 0, address, size }
 }
 
 fn register(card: &mut PciCard, address: u64) -> u32 {
@@ -87,7 +87,7 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
         assert_eq!(register(&mut card, 0x50), 0);
         assert!(card.lock().map_is(BASE));
     }
-    card.leave();
+    card.disconnect();
     assert!(!card.lock().map_is(BASE));
 }
 
@@ -95,17 +95,17 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
 fn memory_is_taken_only_where_it_is_safe() {
     let mut card = PciCard::new(SimConfig::default()).unwrap();
     let file = memory(8192);
-    let mut refuse = |map: DmaMap, file: Option<OwnedFd>, errno: Errno| {
+    let mut refuse = |map: DmaRange, file: Option<OwnedFd>, errno: Errno| {
         assert_eq!(card.map(map, file), Err(errno), "{map:x?}");
     };
     refuse(at(BASE, 0), again(&file), Errno::INVAL);
     refuse(at(BASE + 8, 4096), again(&file), Errno::INVAL);
     refuse(at(BASE, 4097), again(&file), Errno::INVAL);
-    refuse(DmaMap { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
+    refuse(DmaRange { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     // Beyond the file, and beyond all numbers.
     refuse(at(BASE, 12288), again(&file), Errno::INVAL);
-    refuse(DmaMap { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
-    refuse(DmaMap { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);
+    refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
+    refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);
     refuse(at(u64::MAX - 4095, 8192), again(&file), Errno::INVAL);
     // Who can shrink the file could stop the server.
     refuse(at(BASE, 4096), Some(unsealed(4096)), Errno::PERM);
@@ -115,7 +115,7 @@ fn memory_is_taken_only_where_it_is_safe() {
     for overlap in [at(BASE, 4096), at(BASE + 4096, 4096), at(BASE - 4096, 8192), at(BASE - 4096, 16384)] {
         assert_eq!(card.map(overlap, again(&file)), Err(Errno::EXIST), "{overlap:x?}");
     }
-    card.map(DmaMap { offset: 4096, ..at(BASE + 8192, 4096) }, again(&file)).unwrap();
+    card.map(DmaRange { offset: 4096, ..at(BASE + 8192, 4096) }, again(&file)).unwrap();
     // Without a file: noted, not reached.
     card.map(at(0xc0000, 4096), None).unwrap();
     assert!(card.lock().map_is(BASE + 8192) && !card.lock().map_is(0xc0000));
@@ -145,7 +145,7 @@ fn a_file_is_mapped_once_however_many_ranges_lie_in_it() {
     rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
     for page in 0..256 {
         let offset = page * 4096;
-        card.map(DmaMap { offset, ..at(BASE + 2 * offset, 4096) }, again(&file)).unwrap();
+        card.map(DmaRange { offset, ..at(BASE + 2 * offset, 4096) }, again(&file)).unwrap();
     }
     assert_eq!(count(), 1);
     card.unmap(BASE.into(), (BASE + 2 * 255 * 4096).into()).unwrap();

@@ -1,6 +1,6 @@
 //! The only ways in which state changes: an admitted mutation is committed, and a commit is taken back.
 
-use super::{Bounds, Held, Memory, Relation, SemanticState, Transition};
+use super::{Bounds, ClaimValue, Commitments, Relation, SemanticState, Transition};
 use crate::class::ClassSet;
 use crate::drift::Drift;
 use crate::mutation::{Claim, Mutation};
@@ -24,7 +24,7 @@ pub struct Undo {
 enum Change {
     Word(String, Option<u32>),
     Referent(String),
-    Claim(Relation, Option<Held>),
+    Claim(Relation, Option<ClaimValue>),
     Superseded(Relation, String),
     Reinstated(Relation, String),
     Statement(u64, Option<bool>),
@@ -108,7 +108,7 @@ impl SemanticState {
     }
 }
 
-impl Memory {
+impl Commitments {
     /// The key of a claim: one without a subject is of what the stream speaks of now.
     #[must_use]
     pub fn relation(&self, claim: &Claim) -> Relation {
@@ -123,7 +123,7 @@ impl Memory {
         if claim.negated && self.claims.get(&key).is_some_and(|h| !h.negated) {
             return;
         }
-        let held = Held { value: claim.value.clone(), negated: claim.negated };
+        let held = ClaimValue { value: claim.value.clone(), negated: claim.negated };
         let before = self.claims.insert(key.clone(), held);
         if let Some(old) = before.as_ref().filter(|b| !b.negated && b.value != claim.value)
             && self.superseded.insert((key.clone(), old.value.clone()))

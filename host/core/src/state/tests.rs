@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixed::BasisPoints;
 use crate::manifest::{Enumerations, Identity, TrustSlope};
-use crate::mutation::{Claim, Finding, Proposed};
+use crate::mutation::{Claim, Proposed, StageFinding};
 use crate::wire::{Anchor, Granularity};
 use proptest::prelude::*;
 
@@ -59,8 +59,8 @@ fn mutation(proposed: Proposed, deviation: u16, classes: u128) -> Mutation {
         classes: ClassSet(classes),
         established: ClassSet::default(),
         quantities: [Some(deviation.into()), None, None, None],
-        validation: Finding::Pass,
-        lineage: Finding::Pass,
+        validation: StageFinding::Pass,
+        lineage: StageFinding::Pass,
         proposed,
     }
 }

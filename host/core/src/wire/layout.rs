@@ -1263,7 +1263,7 @@ const _: () = {
 /// What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own. 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub struct Session {
+pub struct SessionFields {
     /// Offset 0. SHA-256 of the table image as the card read it back at OPEN. It reads it back at CLOSE again, and writes the record only where this is the same; else ALARM with table_changed.
     pub policy_digest: [u8; 32],
     /// Offset 32. Digest of the policy package, from the image header.
@@ -1288,7 +1288,7 @@ pub struct Session {
     pub reserved_122: [u8; 6],
 }
 
-impl Session {
+impl SessionFields {
     /// Size on the wire.
     pub const BYTES: usize = 128;
     /// Every byte zero.
@@ -1301,18 +1301,18 @@ impl Session {
 }
 
 const _: () = {
-    assert!(core::mem::offset_of!(Session, policy_digest) == 0);
-    assert!(core::mem::offset_of!(Session, package_digest) == 32);
-    assert!(core::mem::offset_of!(Session, ticket_digest) == 64);
-    assert!(core::mem::offset_of!(Session, heartbeat_nonce) == 96);
-    assert!(core::mem::offset_of!(Session, heartbeat_records) == 104);
-    assert!(core::mem::offset_of!(Session, heartbeat_ticks) == 108);
-    assert!(core::mem::offset_of!(Session, open_streams) == 112);
-    assert!(core::mem::offset_of!(Session, cause) == 116);
-    assert!(core::mem::offset_of!(Session, features) == 118);
-    assert!(core::mem::offset_of!(Session, seat) == 120);
-    assert!(core::mem::offset_of!(Session, reserved_122) == 122);
-    assert!(size_of::<Session>() == 128);
+    assert!(core::mem::offset_of!(SessionFields, policy_digest) == 0);
+    assert!(core::mem::offset_of!(SessionFields, package_digest) == 32);
+    assert!(core::mem::offset_of!(SessionFields, ticket_digest) == 64);
+    assert!(core::mem::offset_of!(SessionFields, heartbeat_nonce) == 96);
+    assert!(core::mem::offset_of!(SessionFields, heartbeat_records) == 104);
+    assert!(core::mem::offset_of!(SessionFields, heartbeat_ticks) == 108);
+    assert!(core::mem::offset_of!(SessionFields, open_streams) == 112);
+    assert!(core::mem::offset_of!(SessionFields, cause) == 116);
+    assert!(core::mem::offset_of!(SessionFields, features) == 118);
+    assert!(core::mem::offset_of!(SessionFields, seat) == 120);
+    assert!(core::mem::offset_of!(SessionFields, reserved_122) == 122);
+    assert!(size_of::<SessionFields>() == 128);
 };
 
 /// What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root (RFC 9162, 2.1.1). 48 bytes.

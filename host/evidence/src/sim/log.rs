@@ -1,10 +1,10 @@
 //! A card's log in software: records and checkpoints as a card would make them of the same entries. For tests.
 
-use crate::checkpoint::{head, root_of_heads};
-use crate::tree;
+use crate::format::checkpoint::{head, root_of_heads};
+use crate::format::tree;
 use portcullis_core::wire::{
     Answer, CHECKPOINT_MAGIC, Checkpoint, Descriptor, Determination, Fault, LAYOUT_VERSION, LaneHead, Life, Opcode,
-    ROW_NONE, Record, RecordType, Session, Stage, StageOutcome, flags,
+    ROW_NONE, Record, RecordType, SessionFields, Stage, StageOutcome, flags, lane_of,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -34,7 +34,7 @@ pub struct Log {
     /// Heads of all lanes under each checkpoint.
     pub heads: Vec<Vec<LaneHead>>,
     identity: Identity,
-    session: Session,
+    session: SessionFields,
     /// Streams open in each lane.
     open: Vec<u32>,
     state: Life,
@@ -47,7 +47,7 @@ pub struct Log {
 impl Log {
     /// After OPEN and its checkpoint, on a card of `lanes` lanes. `session` holds the digests and the heartbeat limits.
     #[must_use]
-    pub fn open(identity: Identity, session: Session, lanes: u8) -> Self {
+    pub fn open(identity: Identity, session: SessionFields, lanes: u8) -> Self {
         let lanes = usize::from(lanes);
         let mut log = Self {
             lanes: vec![Vec::new(); lanes],
@@ -69,7 +69,7 @@ impl Log {
     /// The lane of a slot.
     #[must_use]
     pub fn lane_of(&self, slot: u16) -> usize {
-        usize::from(slot) % self.lanes.len().max(1)
+        u8::try_from(self.lanes.len()).ok().and_then(|lanes| lane_of(slot, lanes)).unwrap_or_default().into()
     }
 
     /// BEGIN on a free slot, in the context of this digest.

@@ -1,7 +1,7 @@
 //! A card's key in software. For tests: whoever holds a key in software can sign anything.
 
 use super::Seeds;
-use crate::cose;
+use crate::format::cose;
 use portcullis_core::wire::{Checkpoint, SIGNATURE_BYTES};
 use slh_dsa::{Sha2_128f, SigningKey};
 use zerocopy::IntoBytes;

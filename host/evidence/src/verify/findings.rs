@@ -1,96 +1,30 @@
 //! What was found, by property.
 
+use super::code::Code;
+use super::property::{Property, Status};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-/// A property of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Property {
-    /// One policy was in force from OPEN to CLOSE, and it is the one in the bundle.
-    Policy,
-    /// A certified card made this evidence.
-    Genuine,
-    /// Nothing was dropped, reordered or forged.
-    Complete,
-    /// Everything that a replay needs is there.
-    Replayable,
-    /// No session, no part of one, is missing.
-    NoGaps,
+/// A record, as findings name it; the lane is left out where there is only one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) lane: Option<u8>,
+    pub(super) index: u64,
 }
 
-impl Property {
-    /// The five, in the order of reports.
-    pub const ALL: [Self; 5] = [Self::Policy, Self::Genuine, Self::Complete, Self::Replayable, Self::NoGaps];
-
-    /// Name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Genuine => "genuine",
-            Self::Complete => "complete",
-            Self::Replayable => "replayable",
-            Self::NoGaps => "no_gaps",
-        }
-    }
-
-    /// What it says when it is affirmed.
-    #[must_use]
-    pub const fn claim(self) -> &'static str {
-        match self {
-            Self::Policy => {
-                "one policy was in force from the first record to the last, and it is the one in this bundle"
-            }
-            Self::Genuine => "a certified card made this evidence",
-            Self::Complete => "no record was dropped, reordered or forged",
-            Self::Replayable => "everything that a replay of text to verdict needs is in this bundle",
-            Self::NoGaps => "a trusted issuer opened the session, a witness saw it, and no part of it is missing",
-        }
-    }
-}
-
-/// Where a property stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Everything that was checked holds.
-    #[default]
-    Affirmed,
-    /// Something could not be checked, or is missing.
-    Warned,
-    /// Something is false.
-    Contradicted,
-}
-
-impl Status {
-    /// Name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Affirmed => "affirmed",
-            Self::Warned => "warned",
-            Self::Contradicted => "contradicted",
-        }
-    }
-
-    /// Exit code of what ends with it: simulated evidence is never 0.
-    #[must_use]
-    pub const fn exit_code(self, simulated: bool) -> u8 {
-        match (self, simulated) {
-            (Self::Contradicted, _) => 3,
-            (_, true) => 10,
-            (Self::Warned, false) => 5,
-            (Self::Affirmed, false) => 0,
-        }
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "record {}", self.index)?;
+        self.lane.map_or(Ok(()), |lane| write!(f, " of lane {lane}"))
     }
 }
 
 /// Why a property is not affirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reason {
-    /// Reason code: stable, kebab-case.
-    pub code: &'static str,
+pub struct Reason<C = Code> {
+    /// Reason code.
+    pub code: C,
     /// How much it weighs.
     pub status: Status,
     /// The first finding, in words.
@@ -143,30 +77,58 @@ impl Properties {
     }
 }
 
-/// Findings as they are made.
+/// Findings as they are made. Empty, everything holds.
 #[derive(Clone, Debug, Default)]
-pub struct Findings(BTreeMap<(Property, &'static str), Reason>);
+pub(super) struct Findings(BTreeMap<(Property, Code), Reason>);
 
 impl Findings {
-    /// Something is false.
-    pub fn contradict(&mut self, property: Property, code: &'static str, detail: impl ToString) {
-        self.add(property, code, Status::Contradicted, detail);
+    /// The finding of one check: none where it holds.
+    pub(super) fn unless(holds: bool, code: Code, detail: impl FnOnce() -> String) -> Self {
+        let mut findings = Self::default();
+        findings.require(holds, code, detail);
+        findings
     }
 
-    /// Something is missing, or could not be checked.
-    pub fn warn(&mut self, property: Property, code: &'static str, detail: impl ToString) {
-        self.add(property, code, Status::Warned, detail);
+    /// Whether nothing was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// `contradict` unless `holds`.
-    pub fn require(&mut self, holds: bool, property: Property, code: &'static str, detail: impl ToString) {
+    /// Something was found.
+    pub(super) fn add(&mut self, code: Code, detail: impl fmt::Display) {
+        self.add_as(code.status(), code, detail);
+    }
+
+    /// Something was found, with a weight that the options of the verifier give. A code of no property of its own stands under each.
+    pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
+        match code.property() {
+            Some(property) => self.add_to(property, status, code, &detail),
+            None => Property::ALL.into_iter().for_each(|property| self.add_to(property, status, code, &detail)),
+        }
+    }
+
+    /// Something was found, unless `holds`.
+    pub(super) fn require(&mut self, holds: bool, code: Code, detail: impl FnOnce() -> String) {
         if !holds {
-            self.contradict(property, code, detail);
+            self.add(code, detail());
+        }
+    }
+
+    /// What another check found.
+    pub(super) fn append(&mut self, other: Self) {
+        for (key, reason) in other.0 {
+            self.0
+                .entry(key)
+                .and_modify(|sum| {
+                    sum.count += reason.count;
+                    sum.status = sum.status.max(reason.status);
+                })
+                .or_insert(reason);
         }
     }
 
     // The first detail of a code is kept and the rest counted: a hostile bundle cannot make the report long.
-    fn add(&mut self, property: Property, code: &'static str, status: Status, detail: impl ToString) {
+    fn add_to(&mut self, property: Property, status: Status, code: Code, detail: &impl fmt::Display) {
         self.0
             .entry((property, code))
             .and_modify(|reason| {
@@ -177,17 +139,16 @@ impl Findings {
     }
 
     /// The five properties. None is affirmed on records that are not what a certified card signed.
-    #[must_use]
-    pub fn conclude(mut self) -> Properties {
+    pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
-        let false_base = |((property, _), reason): (&(Property, &str), &Reason)| {
+        let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {
             bases.contains(property) && reason.status == Status::Contradicted
         };
         if self.0.iter().any(false_base) {
             let what = "the records are not what a certified card signed, or not all of them";
             let found: BTreeSet<Property> = self.0.keys().map(|(property, _)| *property).collect();
             for property in Property::ALL.into_iter().filter(|property| !found.contains(property)) {
-                self.warn(property, "unfounded", what);
+                self.add_to(property, Status::Warned, Code::Unfounded, &what);
             }
         }
         let mut conclusions = BTreeMap::<Property, Conclusion>::new();
@@ -198,7 +159,7 @@ impl Findings {
         }
         let mut take = |property| {
             let mut conclusion = conclusions.remove(&property).unwrap_or_default();
-            conclusion.reasons.sort_by(|a, b| b.status.cmp(&a.status).then(a.code.cmp(b.code)));
+            conclusion.reasons.sort_by(|a, b| b.status.cmp(&a.status).then(a.code.id().cmp(b.code.id())));
             conclusion
         };
         Properties {

@@ -1,12 +1,13 @@
 //! The trust folder: whom a verifier believes, as files.
 
-use super::{Signer, Trust, TrustedKey};
-use crate::approval::Approval;
-use crate::certificate::CertificateError;
-use crate::hex::Hex;
-use crate::note::{NoteError, WitnessKey};
-use crate::ticket::{IssuedBy, SELF_ISSUER, Signed, Ticket, TicketError, issuer_key};
-use crate::withholding::Withholding;
+use crate::format::approval::Approval;
+use crate::format::certificate::{CertificateError, TrustStore};
+use crate::format::note::{NoteError, WitnessKey};
+use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, TicketIssuer, issuer_key};
+use crate::format::withholding::Withholding;
+use ed25519_dalek::VerifyingKey;
+use portcullis_core::hex::Hex;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
@@ -14,6 +15,41 @@ use std::path::{Path, PathBuf};
 
 /// Largest file of a trust folder.
 const FILE_MAX: u64 = 1 << 20;
+
+/// Whom the verifier believes. Never read from a bundle.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// Roots of device certificates, and what is revoked.
+    pub roots: TrustStore,
+    /// Ticket issuers.
+    pub issuers: Vec<TrustedKey>,
+    /// Who may approve a policy. An issuer may not, unless the same key stands here too.
+    pub approvers: Vec<TrustedKey>,
+    /// Who may take texts out of a bundle.
+    pub withholders: Vec<TrustedKey>,
+    /// Witnesses.
+    pub witnesses: Vec<WitnessKey>,
+}
+
+/// A key of the trust folder.
+#[derive(Clone, Debug)]
+pub struct TrustedKey {
+    /// Its file below the trust folder.
+    pub file: String,
+    /// The key.
+    pub key: VerifyingKey,
+}
+
+/// Who signed something, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Signer {
+    /// The name that the signed message claims. Nothing vouches for it: any key may claim any name.
+    pub claimed: String,
+    /// SHA-256 of the public key; absent where no trusted key signed.
+    pub key: Option<Hex<32>>,
+    /// File of that key below the trust folder.
+    pub file: Option<String>,
+}
 
 /// Why a trust folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -166,10 +202,10 @@ impl Trust {
     ///
     /// # Errors
     /// As [`Signed::verify`].
-    pub fn issuer(&self, ticket: &Signed<Ticket>) -> Result<Signer, TicketError> {
+    pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
-            IssuedBy::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
-            IssuedBy::SelfIssued => Signer::unknown(SELF_ISSUER),
+            TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
+            TicketIssuer::SelfIssued => Signer::unknown(SELF_ISSUER),
         })
     }
 

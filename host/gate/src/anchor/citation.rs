@@ -1,6 +1,6 @@
 //! Citations: the forms in which text points at a source, found by pattern and held against the allow-list.
 
-use super::store::Citation;
+use super::contents::Citation;
 use regex_automata::meta::Regex;
 use std::sync::LazyLock;
 

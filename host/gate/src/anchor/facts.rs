@@ -4,12 +4,12 @@
 //! is taken over the whole sentence once: what is split off is only released when every word of it is supported.
 
 use super::citation::{allowed, citations};
-use super::known::Known;
+use super::contents::{Citation, Contents};
+use super::known::KnownWords;
 use super::query::{Evidence, Grounding, Query};
-use super::store::{Citation, Contents};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::mutation::Finding;
+use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
 use portcullis_mapping::{Checkable, Mapper};
@@ -27,7 +27,7 @@ pub(super) struct Mention {
 
 /// Everything that the stores hold, ready for look-ups.
 pub(super) struct Facts {
-    known: Vec<Known>,
+    known: Vec<KnownWords>,
     names: Option<AhoCorasick>,
     /// Entities of each name.
     named: Vec<Vec<usize>>,
@@ -38,7 +38,7 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn new<'a>(stores: impl Iterator<Item = &'a Contents>, mapper: &Mapper) -> Self {
-        let mut by_id: BTreeMap<&str, Known> = BTreeMap::new();
+        let mut by_id: BTreeMap<&str, KnownWords> = BTreeMap::new();
         let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut list = Vec::new();
         let mut empty = true;
@@ -60,7 +60,7 @@ impl Facts {
         for fact in facts {
             by_id.entry(&fact.entity).or_default().fact(&fact.text, mapper);
         }
-        by_id.values_mut().for_each(Known::complete);
+        by_id.values_mut().for_each(KnownWords::complete);
         let places: BTreeMap<&str, usize> = by_id.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         let of = |ids: &BTreeSet<&str>| ids.iter().filter_map(|id| places.get(id).copied()).collect::<Vec<_>>();
         let named = names.values().map(of).collect();
@@ -112,7 +112,7 @@ impl Facts {
     pub(super) fn resolve(&self, query: &Query<'_>) -> Grounding {
         let mut grounding = Grounding {
             anchor: Anchor::None,
-            validation: Finding::Pass,
+            validation: StageFinding::Pass,
             unsupported: Vec::new(),
             subject: None,
             deviation: None,
@@ -216,12 +216,12 @@ impl Facts {
             supported > 0 && share >= WHOLE && !missing.iter().any(|w| w.value)
         };
         grounding.validation = if whole {
-            Finding::Pass
+            StageFinding::Pass
         } else if query.part || supported == 0 {
             // What cannot be looked up is not guessed.
-            Finding::Reject(ValidationReason::ClosedWorldUnsupported)
+            StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
-            Finding::Decompose(ValidationReason::ClosedWorldPartial)
+            StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
         };
         if !whole {
             grounding.unsupported = missing.into_iter().map(|w| w.range.clone()).collect();

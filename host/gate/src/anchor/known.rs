@@ -20,7 +20,7 @@ const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// What is known of one entity.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownWords {
     pub(super) id: String,
     /// Stems of its names, and of what stands in too many of its facts.
     names: BTreeSet<String>,
@@ -38,7 +38,7 @@ struct Words {
     relations: BTreeSet<String>,
 }
 
-impl Known {
+impl KnownWords {
     pub(super) fn name(&mut self, name: &str, mapper: &Mapper) {
         self.names.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
     }
@@ -116,15 +116,15 @@ mod tests {
         Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap()
     }
 
-    fn known(mapper: &Mapper, facts: &[&str]) -> Known {
-        let mut known = Known::default();
+    fn known(mapper: &Mapper, facts: &[&str]) -> KnownWords {
+        let mut known = KnownWords::default();
         known.name("Ana Silva", mapper);
         facts.iter().for_each(|f| known.fact(f, mapper));
         known.complete();
         known
     }
 
-    fn missing(mapper: &Mapper, known: &Known, sentence: &str, part: bool) -> Vec<String> {
+    fn missing(mapper: &Mapper, known: &KnownWords, sentence: &str, part: bool) -> Vec<String> {
         let words = mapper.checkable(sentence);
         let said = known.said(&words, part);
         words.into_iter().filter(|w| !known.supports(w, &said)).map(|w| w.stem).collect()

@@ -2,6 +2,7 @@
 //! outside the text resolves, does not, or is ambiguous; in a closed world what the facts do not support cannot be asserted.
 
 mod citation;
+mod contents;
 mod facts;
 mod jsonl;
 mod known;
@@ -9,9 +10,10 @@ mod query;
 mod sqlite;
 mod store;
 
+pub use contents::{Citation, Contents, Entity, Fact};
 pub use query::{Evidence, Grounding, Query, Resolver};
 pub use sqlite::write as write_sqlite;
-pub use store::{Citation, Contents, Entity, Fact, Store, StoreError};
+pub use store::{Store, StoreError};
 
 use facts::Facts;
 use portcullis_mapping::Mapper;

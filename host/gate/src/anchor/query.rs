@@ -1,7 +1,7 @@
 //! What the loop asks of the anchors, and what it is told.
 
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::mutation::Finding;
+use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
 use portcullis_mapping::Checkable;
@@ -34,7 +34,7 @@ pub struct Grounding {
     /// What became of its references.
     pub anchor: Anchor,
     /// What a closed world makes of it.
-    pub validation: Finding<ValidationReason>,
+    pub validation: StageFinding<ValidationReason>,
     /// Bytes of the sentence that no fact supports.
     pub unsupported: Vec<Range<usize>>,
     /// Entity that the stream speaks of from here on, when the span changes it.

@@ -1,6 +1,6 @@
 //! Stores as SQLite databases.
 
-use super::store::{Citation, Contents, Entity, Fact};
+use super::contents::{Citation, Contents, Entity, Fact};
 use rusqlite::{Connection, OpenFlags, params};
 use std::collections::BTreeMap;
 use std::path::Path;

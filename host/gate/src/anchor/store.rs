@@ -1,60 +1,11 @@
-//! A store: entities with their aliases, facts with where they come from, and sources that may be cited. JSON Lines or SQLite.
+//! A store's file: JSON Lines or SQLite, read whole when it is opened.
 
+use super::contents::Contents;
+use super::jsonl::LineError;
 use super::{jsonl, sqlite};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// Something that has a name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entity {
-    /// Identity within all stores.
-    pub id: String,
-    /// What it is called.
-    pub name: String,
-    /// What it is also called.
-    #[serde(default)]
-    pub aliases: Vec<String>,
-    /// What it is: `person`, `place` and so on; for people who read the store.
-    #[serde(default)]
-    pub kind: String,
-}
-
-/// Something that is so.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fact {
-    /// Id of the entity that it is about.
-    pub entity: String,
-    /// The fact, as a sentence.
-    pub text: String,
-    /// Where it comes from.
-    pub source: String,
-}
-
-/// A source that may be cited.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Citation {
-    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything that begins so.
-    pub id: String,
-    /// Where the permission comes from.
-    pub source: String,
-}
-
-/// What a store holds, in canonical order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
-    /// Entities by id.
-    pub entities: Vec<Entity>,
-    /// Facts.
-    pub facts: Vec<Fact>,
-    /// Sources that may be cited.
-    pub citations: Vec<Citation>,
-}
 
 /// A store that was opened: all of it is in memory.
 #[derive(Clone, Debug)]
@@ -112,50 +63,9 @@ pub enum StoreError {
     },
 }
 
-impl Contents {
-    /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is there.
-    ///
-    /// # Errors
-    /// What is wrong, in words.
-    pub fn canonical(mut self) -> Result<Self, String> {
-        for entity in &mut self.entities {
-            entity.aliases.sort_unstable();
-            entity.aliases.dedup();
-        }
-        self.entities.sort_unstable();
-        self.facts.sort_unstable();
-        self.facts.dedup();
-        self.citations.sort_unstable();
-        self.citations.dedup();
-        if let Some(pair) = self.entities.windows(2).find(|w| w.first().map(|e| &e.id) == w.last().map(|e| &e.id)) {
-            return Err(format!("entity `{}` stands there twice", pair.first().map_or("", |e| e.id.as_str())));
-        }
-        let blank = |e: &&Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| n.trim().is_empty());
-        if let Some(entity) = self.entities.iter().find(blank) {
-            return Err(format!("entity `{}` has an empty name", entity.id));
-        }
-        let known = |id: &str| self.entities.binary_search_by(|e| e.id.as_str().cmp(id)).is_ok();
-        if let Some(fact) = self.facts.iter().find(|f| !known(&f.entity)) {
-            return Err(format!("a fact is of `{}`, which no entity of the store is", fact.entity));
-        }
-        Ok(self)
-    }
-
-    /// Canonical JSON Lines: entities, facts and citations, each in order.
-    #[must_use]
-    pub fn json_lines(&self) -> Vec<u8> {
-        let mut all = Vec::new();
-        jsonl::lines(self, |line| {
-            all.extend_from_slice(line.as_ref());
-            all.push(b'\n');
-        });
-        all
-    }
-
-    /// SHA-256 over the canonical JSON Lines: the same for every form of one content.
-    #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.json_lines()).into()
+impl StoreError {
+    fn of_line(path: &Path, LineError { line, problem }: LineError) -> Self {
+        Self::Line { path: path.to_owned(), line, problem }
     }
 }
 
@@ -169,7 +79,7 @@ impl Store {
         let contents = if bytes.starts_with(SQLITE) {
             sqlite::read(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), error })?
         } else {
-            jsonl::read(path, &bytes)?
+            jsonl::read(&bytes).map_err(|error| StoreError::of_line(path, error))?
         };
         Self::of(path, contents, true)
     }
@@ -182,7 +92,8 @@ impl Store {
         if bytes.starts_with(SQLITE) {
             return Err(StoreError::Database { path: path.to_owned() });
         }
-        Self::of(path, jsonl::read(path, bytes)?, false)
+        let contents = jsonl::read(bytes).map_err(|error| StoreError::of_line(path, error))?;
+        Self::of(path, contents, false)
     }
 
     fn of(path: &Path, contents: Contents, is_file: bool) -> Result<Self, StoreError> {

@@ -1,15 +1,15 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
 //! refused, not why, not that anything was.
 
+mod deadline;
 mod http;
+mod list;
 mod ngram;
-mod recorded;
-mod watched;
 
+pub use deadline::DeadlineEngine;
 pub use http::{Http, HttpSettings, Protocol, proposal};
+pub use list::ListEngine;
 pub use ngram::Ngram;
-pub use recorded::Recorded;
-pub use watched::Watched;
 
 use crate::source::Candidate;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,15 @@ pub enum Proposal {
     End,
 }
 
+/// What an engine is told between proposals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// See [`Engine::advance`].
+    Advance(String),
+    /// See [`Engine::roll_back`].
+    RollBack(usize),
+}
+
 /// An engine failed: the stream ends with what was admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum EngineError {
@@ -58,7 +67,7 @@ pub enum EngineError {
     Answer(String),
 }
 
-/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time: [`Watched`]
+/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time: [`DeadlineEngine`]
 /// bounds one that does not bound itself.
 pub trait Engine: Send {
     /// What it is, for reports.
@@ -76,4 +85,12 @@ pub trait Engine: Send {
 
     /// The last `steps` advances are taken back.
     fn roll_back(&mut self, steps: usize);
+
+    /// Makes a move.
+    fn make(&mut self, step: Move) {
+        match step {
+            Move::Advance(admitted) => self.advance(&admitted),
+            Move::RollBack(steps) => self.roll_back(steps),
+        }
+    }
 }

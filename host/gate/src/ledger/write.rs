@@ -93,12 +93,12 @@ impl Ledger {
     /// The sink's; the ledger is poisoned then, and every further append fails.
     pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
         #[derive(Serialize)]
-        struct Borrowed<'a> {
+        struct EntryRef<'a> {
             host_time_unverified: u64,
             #[serde(flatten)]
             event: &'a Event,
         }
-        self.put(&Borrowed { host_time_unverified: host_time(), event })?;
+        self.put(&EntryRef { host_time_unverified: host_time(), event })?;
         let force = match self.fsync {
             Fsync::Never => false,
             Fsync::Released => matches!(event.what, What::Released { .. }),

@@ -26,7 +26,7 @@ pub(super) struct Clients {
 }
 
 /// A place among the connections; dropping it frees the place.
-pub(super) struct Place<'c> {
+pub(super) struct ClientPlace<'c> {
     clients: &'c Clients,
     number: u64,
 }
@@ -42,7 +42,7 @@ impl Clients {
 
     /// Takes a place for a connection. Where there is none, the oldest connection that has not said hello is hung up; `None` when there is
     /// no such connection.
-    pub(super) fn admit(&self, wire: &Arc<Wire>) -> Option<Place<'_>> {
+    pub(super) fn admit(&self, wire: &Arc<Wire>) -> Option<ClientPlace<'_>> {
         if self.open().1.len() >= self.most {
             self.make_room();
         }
@@ -53,7 +53,7 @@ impl Clients {
         let number = open.0;
         open.0 += 1;
         open.1.insert(number, Entry { wire: Arc::clone(wire), greeted: false, leaving: false });
-        Some(Place { clients: self, number })
+        Some(ClientPlace { clients: self, number })
     }
 
     /// Hangs up the oldest connection that has not said hello, and waits a little until it is gone.
@@ -85,7 +85,7 @@ impl Clients {
     }
 }
 
-impl Place<'_> {
+impl ClientPlace<'_> {
     /// The connection said hello: it keeps its place until it leaves.
     pub(super) fn greeted(&self) {
         if let Some(entry) = self.clients.open().1.get_mut(&self.number) {
@@ -94,7 +94,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for ClientPlace<'_> {
     fn drop(&mut self) {
         self.clients.open().1.remove(&self.number);
         self.clients.left.notify_all();

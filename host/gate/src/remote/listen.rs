@@ -2,16 +2,18 @@
 //! and no lack of files or threads, ends it.
 
 use super::clients::Clients;
-use super::server::{Gate, GateError, Served};
+use super::server::{Connection, ConnectionEnd, GateError, Journal};
 use super::{Socket, ToClient, Wire, send};
+use crate::event::Event;
 use crate::governor::Governor;
+use crate::session_loop::{Bounds, SessionHandle, SessionLoop};
 use portcullis_card::{Card, Session};
-use portcullis_core::state::ProfileError;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
 use std::time::Duration;
 
 /// How often the loop looks whether it is to stop.
@@ -23,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Whom a gate serves, and how.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct ServiceTerms {
     /// Users that may connect, by number.
     pub allowed: Vec<u32>,
     /// Connections at the same time, at most.
@@ -34,76 +36,114 @@ pub struct Terms {
     pub welcome: ToClient,
 }
 
-impl<C: Card> Gate<'_, C> {
-    /// Serves connections until `stop` or until the gate cannot go on; then takes no more work, lets open streams end, and returns once
-    /// every connection has gone. `make` makes the governor of an item. `report` hears what was refused and what went wrong.
+/// A gate: a governor whose streams come from the connections of a socket. Its governor has the filter for tasks
+/// ([`Governor::with_filter`]), whose engines stay with the clients.
+pub struct Gate<'g> {
+    governor: &'g Governor<'g>,
+    terms: ServiceTerms,
+    stopping: AtomicBool,
+}
+
+impl<'g> Gate<'g> {
+    /// A gate on these terms.
+    #[must_use]
+    pub const fn new(governor: &'g Governor<'g>, terms: ServiceTerms) -> Self {
+        Self { governor, terms, stopping: AtomicBool::new(false) }
+    }
+
+    /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams end, and returns once
+    /// every connection has gone. `journal` keeps what happens before clients hear of it; `report` hears what was refused and what went wrong.
     ///
     /// # Errors
-    /// [`GateError::Accept`]: the socket is of no use any more. Why the card or the journal failed stands in [`Gate::into_session`].
-    pub fn listen<'g>(
+    /// Why the card or the journal failed; else [`GateError::Accept`]: the socket is of no use any more.
+    pub fn listen<C: Card>(
         &self,
+        session: &mut Session<C>,
+        mut journal: Journal<'_>,
         socket: &Socket,
-        terms: &Terms,
         stop: impl Fn() -> bool,
-        make: impl Fn() -> Result<Governor<'g>, ProfileError> + Sync,
         report: impl Fn(String) + Sync,
     ) -> Result<(), GateError>
     where
         Session<C>: Send,
     {
-        let clients = Clients::new(usize::from(terms.clients).min(self.slots()));
-        let (clients, make, report) = (&clients, &make, &report);
+        let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
+        let clients = Clients::new(usize::from(self.terms.clients).min(slots));
+        let session_loop = SessionLoop::new(Bounds { waiting: usize::from(self.terms.clients), ..Bounds::default() });
+        let handle = session_loop.handle();
+        let governor = self.governor;
+        let keep = move |event: &Event| journal(event).map_err(GateError::Journal);
         std::thread::scope(|scope| {
-            let mut short = false;
-            let accepted = loop {
-                if stop() || self.is_over() {
-                    break Ok(());
-                }
-                let stream = match next(socket) {
-                    Ok(Some(stream)) => stream,
-                    Ok(None) => continue,
-                    Err(error) if is_shortage(&error) => {
-                        // Once per shortage: the loop comes back here until it is over.
-                        if !std::mem::replace(&mut short, true) {
-                            report(format!("a connection waits: {error}"));
-                        }
-                        clients.make_room();
-                        std::thread::sleep(PAUSE);
-                        continue;
-                    }
-                    Err(error) => break Err(GateError::Accept(error)),
-                };
-                short = false;
-                if let Err(why) = check_user(&stream, &terms.allowed) {
-                    turn_away(&stream, &why);
-                    report(why);
-                    continue;
-                }
-                let wire = Arc::new(Wire::new(stream, terms.deadline));
-                let Some(place) = clients.admit(&wire) else {
-                    let why = "every connection of the gate is in use";
-                    turn_away(wire.stream(), why);
-                    report(why.into());
-                    continue;
-                };
-                let thread = Arc::clone(&wire);
-                let serve = move || {
-                    if let Served::Refused(why) = self.serve(&thread, &place, &terms.welcome, make) {
-                        report(why);
-                    }
-                };
-                if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, serve) {
-                    let why = format!("no thread for a connection: {error}");
-                    turn_away(wire.stream(), &why);
-                    report(why);
-                    std::thread::sleep(PAUSE);
-                }
-            };
+            let judge = move || session_loop.run(governor, session, keep);
+            let judge = std::thread::Builder::new().name("session".into()).spawn_scoped(scope, judge);
+            let judge = judge.map_err(GateError::Thread)?;
+            let accepted = self.accept(scope, &clients, &handle, socket, stop, &report);
             self.stopping.store(true, Ordering::Relaxed);
             clients.stop_reading();
+            handle.shut_down(GRACE);
             clients.leave(GRACE);
-            accepted
+            let judged = judge.join().unwrap_or(Err(GateError::Panicked));
+            judged.and(accepted)
         })
+    }
+
+    fn accept<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        clients: &'s Clients,
+        session: &SessionHandle,
+        socket: &Socket,
+        stop: impl Fn() -> bool,
+        report: &'s (impl Fn(String) + Sync),
+    ) -> Result<(), GateError> {
+        let mut short = false;
+        while !stop() && session.closed().is_none() {
+            let stream = match next(socket) {
+                Ok(Some(stream)) => stream,
+                Ok(None) => continue,
+                Err(error) if is_shortage(&error) => {
+                    // Once per shortage: the loop comes back here until it is over.
+                    if !std::mem::replace(&mut short, true) {
+                        report(format!("a connection waits: {error}"));
+                    }
+                    clients.make_room();
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                Err(error) => return Err(GateError::Accept(error)),
+            };
+            short = false;
+            if let Err(why) = check_user(&stream, &self.terms.allowed) {
+                turn_away(&stream, &why);
+                report(why);
+                continue;
+            }
+            let wire = Arc::new(Wire::new(stream, self.terms.deadline));
+            let Some(place) = clients.admit(&wire) else {
+                let why = "every connection of the gate is in use";
+                turn_away(wire.stream(), why);
+                report(why.into());
+                continue;
+            };
+            let connection = Connection {
+                wire: Arc::clone(&wire),
+                session: session.clone(),
+                governor: self.governor,
+                stopping: &self.stopping,
+            };
+            let serve = move || {
+                if let ConnectionEnd::Refused(why) = connection.serve(&place, &self.terms.welcome) {
+                    report(why);
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, serve) {
+                let why = format!("no thread for a connection: {error}");
+                turn_away(wire.stream(), &why);
+                report(why);
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -115,17 +155,7 @@ fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
         Ok(_) => {}
         Err(error) => return Err(error.into()),
     }
-    match socket.accept() {
-        Ok(stream) => Ok(Some(stream)),
-        Err(error) if is_passing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether an error says only that there is no connection now.
-fn is_passing(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
+    socket.accept()
 }
 
 /// Whether an error is a lack of something that comes back: files of the process or of the system, memory.

@@ -12,8 +12,8 @@ mod server;
 mod socket;
 
 pub use client::{Client, RemoteError};
-pub use listen::Terms;
-pub use server::{Gate, GateError, Journal, JournalError};
+pub use listen::{Gate, ServiceTerms};
+pub use server::{GateError, Journal, JournalError};
 pub use socket::{Socket, SocketError};
 
 use crate::engine::{EngineError, Proposal};
@@ -166,13 +166,13 @@ impl Wire {
         &self.stream
     }
 
-    const fn until(&self, ends: Instant) -> Until<'_> {
-        Until { stream: &self.stream, ends }
+    const fn until(&self, ends: Instant) -> DeadlineStream<'_> {
+        DeadlineStream { stream: &self.stream, ends }
     }
 }
 
 /// Reads and writes that together end at an instant.
-struct Until<'w> {
+struct DeadlineStream<'w> {
     stream: &'w UnixStream,
     ends: Instant,
 }
@@ -182,28 +182,28 @@ fn late() -> io::Error {
 }
 
 /// A socket's own time-out is told as [`late`].
-fn told(error: io::Error) -> io::Error {
+fn as_late(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) { late() } else { error }
 }
 
-impl Until<'_> {
+impl DeadlineStream<'_> {
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         left.map(Some).ok_or_else(late)
     }
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(buffer).map_err(told)
+        self.stream.read(buffer).map_err(as_late)
     }
 }
 
-impl Write for Until<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(bytes).map_err(told)
+        self.stream.write(bytes).map_err(as_late)
     }
 
     fn flush(&mut self) -> io::Result<()> {

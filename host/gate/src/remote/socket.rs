@@ -2,9 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+use portcullis_socket::{Access, BindError, Listener};
+
+/// Connections that may wait to be accepted.
+const WAITING: u16 = 4096;
 
 /// Why the gate cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -25,14 +29,19 @@ pub enum SocketError {
     },
 }
 
+impl From<BindError> for SocketError {
+    fn from(error: BindError) -> Self {
+        match error {
+            BindError::NotASocket(path) => Self::NotASocket(path),
+            BindError::InUse(path) => Self::Taken(path),
+            BindError::System { path, source } => Self::Listen { path, source },
+        }
+    }
+}
+
 /// A listening socket. Dropping it removes its name.
 #[derive(Debug)]
-pub struct Socket {
-    listener: UnixListener,
-    path: PathBuf,
-    /// Device and inode, so that the name of another socket is not removed.
-    id: (u64, u64),
-}
+pub struct Socket(Listener);
 
 impl Socket {
     /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A socket that nothing
@@ -41,46 +50,18 @@ impl Socket {
     /// # Errors
     /// [`SocketError`].
     pub fn bind(path: &Path, shared: bool) -> Result<Self, SocketError> {
-        let failed = |source| SocketError::Listen { path: path.to_owned(), source };
-        match std::fs::symlink_metadata(path) {
-            Ok(found) if !found.file_type().is_socket() => return Err(SocketError::NotASocket(path.to_owned())),
-            Ok(_) => match UnixStream::connect(path) {
-                Ok(_) => return Err(SocketError::Taken(path.to_owned())),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    std::fs::remove_file(path).map_err(failed)?;
-                }
-                Err(error) => return Err(failed(error)),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(error)),
-        }
-        let listener = UnixListener::bind(path).map_err(failed)?;
-        let mode = if shared { 0o666 } else { 0o600 };
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
-        let found = std::fs::symlink_metadata(path).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { listener, path: path.to_owned(), id: (found.dev(), found.ino()) })
+        let access = if shared { Access::Everyone } else { Access::Owner };
+        Ok(Self(Listener::bind(path, access, WAITING)?))
     }
 
-    /// The next connection; [`io::ErrorKind::WouldBlock`] when there is none.
-    pub(super) fn accept(&self) -> io::Result<UnixStream> {
-        let (stream, _) = self.listener.accept()?;
-        stream.set_nonblocking(false)?;
-        Ok(stream)
+    /// The next connection; `None` when there is none.
+    pub(super) fn accept(&self) -> io::Result<Option<UnixStream>> {
+        self.0.accept()
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let ours = std::fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.id);
-        if ours {
-            let _ = std::fs::remove_file(&self.path);
-        }
+        self.0.as_fd()
     }
 }

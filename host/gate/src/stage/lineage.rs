@@ -1,7 +1,7 @@
 //! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is reported, in this
 //! order: repetition, regression, discontinuity, topic.
 
-use crate::event::Deciding;
+use crate::determination::DecidingField;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::reason::LineageReason;
@@ -9,7 +9,7 @@ use portcullis_core::state::SemanticState;
 use portcullis_mapping::Reading;
 
 /// What a rule of this stage found.
-pub(super) type Failure = (LineageReason, Deciding);
+pub(super) type Failure = (LineageReason, DecidingField);
 
 /// Content words under which a span has no topic of its own.
 const TOPIC_WORDS: usize = 3;
@@ -24,7 +24,7 @@ pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Readin
 }
 
 fn failed(reason: LineageReason, field: &str, value: String, condition: String) -> Failure {
-    (reason, Deciding { field: field.to_owned(), value, condition })
+    (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
 /// The statement stands among the recent ones as often as it may already.

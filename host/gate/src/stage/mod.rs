@@ -5,12 +5,12 @@ mod lineage;
 mod validation;
 
 use crate::anchor::{Query, Resolver};
-use crate::event::Deciding;
+use crate::determination::DecidingField;
 use crate::governor::Governor;
-use portcullis_core::mutation::{Finding, Mutation};
+use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
-use portcullis_mapping::{Candidate, LogProbs, LogProbsError, Text};
+use portcullis_mapping::{LogProbs, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
 /// A span that is up for judgement.
@@ -27,24 +27,24 @@ pub(crate) struct Span<'a> {
 
 /// What the host found besides what the descriptor says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Staged {
+pub(crate) struct HostFindings {
     /// What stage 2's finding rests on.
-    pub(crate) validation: Vec<Deciding>,
+    pub(crate) validation: Vec<DecidingField>,
     /// What stage 3's finding rests on.
-    pub(crate) lineage: Vec<Deciding>,
+    pub(crate) lineage: Vec<DecidingField>,
     /// Parts of the text to set apart when the span is split.
     pub(crate) apart: Vec<Range<usize>>,
 }
 
 /// What the operator vouches for, as the anchors look it up.
-pub(crate) struct Vouched {
+pub(crate) struct OperatorFacts {
     /// Entity that the intent names.
     intent: Option<String>,
     /// Stems of intent and verified facts.
     stems: Vec<String>,
 }
 
-impl Vouched {
+impl OperatorFacts {
     pub(crate) fn of(governor: &Governor<'_>, state: &SemanticState) -> Self {
         let texts = std::iter::once(&state.intent.text).chain(&state.intent.facts);
         let mut stems: Vec<String> = texts.flat_map(|t| governor.mapper.checkable(t)).map(|c| c.stem).collect();
@@ -58,10 +58,10 @@ impl Vouched {
 fn anchor(
     governor: &Governor<'_>,
     state: &SemanticState,
-    vouched: &Vouched,
+    vouched: &OperatorFacts,
     span: &Span<'_>,
     mutation: &mut Mutation,
-    staged: &mut Staged,
+    staged: &mut HostFindings,
 ) {
     let anchors = governor.anchors();
     if anchors.is_empty() && !state.policy.closed_world {
@@ -85,7 +85,7 @@ fn anchor(
     if let Some(deviation) = grounding.deviation {
         mutation.content_deviation = deviation;
     }
-    if mutation.validation == Finding::Pass {
+    if mutation.validation == StageFinding::Pass {
         mutation.validation = grounding.validation;
     }
     for claim in &mut mutation.proposed.claims {
@@ -94,7 +94,7 @@ fn anchor(
         }
     }
     mutation.proposed.subject = grounding.subject;
-    staged.validation.extend(grounding.evidence.into_iter().map(|e| Deciding {
+    staged.validation.extend(grounding.evidence.into_iter().map(|e| DecidingField {
         field: e.field.into(),
         value: e.value,
         condition: e.condition.into(),
@@ -107,10 +107,10 @@ fn anchor(
 pub(crate) fn judge(
     governor: &Governor<'_>,
     state: &SemanticState,
-    vouched: &Vouched,
+    vouched: &OperatorFacts,
     span: &Span<'_>,
-) -> (Mutation, Staged) {
-    let candidate = Candidate {
+) -> (Mutation, HostFindings) {
+    let candidate = SpanInput {
         text: span.text,
         span: span.range,
         granularity: governor.granularity(span.driven),
@@ -119,28 +119,28 @@ pub(crate) fn judge(
         alternatives: span.alternatives,
         logprobs: span.logprobs.and_then(|l| l.as_ref().ok()).copied(),
     };
-    let portcullis_mapping::Mapped { mut mutation, reading } = governor.mapper.map(state, candidate);
-    let mut staged = Staged::default();
+    let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper.map(state, candidate);
+    let mut staged = HostFindings::default();
     if span.malformed {
-        mutation.validation = Finding::Reject(ValidationReason::ToolMalformed);
+        mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
     }
     if let Some(Err(error)) = span.logprobs {
-        mutation.validation = Finding::Reject(ValidationReason::LogprobsInvalid);
-        staged.validation = vec![Deciding {
+        mutation.validation = StageFinding::Reject(ValidationReason::LogprobsInvalid);
+        staged.validation = vec![DecidingField {
             field: "logprobs".into(),
             value: error.to_string(),
             condition: "natural logarithms of probabilities".into(),
         }];
     }
     anchor(governor, state, vouched, span, &mut mutation, &mut staged);
-    if mutation.validation == Finding::Pass
+    if mutation.validation == StageFinding::Pass
         && let Some((reason, deciding)) = validation::check(state, &mutation, &reading)
     {
-        mutation.validation = Finding::Reject(reason);
+        mutation.validation = StageFinding::Reject(reason);
         staged.validation = vec![deciding];
     }
     if let Some((reason, deciding)) = lineage::check(state, &mutation, &reading) {
-        mutation.lineage = Finding::Reject(reason);
+        mutation.lineage = StageFinding::Reject(reason);
         staged.lineage = vec![deciding];
     }
     (mutation, staged)

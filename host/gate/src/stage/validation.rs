@@ -6,14 +6,14 @@
 //! 3. another value, or the negation, of what is established, unless the span says that it revises,
 //! 4. references to what was not introduced.
 
-use crate::event::Deciding;
+use crate::determination::DecidingField;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::{Held, Relation, SemanticState};
+use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::Reading;
 
 /// What a rule of this stage found.
-pub(super) type Failure = (ValidationReason, Deciding);
+pub(super) type Failure = (ValidationReason, DecidingField);
 
 /// The first rule that the mutation fails, apart from the mapping's.
 pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
@@ -24,7 +24,7 @@ pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Readin
 }
 
 fn failed(reason: ValidationReason, field: String, value: &str, condition: String) -> Failure {
-    (reason, Deciding { field, value: value.to_owned(), condition })
+    (reason, DecidingField { field, value: value.to_owned(), condition })
 }
 
 fn named(key: &Relation) -> String {
@@ -73,7 +73,7 @@ fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     }
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
-        let Some(Held { value, negated }) = state.memory.claims.get(&key) else { continue };
+        let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
         // A value that was replaced is a regression, and stage 3's.
         if state.memory.superseded.contains(&(key.clone(), claim.value.clone())) {
             continue;

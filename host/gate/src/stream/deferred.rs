@@ -1,7 +1,7 @@
 //! Rejected mutations that wait for information: not a fourth outcome, but what the loop does with a reject whose reason the policy
 //! lists. Each resubmission is a new record.
 
-use super::Work;
+use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const MOST: usize = 64;
 
 /// A mutation that waits.
 #[derive(Debug)]
-struct Deferred {
+struct DeferredWork {
     work: Work,
     /// Sequence of its last determination.
     seq: u32,
@@ -45,17 +45,17 @@ impl Knowledge {
 
 /// Those that wait, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: VecDeque<Deferred>,
+pub(super) struct DeferredQueue {
+    waiting: VecDeque<DeferredWork>,
 }
 
-impl Queue {
+impl DeferredQueue {
     /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its steps.
     pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {
             let steps = work.waited.unwrap_or(expiry);
-            self.waiting.push_back(Deferred { work, seq, steps, known });
+            self.waiting.push_back(DeferredWork { work, seq, steps, known });
         }
         room
     }
@@ -77,7 +77,7 @@ impl Queue {
     /// The oldest that was judged when less, or something else, was known; its determination is the parent of the next.
     pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
-        let Deferred { work, seq, steps, .. } = self.waiting.remove(at)?;
+        let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;
         Some(Work { parent: Some(seq), waited: Some(steps), ..work })
     }
 

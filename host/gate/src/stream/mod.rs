@@ -1,63 +1,45 @@
-//! One governed stream: what is submitted next, what an answer means, what is released.
+//! One governed stream as a state machine: what is submitted next, what an answer means, what is released.
 //!
-//! A stream is a state machine. It never waits for the card: [`Stream::next`] gives the next entry and [`Stream::answer`] takes what
-//! the card said of it. Work is depth-first: the parts of a decomposed span come right after it. What happens is told as events, in
-//! order, and nothing leaves but by [`What::Released`].
+//! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a proposal,
+//! [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is depth-first: the parts of a
+//! decomposed span come right after it. What happens is reported as events, in order, and only [`What::Released`] lets bytes leave.
 
 mod deferred;
-mod feed;
+mod journal;
+mod proposer;
+mod queue;
 mod release;
+mod request;
+mod seat;
+mod work;
+
+pub(crate) use request::Source;
+pub use request::StreamRequest;
+pub use seat::Seat;
 
 use crate::commitment::commit;
-use crate::determination::{Determination, Summary, Termination, Trigger};
-use crate::engine::{Engine, Proposal, Recorded};
-use crate::event::{Closing, Event, Judged, What};
+use crate::determination::{Termination, Trigger};
+use crate::engine::{EngineError, Move, Proposal, View};
+use crate::event::{Event, What};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
-use crate::source::{Candidate, Item};
-use crate::stage::{self, Staged};
-use deferred::{Knowledge, Queue};
-use feed::{Feed, RolledBack};
+use crate::source::Candidate;
+use crate::stage;
+use deferred::{DeferredQueue, Knowledge};
+use journal::{CardAnswer, Journal, Position, index_of};
 use portcullis_card::{Outcome, SessionError};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
-use portcullis_core::inert::{is_formatting, leading_formatting};
-use portcullis_core::mutation::{Mutation, Place};
+use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
-use portcullis_mapping::{Call, LogProbs, LogProbsError, Piece, Text};
+use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use portcullis_policy::evaluate::Verdict;
-use portcullis_policy::image::hex;
-use std::ops::Range;
+use proposer::{Proposer, Request, Rollback};
+use queue::WorkQueue;
 use std::sync::Arc;
-use zerocopy::IntoBytes;
-
-/// One span to be judged.
-#[derive(Clone, Debug)]
-struct Work {
-    text: Arc<Text>,
-    logprobs: Option<Result<LogProbs, LogProbsError>>,
-    range: Range<usize>,
-    inert: bool,
-    depth: u8,
-    parent: Option<u32>,
-    /// Place of its candidate, and which candidate of the place it is; `None` in a whole text.
-    place: Option<(usize, u8)>,
-    /// Steps that it may wait again, when it comes from the queue.
-    waited: Option<u16>,
-    /// Whether it was to be a tool call and is none.
-    malformed: bool,
-}
-
-/// A span that the card has and has not answered.
-struct InFlight {
-    work: Work,
-    sequence: u32,
-    mutation: Mutation,
-    descriptor: Descriptor,
-    staged: Staged,
-}
+use work::{InFlight, Work};
 
 enum Phase {
     Begin,
@@ -66,106 +48,84 @@ enum Phase {
     Done,
 }
 
-/// Where a stream sits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Number that its events carry.
-    pub number: u64,
-    /// Number that its salts are made from: never twice under one key.
-    pub salted: u64,
-    /// Slot of the card.
-    pub slot: u16,
+/// The entry that the card has and has not answered.
+enum PendingEntry {
+    /// BEGIN or END.
+    Session,
+    Note,
+    Gate(Box<InFlight>),
+}
+
+/// What a stream needs to go on.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// The card's answer to this entry.
+    Entry(Descriptor),
+    /// The card's answer to the entry that it has.
+    Answer,
+    /// A proposal: what is asked is [`StreamMachine::request`].
+    Proposal,
+    /// Nothing: the stream is over.
+    Done,
 }
 
 /// A stream under a governor.
-pub(crate) struct Stream<'g> {
+pub(crate) struct StreamMachine<'g> {
     governor: &'g Governor<'g>,
-    id: String,
     seat: Seat,
     sequence: u32,
     task: Task,
     state: SemanticState,
-    /// What the anchors are asked with, besides the span.
-    vouched: stage::Vouched,
-    /// Where candidates come from; `None` for a whole text.
-    feed: Option<Feed>,
-    /// A whole text, kept until it was told in [`What::Begun`].
+    operator_facts: stage::OperatorFacts,
+    /// What was admitted of an engine's candidates; `None` for a whole text.
+    proposer: Option<Proposer>,
+    /// A whole text, kept until it was reported in [`What::Begun`].
     whole: Option<String>,
-    /// Work of the current text, the next on top.
-    work: Vec<Work>,
-    /// Inert bytes held as the prefix of the next commitment.
-    held: String,
-    /// The pieces that they are, in a whole text.
-    held_work: Vec<Work>,
-    queue: Queue,
-    unreleased: release::Held,
+    queue: WorkQueue,
+    deferred: DeferredQueue,
     /// Admitted candidates, or spans of a whole text, since the last checkpoint.
     since_checkpoint: u16,
-    /// Whether an entry is with the card.
-    awaiting: bool,
-    /// Whether that entry is a NOTE.
-    noting: bool,
-    in_flight: Option<InFlight>,
+    submitted: Option<PendingEntry>,
     phase: Phase,
     /// Digest of the pre-execution report, until it is noted right after BEGIN.
     note: Option<[u8; 32]>,
     last_refusal: String,
-    closing: Option<Closing>,
-    events: Vec<Event>,
-    summary: Summary,
+    journal: Journal,
 }
 
-impl<'g> Stream<'g> {
-    pub(crate) fn new(governor: &'g Governor<'g>, item: Item, seat: Seat) -> Self {
-        let mut note = None;
-        let (id, task, whole, engine) = match item {
-            Item::Text { id, text, task } => (id, task, Some(text), None),
-            Item::Candidates { id, steps, task } => {
-                let engine: Box<dyn Engine> = Box::new(Recorded::new(steps));
-                (id, task, None, Some(Ok(engine)))
-            }
-            Item::Prompt { id, task } => {
-                let entered = governor.enter(seat.number, &task);
-                note = entered.note;
-                (id, task, None, Some(entered.engine))
-            }
-        };
-        let mode = if whole.is_some() { Mode::Recorded } else { Mode::Driven };
+impl<'g> StreamMachine<'g> {
+    pub(crate) fn new(governor: &'g Governor<'g>, request: StreamRequest, seat: Seat) -> Self {
+        let StreamRequest { id, task, note, source, refusal, local: _ } = request;
         let state = governor.initial_state(&task);
+        let mode = source.mode();
         let mut stream = Self {
-            vouched: stage::Vouched::of(governor, &state),
+            operator_facts: stage::OperatorFacts::of(governor, &state),
             governor,
-            id,
             seat,
             sequence: 0,
             state,
             task,
-            feed: None,
-            whole: whole.clone(),
-            work: Vec::new(),
-            held: String::new(),
-            held_work: Vec::new(),
-            queue: Queue::default(),
-            unreleased: release::Held::default(),
+            proposer: None,
+            whole: None,
+            queue: WorkQueue::default(),
+            deferred: DeferredQueue::default(),
             since_checkpoint: 0,
-            awaiting: false,
-            noting: false,
-            in_flight: None,
+            submitted: None,
             phase: Phase::Begin,
             note,
             last_refusal: String::new(),
-            closing: None,
-            events: Vec::new(),
-            summary: Summary::new(mode),
+            journal: Journal::new(id, seat, mode),
         };
-        match engine {
-            None => stream.read(whole.unwrap_or_default(), None, None),
-            Some(Ok(engine)) => stream.feed = Some(Feed::new(engine)),
-            Some(Err((trigger, why))) => stream.stop(trigger, why),
+        match source {
+            Source::Text { whole, text } => {
+                stream.journal.summary.bytes += whole.len();
+                stream.whole = Some(whole);
+                stream.queue.push_pieces(&Work::whole(Arc::clone(&text), None, None), text.pieces());
+            }
+            Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
         }
-        if let Some(store) = governor.anchors().changed() {
-            let what = format!("`{}` is not what it was when it was opened", store.path().display());
-            stream.stop(Trigger::AnchorsChanged, what);
+        if let Some((trigger, why)) = refusal {
+            stream.stop(trigger, why);
         }
         stream
     }
@@ -176,104 +136,73 @@ impl<'g> Stream<'g> {
 
     /// What happened since the last call, in order.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.events)
+        self.journal.take_events()
     }
 
-    fn tell(&mut self, what: What) {
-        self.events.push(Event { stream: self.seat.number, what });
+    /// What the engine is asked, and which attempt it is, after [`Next::Proposal`].
+    pub(crate) fn request(&self) -> Option<(View<'_>, u32)> {
+        self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }
 
-    /// Makes the pieces of `text` the work.
-    fn read(&mut self, text: String, logprobs: Option<Result<LogProbs, LogProbsError>>, place: Option<(usize, u8)>) {
-        self.summary.bytes += text.len();
-        // What began in admitted text ends here: hits and quantities are looked for across the boundary.
-        let before = self.feed.as_ref().map_or_else(String::new, |feed| feed.tail(&self.held));
-        let text = Arc::new(self.governor.read(&before, text, place.is_some()));
-        let whole = Work {
-            text: Arc::clone(&text),
-            logprobs,
-            range: 0..0,
-            inert: false,
-            depth: 0,
-            parent: None,
-            place,
-            waited: None,
-            malformed: false,
-        };
-        self.push_pieces(&whole, text.pieces());
+    /// What the engine is told before it is asked.
+    pub(crate) fn take_moves(&mut self) -> Vec<Move> {
+        self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }
 
-    /// Makes a tool call the work: one step. What is no call is judged by what was written, and stage 2 rejects it.
-    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>, place: (usize, u8)) {
-        let read = self.governor.mapper.read_call(call);
-        let malformed = read.is_none();
-        let text = read.unwrap_or_else(|| {
-            let shown = format!("{}({})", call.name, call.arguments);
-            self.governor.mapper.read(shown, Granularity::Step)
-        });
-        self.summary.bytes += text.as_str().len();
-        let range = 0..text.as_str().len();
-        let text = Arc::new(text);
-        let place = Some(place);
-        let work = Work { text, logprobs, range, inert: false, depth: 0, parent: None, place, waited: None, malformed };
-        self.work.push(work);
-    }
-
-    /// Puts pieces of a span on top of the work, the first uppermost.
-    fn push_pieces(&mut self, of: &Work, pieces: &[Piece]) {
-        let work = pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, ..of.clone() });
-        self.work.extend(work);
-    }
-
-    /// The next entry for the card; `None` while one is unanswered or when the stream is done.
-    pub(crate) fn next(&mut self) -> Option<Descriptor> {
-        if self.awaiting {
-            return None;
+    /// What the stream needs next.
+    pub(crate) fn next(&mut self) -> Next {
+        if self.submitted.is_some() {
+            return Next::Answer;
         }
-        let entry = self.next_entry();
-        self.awaiting = entry.is_some();
-        entry
-    }
-
-    fn next_entry(&mut self) -> Option<Descriptor> {
         if matches!(self.phase, Phase::Body | Phase::End)
             && let Some(digest) = self.note.take().or_else(|| self.governor.note_at(self.sequence))
         {
-            self.noting = true;
-            return Some(self.entry(Opcode::Note, digest));
+            return self.submit(PendingEntry::Note, Opcode::Note, digest);
         }
         match self.phase {
-            Phase::Begin => Some(self.entry(Opcode::Begin, self.context().digest())),
-            Phase::Body => {
-                while self.summary.stopped.is_none() {
-                    if let Some(work) = self.next_work() {
-                        return Some(self.gate(work));
-                    }
-                    if !self.next_candidate() {
-                        break;
-                    }
-                }
-                if let Some(work) = self.last_connectives() {
-                    return Some(self.gate(work));
-                }
-                for seq in self.queue.drain() {
-                    self.tell(What::Expired { seq });
-                }
-                // END is judged by nobody: words that no span took with it do not leave.
-                self.held.truncate(leading_formatting(&self.held).len());
-                self.phase = Phase::End;
-                self.next_entry()
+            Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest()),
+            Phase::Body => self.next_span(),
+            Phase::End => {
+                let digest = commit(self.salt(), &[self.queue.held().as_bytes()]);
+                self.submit(PendingEntry::Session, Opcode::End, digest)
             }
-            Phase::End => Some(self.entry(Opcode::End, commit(self.salt(), &[self.held.as_bytes()]))),
-            Phase::Done => None,
+            Phase::Done => Next::Done,
         }
     }
 
+    fn next_span(&mut self) -> Next {
+        let whole = self.proposer.is_none();
+        while self.journal.summary.stopped.is_none() {
+            if self.proposer.as_ref().is_some_and(Proposer::is_asking) {
+                return Next::Proposal;
+            }
+            if let Some(work) = self.queue.next(whole) {
+                return self.gate(work);
+            }
+            if !self.next_candidate() {
+                break;
+            }
+        }
+        if whole
+            && self.journal.summary.stopped.is_none()
+            && let Some(work) = self.queue.next_connective()
+        {
+            return self.gate(work);
+        }
+        for seq in self.deferred.drain() {
+            self.journal.push(What::Expired { seq });
+        }
+        self.queue.keep_formatting();
+        self.phase = Phase::End;
+        self.next()
+    }
+
     fn context(&self) -> ContextDocument {
-        let driven = self.summary.mode == Mode::Driven;
+        let mode = self.journal.summary.mode;
+        let driven = mode != Mode::Recorded;
         ContextDocument {
             version: CONTEXT_VERSION,
-            mode: self.summary.mode,
+            mode,
             granularity: self.governor.granularity(driven),
             on_refuse: self.governor.on_refuse(driven),
             release: self.governor.release(),
@@ -285,7 +214,7 @@ impl<'g> Stream<'g> {
             task: self.task.clone(),
             anchor_digests: self.governor.anchors().digests().into_iter().map(Hex).collect(),
             predecessor: None,
-            id: self.id.clone(),
+            id: self.journal.id().to_owned(),
         }
     }
 
@@ -294,185 +223,156 @@ impl<'g> Stream<'g> {
         self.governor.salts.salt(self.seat.salted, self.sequence)
     }
 
-    fn entry(&self, opcode: Opcode, digest: [u8; 32]) -> Descriptor {
-        Descriptor::entry(opcode, Place { slot: self.seat.slot, sequence: self.sequence }, digest).sealed()
+    const fn place(&self) -> Place {
+        Place { slot: self.seat.slot, sequence: self.sequence }
     }
 
-    /// The next span that is not inert; inert ones are held on the way.
-    fn next_work(&mut self) -> Option<Work> {
-        while let Some(work) = self.work.pop() {
-            if !work.inert {
-                return Some(work);
-            }
-            self.held.push_str(work.text.slice(&work.range));
-            if self.feed.is_none() {
-                self.held_work.push(work);
-            }
-        }
-        None
+    fn submit(&mut self, submitted: PendingEntry, opcode: Opcode, digest: [u8; 32]) -> Next {
+        self.submitted = Some(submitted);
+        Next::Entry(Descriptor::entry(opcode, self.place(), digest).sealed())
     }
 
-    /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged by themselves. What
-    /// an engine proposes can be taken back with what is held before it, so that there they do not leave.
-    fn last_connectives(&mut self) -> Option<Work> {
-        if self.feed.is_some() || self.summary.stopped.is_some() {
-            return None;
-        }
-        self.held.clear();
-        let held = std::mem::take(&mut self.held_work);
-        let is_words = |work: &Work| !is_formatting(work.text.slice(&work.range));
-        self.work = held.into_iter().rev().map(|work| Work { inert: work.inert && !is_words(&work), ..work }).collect();
-        self.next_work()
-    }
-
-    fn gate(&mut self, work: Work) -> Descriptor {
-        let (mutation, staged) = stage::judge(
+    fn gate(&mut self, work: Work) -> Next {
+        let (mutation, findings) = stage::judge(
             self.governor,
             &self.state,
-            &self.vouched,
+            &self.operator_facts,
             &stage::Span {
                 text: &work.text,
                 range: &work.range,
-                driven: self.feed.is_some(),
-                inert_prefix: !self.held.is_empty(),
+                driven: self.proposer.is_some(),
+                inert_prefix: !self.queue.held().is_empty(),
                 depth: work.depth,
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
                 logprobs: work.logprobs.as_ref(),
                 malformed: work.malformed,
             },
         );
-        let commitment = commit(self.salt(), &[self.held.as_bytes(), work.text.slice(&work.range).as_bytes()]);
-        let place = Place { slot: self.seat.slot, sequence: self.sequence };
-        let descriptor = mutation.descriptor(place, commitment);
-        self.in_flight = Some(InFlight { work, sequence: self.sequence, mutation, descriptor, staged });
-        descriptor
+        let commitment = commit(self.salt(), &[self.queue.held().as_bytes(), work.slice().as_bytes()]);
+        let descriptor = mutation.descriptor(self.place(), commitment);
+        let flight = InFlight { work, sequence: self.sequence, mutation, descriptor, findings };
+        self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
+        Next::Entry(descriptor)
     }
 
-    /// Takes the card's answer to the entry that [`Stream::next`] gave last.
+    /// Takes the card's answer to the entry that [`StreamMachine::next`] gave last.
     pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
-        self.awaiting = false;
-        if std::mem::take(&mut self.noting) && outcome == Outcome::Accepted {
-            self.sequence += 1;
-            return;
-        }
-        match (&self.phase, self.in_flight.take(), outcome) {
-            (Phase::Body, Some(flight), Outcome::Judged(verdict)) => {
+        match (&self.phase, self.submitted.take(), outcome) {
+            (_, Some(PendingEntry::Note), Outcome::Accepted) => self.sequence += 1,
+            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Judged(verdict)) => {
                 self.sequence += 1;
-                self.verdict(flight, verdict, record);
+                self.judged(*flight, &outcome, &verdict, record);
             }
-            (Phase::Body, Some(flight), Outcome::Fault(fault)) => self.faulted(&flight, fault, record),
-            (Phase::Begin, None, Outcome::Accepted) => {
+            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Fault(fault)) => {
+                self.faulted(&flight, fault, record)
+            }
+            (Phase::Begin, Some(PendingEntry::Session), Outcome::Accepted) => {
                 self.sequence = 1;
                 self.phase = Phase::Body;
                 let what = What::Begun {
-                    id: self.id.clone(),
+                    id: self.journal.id().to_owned(),
                     context: Box::new(self.context()),
                     text: self.whole.take(),
                     lane: record.map_or(0, |record| record.answer.lane),
                     log_index: index_of(record),
                 };
-                self.tell(what);
+                self.journal.push(what);
             }
-            (Phase::End, None, Outcome::Accepted) => {
-                self.closing = Some(Closing {
-                    seq: self.sequence,
-                    inert: self.held.clone(),
-                    salt: hex(&self.salt()),
-                    log_index: index_of(record),
-                });
-                // Trailing inert bytes are covered by END's commitment, so they go out with it.
-                if !self.held.is_empty() {
-                    self.unreleased.push(self.sequence, std::mem::take(&mut self.held));
-                }
-                self.release();
+            (Phase::End, Some(PendingEntry::Session), Outcome::Accepted) => {
+                let (salt, inert) = (self.salt(), self.queue.take_held());
+                self.journal.close(self.sequence, inert, salt, record);
                 self.done();
             }
             // A fault of BEGIN or END, or an answer of the wrong kind: nothing further is released.
             (_, _, outcome) => {
-                self.summary.faults += 1;
+                self.journal.summary.faults += 1;
                 let name = outcome.fault().map_or("an answer of the wrong kind", Fault::name);
                 self.stop(Trigger::Fault, name.into());
-                self.unreleased.clear();
+                self.journal.unreleased.clear();
                 self.done();
             }
         }
     }
 
-    /// The card's word counts no more: what waits for its answer is refused, and the stream ends with what was released before.
-    pub(crate) fn cut(&mut self, why: &SessionError) {
-        if self.awaiting {
+    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stands.
+    pub(crate) fn abort(&mut self, why: &SessionError) {
+        if self.submitted.is_some() {
             self.answer(Outcome::Fault(why.fault()), None);
         }
         if !self.is_done() {
             self.stop(Trigger::Fault, why.to_string());
-            self.unreleased.clear();
+            self.journal.unreleased.clear();
             self.done();
         }
     }
 
     fn done(&mut self) {
         self.phase = Phase::Done;
-        self.summary.trust_slope = self.state.bounds.trust_slope;
-        let what = What::Ended { id: self.id.clone(), summary: self.summary.clone(), closing: self.closing.take() };
-        self.tell(what);
+        self.journal.end(self.state.bounds.trust_slope);
     }
 
-    fn verdict(&mut self, flight: InFlight, verdict: Verdict, record: Option<&Record>) {
-        self.summary.mutations += 1;
-        let why = rationale::explain(self.governor, &flight.mutation, &flight.descriptor, &flight.staged, &verdict);
+    fn judged(&mut self, flight: InFlight, outcome: &Outcome, verdict: &Verdict, record: Option<&Record>) {
+        self.journal.summary.mutations += 1;
+        let why = rationale::explain(self.governor, &flight.mutation, &flight.descriptor, &flight.findings, verdict);
+        if outcome.is_admit() {
+            self.journal.summary.admitted += 1;
+            return self.admitted(flight, verdict, record);
+        }
+        let refusal = why.as_ref().map(|w| w.rule.clone()).unwrap_or_default();
+        self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why, fault: None, record });
         match verdict.determination {
-            Answer::Admit => {
-                self.summary.admitted += 1;
-                self.admitted(flight, &verdict, record);
-            }
             Answer::Decompose => {
-                self.summary.decomposed += 1;
-                self.record(&flight, Some(&verdict), why, None, record);
+                self.journal.summary.decomposed += 1;
                 self.decompose(&flight);
             }
             Answer::Reject => {
-                self.summary.rejected += 1;
-                self.last_refusal = why.as_ref().map(|w| w.rule.clone()).unwrap_or_default();
-                self.record(&flight, Some(&verdict), why, None, record);
+                self.journal.summary.rejected += 1;
+                self.last_refusal = refusal;
                 self.refused(flight);
             }
             // The driver gives no such verdict; were it to, nothing goes out and nothing follows.
-            Answer::None => {
-                self.record(&flight, Some(&verdict), why, None, record);
-                self.stop(Trigger::Fault, "no determination".into());
-            }
+            Answer::Admit | Answer::None => self.stop(Trigger::Fault, "no determination".into()),
         }
+    }
+
+    fn determined(&mut self, answered: CardAnswer<'_>) {
+        let position = Position {
+            held: self.queue.held(),
+            salt: self.governor.salts.salt(self.seat.salted, answered.flight.sequence),
+            distance: self.state.lineage.last().map(|t| t.distance.get()),
+            slope: self.state.bounds.trust_slope,
+        };
+        self.journal.determined(answered, &position);
     }
 
     /// Commits the change and hands the bytes on.
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
-        self.record(&flight, Some(verdict), None, None, record);
-        let mut bytes = std::mem::take(&mut self.held);
-        self.held_work.clear();
-        bytes.push_str(flight.work.text.slice(&flight.work.range));
-        self.summary.bytes_admitted += bytes.len();
-        if let Some(feed) = &mut self.feed {
+        self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
+        let mut bytes = self.queue.take_held();
+        bytes.push_str(flight.work.slice());
+        self.journal.summary.bytes_admitted += bytes.len();
+        if let Some(proposer) = &mut self.proposer {
             match flight.work.waited {
-                Some(_) => feed.resubmitted(&bytes),
-                None => feed.admitted(flight.sequence, undo, &bytes),
+                Some(_) => proposer.resubmitted(&bytes),
+                None => proposer.admitted(flight.sequence, undo, &bytes),
             }
         }
-        self.unreleased.push(flight.sequence, bytes);
+        self.journal.unreleased.push(flight.sequence, bytes);
         if self.governor.release() == Release::Span {
             self.seal();
         }
         let bounds = self.state.bounds;
         if bounds.drift != before {
-            self.tell(What::Drift { seq: flight.sequence, level: bounds.drift, slope: bounds.trust_slope });
+            self.journal.push(What::Drift { seq: flight.sequence, level: bounds.drift, slope: bounds.trust_slope });
         }
         if bounds.drift == Drift::Halt {
             self.stop(
                 Trigger::DriftHalt,
                 format!("the trust slope is {} at sequence {}", bounds.trust_slope, flight.sequence),
             );
-        } else if self.feed.is_none() {
+        } else if self.proposer.is_none() {
             self.step_passed(true);
         }
     }
@@ -482,16 +382,16 @@ impl<'g> Stream<'g> {
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
-        let parts = flight.work.text.split(&flight.work.range, &flight.staged.apart);
+        let parts = flight.work.text.split(&flight.work.range, &flight.findings.apart);
         if parts.is_empty() {
             let depth = self.governor.limits().max_depth.max(depth);
-            self.work.push(Work { depth, parent, ..flight.work.clone() });
+            self.queue.push(Work { depth, parent, ..flight.work.clone() });
         } else {
-            self.push_pieces(&Work { depth, parent, ..flight.work.clone() }, &parts);
+            self.queue.push_pieces(&Work { depth, parent, ..flight.work.clone() }, &parts);
         }
     }
 
-    /// After a reject: the queue, the next part, the next alternative, or the end.
+    /// After a reject: the deferred queue, the next part, the next alternative, or the end.
     fn refused(&mut self, flight: InFlight) {
         let limits = self.governor.limits();
         let again = flight.work.waited.is_some();
@@ -499,21 +399,17 @@ impl<'g> Stream<'g> {
         let mut deferred = false;
         if limits.defer.contains(&self.last_refusal) {
             let known = Knowledge::of(&self.state);
-            deferred = self.queue.push(flight.work, flight.sequence, limits.defer_expiry, known);
+            deferred = self.deferred.push(flight.work, flight.sequence, limits.defer_expiry, known);
             if deferred {
-                self.summary.deferred += 1;
-                let what = What::Deferred {
-                    seq: flight.sequence,
-                    rule: self.last_refusal.clone(),
-                    expiry: limits.defer_expiry,
-                };
-                self.tell(what);
+                self.journal.summary.deferred += 1;
+                let rule = self.last_refusal.clone();
+                self.journal.push(What::Deferred { seq: flight.sequence, rule, expiry: limits.defer_expiry });
             }
         }
         if again {
             return;
         }
-        let Some(feed) = &mut self.feed else {
+        let Some(proposer) = &mut self.proposer else {
             if self.governor.on_refuse(false) == OnRefuse::Stop && !deferred {
                 self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
             } else {
@@ -521,24 +417,24 @@ impl<'g> Stream<'g> {
             }
             return;
         };
-        feed.refused = true;
-        feed.deferred |= deferred;
-        let partly = !feed.step.admitted.is_empty();
-        let another = feed.step.attempt < u32::from(limits.alternatives);
+        proposer.refused = true;
+        proposer.deferred |= deferred;
+        let partly = !proposer.step.admitted.is_empty();
+        let another = proposer.step.attempt < u32::from(limits.alternatives);
         // A candidate of which nothing was admitted gives way to an alternative; one that was admitted in part keeps that part, and
         // of a span that was split the other parts are still judged.
         if depth == 0 || (!partly && another) {
-            self.work.clear();
+            self.queue.clear();
         }
     }
 
     /// A candidate, or a span of a whole text, has been dealt with: those that wait are looked at, checkpoints made.
     fn step_passed(&mut self, admitted: bool) {
-        for seq in self.queue.step() {
-            self.tell(What::Expired { seq });
+        for seq in self.deferred.step() {
+            self.journal.push(What::Expired { seq });
         }
-        if let Some(work) = self.queue.due(Knowledge::of(&self.state)) {
-            self.work.push(work);
+        if let Some(work) = self.deferred.due(Knowledge::of(&self.state)) {
+            self.queue.push(work);
         }
         self.since_checkpoint += u16::from(admitted);
         if self.governor.release() == Release::Checkpoint && self.since_checkpoint >= self.governor.limits().checkpoint
@@ -550,134 +446,150 @@ impl<'g> Stream<'g> {
     /// Everything admitted so far leaves, and can no longer be taken back.
     fn seal(&mut self) {
         self.since_checkpoint = 0;
-        if let Some(feed) = &mut self.feed {
-            feed.seal();
+        if let Some(proposer) = &mut self.proposer {
+            proposer.seal();
         }
-        self.release();
+        self.journal.release();
     }
 
-    fn release(&mut self) {
-        if let Some((seqs, text)) = self.unreleased.take() {
-            self.tell(What::Released { seqs, text });
-        }
-    }
-
-    /// The work is used up: closes the candidate and asks for the next. Says whether there may be more work.
+    /// The work is used up: closes the candidate and asks for the next. Says whether the stream goes on.
     fn next_candidate(&mut self) -> bool {
-        let Some(feed) = &mut self.feed else { return false };
-        if feed.open {
-            feed.open = false;
+        let Some(proposer) = &mut self.proposer else { return false };
+        if proposer.open {
+            proposer.open = false;
             self.close_candidate();
             return true;
         }
-        !feed.ended && self.propose()
+        if proposer.ended {
+            return false;
+        }
+        let most = self.governor.max_proposals();
+        if proposer.proposals() >= most {
+            self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
+            return false;
+        }
+        proposer.ask();
+        true
     }
 
     /// What becomes of the candidate whose work is used up.
     fn close_candidate(&mut self) {
-        let Some(feed) = &mut self.feed else { return };
-        let admitted = !feed.step.admitted.is_empty();
-        if admitted || !feed.refused {
-            feed.advance(&self.held, self.governor.release() != Release::Span);
+        let Some(proposer) = &mut self.proposer else { return };
+        let admitted = !proposer.step.admitted.is_empty();
+        if admitted || !proposer.refused {
+            proposer.advance(self.queue.held(), self.governor.release() != Release::Span);
             self.step_passed(admitted);
             return;
         }
-        self.held = std::mem::take(&mut feed.step.inert);
-        if feed.step.attempt < u32::from(self.governor.limits().alternatives) {
-            feed.step.attempt += 1;
+        self.queue.set_held(std::mem::take(&mut proposer.step.inert));
+        if proposer.step.attempt < u32::from(self.governor.limits().alternatives) {
+            proposer.step.attempt += 1;
         } else {
             self.dead_end();
         }
     }
 
-    /// No candidate is left at this place: on without it when it waits in the queue, back to a checkpoint, on without it when the
-    /// settings say so, or the end.
+    /// No candidate is left at this place: on without it when it is deferred, else back to a place with another alternative.
     fn dead_end(&mut self) {
-        let Some(feed) = &mut self.feed else { return };
-        let deferred = feed.deferred;
-        let back = if deferred { Ok(None) } else { feed.roll_back(&mut self.state, self.governor.limits()) };
-        self.tell_proposals();
-        match back {
-            Ok(Some(RolledBack { transitions, inert, candidate })) => {
-                self.held = inert;
-                self.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
-                self.summary.rolled_back += transitions.len() as u64;
-                let to = self.state.lineage.last().map_or(0, |t| t.sequence);
-                self.tell(What::RolledBack { to, transitions });
-                self.take(candidate);
-            }
-            Ok(None) if deferred || self.governor.on_refuse(true) == OnRefuse::Skip => {
-                self.feed.iter_mut().for_each(Feed::pass);
-                self.step_passed(false);
-            }
-            Ok(None) => self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone()),
-            Err(error) => self.stop(Trigger::Engine, error.to_string()),
+        let Some(proposer) = &mut self.proposer else { return };
+        let deferred = proposer.deferred;
+        if deferred || !proposer.seek(1, self.governor.limits()) {
+            self.no_way_back(deferred);
         }
     }
 
-    /// Tells what the engine has answered.
-    fn tell_proposals(&mut self) {
-        let answers = self.feed.as_mut().map(Feed::take_answers).unwrap_or_default();
-        answers.into_iter().for_each(|answer| self.tell(What::Proposed(Box::new(answer))));
-    }
-
-    /// Makes a candidate of the engine the work.
-    fn take(&mut self, candidate: Candidate) {
-        let Some(feed) = &self.feed else { return };
-        let place = (feed.place, u8::try_from(feed.step.attempt).unwrap_or(u8::MAX));
-        match candidate.call {
-            None => self.read(candidate.text, candidate.logprobs, Some(place)),
-            Some(call) => self.read_call(&call, candidate.logprobs, place),
+    /// On without the candidate when it is deferred or the settings say so, or the end.
+    fn no_way_back(&mut self, deferred: bool) {
+        if deferred || self.governor.on_refuse(true) == OnRefuse::Skip {
+            self.proposer.iter_mut().for_each(Proposer::pass);
+            self.step_passed(false);
+        } else {
+            self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
         }
     }
 
-    /// Asks the engine. Says whether there may be more work.
-    fn propose(&mut self) -> bool {
-        let Some(feed) = &mut self.feed else { return false };
-        if feed.proposals() >= self.governor.max_proposals() {
-            let most = self.governor.max_proposals();
-            self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
-            return false;
-        }
-        let proposed = feed.propose(&self.state, &self.held);
-        self.tell_proposals();
-        match proposed {
-            Ok(Proposal::Candidate(candidate)) => {
-                self.take(candidate);
-                true
+    /// Takes the engine's answer to what was asked.
+    pub(crate) fn proposed(&mut self, answer: Result<Proposal, EngineError>) {
+        let Some(proposer) = &mut self.proposer else { return };
+        let Some(Request { rollback, .. }) = proposer.take_request() else { return };
+        self.journal.push(What::Proposed(Box::new(answer.clone())));
+        match (answer, rollback) {
+            (Err(error), _) => self.stop(Trigger::Engine, error.to_string()),
+            (Ok(Proposal::Candidate(candidate)), None) => {
+                proposer.begin(proposer.step.attempt, self.queue.held());
+                self.read_candidate(candidate);
             }
-            Ok(Proposal::Exhausted) => {
+            (Ok(Proposal::Exhausted), None) => {
                 if self.last_refusal.is_empty() {
                     self.last_refusal = "the engine proposed nothing".into();
                 }
                 self.dead_end();
-                true
             }
-            Ok(Proposal::End) => false,
-            Err(error) => {
-                self.stop(Trigger::Engine, error.to_string());
-                false
+            (Ok(Proposal::End), None) => proposer.ended = true,
+            (Ok(Proposal::Candidate(candidate)), Some(target)) => {
+                let Rollback { transitions, inert } = proposer.roll_back(&mut self.state, target);
+                self.queue.set_held(inert);
+                self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
+                self.journal.summary.rolled_back += transitions.len() as u64;
+                let to = self.state.lineage.last().map_or(0, |t| t.sequence);
+                self.journal.push(What::RolledBack { to, transitions });
+                self.read_candidate(candidate);
+            }
+            (Ok(Proposal::Exhausted | Proposal::End), Some(target)) => {
+                if !proposer.seek_further(target, self.governor.limits()) {
+                    self.no_way_back(false);
+                }
             }
         }
     }
 
+    /// Makes a candidate of the engine the work.
+    fn read_candidate(&mut self, candidate: Candidate) {
+        let Some(proposer) = &self.proposer else { return };
+        let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
+        match candidate.call {
+            None => {
+                self.journal.summary.bytes += candidate.text.len();
+                // What began in admitted text ends here: hits and quantities are looked for across the boundary.
+                let before = proposer.tail(self.queue.held());
+                let text = Arc::new(self.governor.read(&before, candidate.text, true));
+                let whole = Work::whole(Arc::clone(&text), candidate.logprobs, Some(place));
+                self.queue.push_pieces(&whole, text.pieces());
+            }
+            Some(call) => self.read_call(&call, candidate.logprobs, place),
+        }
+    }
+
+    /// Makes a tool call the work: one step. One that does not parse is judged by what was written, and stage 2 rejects it.
+    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>, place: (usize, u8)) {
+        let read = self.governor.mapper.read_call(call);
+        let malformed = read.is_none();
+        let text = read.unwrap_or_else(|| {
+            let shown = format!("{}({})", call.name, call.arguments);
+            self.governor.mapper.read(shown, Granularity::Step)
+        });
+        self.journal.summary.bytes += text.as_str().len();
+        let range = 0..text.as_str().len();
+        self.queue.push(Work { range, malformed, ..Work::whole(Arc::new(text), logprobs, Some(place)) });
+    }
+
     /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
-        self.summary.faults += 1;
-        self.record(flight, None, Some(Rationale::fault(fault)), Some(fault), record);
-        self.unreleased.clear();
+        self.journal.summary.faults += 1;
+        let why = Some(Rationale::fault(fault));
+        self.determined(CardAnswer { flight, verdict: None, why, fault: Some(fault), record });
+        self.journal.unreleased.clear();
         self.stop(Trigger::Fault, fault.name().into());
     }
 
     /// Ends the stream early: nothing that is still to come is judged, and nothing but what was admitted is released.
     fn stop(&mut self, trigger: Trigger, detail: String) {
-        self.work.clear();
-        self.held.clear();
-        if self.summary.stopped.is_some() {
+        self.queue.abandon();
+        if self.journal.summary.stopped.is_some() {
             return;
         }
-        self.summary.stopped = Some(format!("{}: {detail}", trigger.words()));
-        self.summary.termination = Some(Termination {
+        self.journal.summary.stopped = Some(format!("{}: {detail}", trigger.words()));
+        self.journal.summary.termination = Some(Termination {
             trigger,
             detail,
             seq: self.sequence.saturating_sub(1),
@@ -685,56 +597,6 @@ impl<'g> Stream<'g> {
             lineage: self.state.lineage.iter().map(|t| t.sequence).collect(),
         });
     }
-
-    fn record(
-        &mut self,
-        flight: &InFlight,
-        verdict: Option<&Verdict>,
-        why: Option<Rationale>,
-        fault: Option<Fault>,
-        record: Option<&Record>,
-    ) {
-        let work = &flight.work;
-        let (rule, reason, fields) = match why {
-            Some(why) => (Some(why.rule), Some(why.words), why.fields),
-            None => (None, None, Vec::new()),
-        };
-        let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
-        let determination = Determination {
-            id: self.id.clone(),
-            stream: self.seat.number,
-            seq: flight.sequence,
-            parent: work.parent,
-            depth: work.depth,
-            start: work.range.start - work.text.origin(),
-            end: work.range.end - work.text.origin(),
-            step: work.place.map(|(place, _)| place),
-            alternative: work.place.map(|(_, alternative)| alternative),
-            category: flight.mutation.category,
-            determination: verdict.map(|v| v.determination),
-            stage: verdict.map(|v| v.stage),
-            rule,
-            reason,
-            fault,
-        };
-        let judged = Judged {
-            determination,
-            inert: self.held.clone(),
-            text: work.text.slice(&work.range).to_owned(),
-            salt: hex(&self.governor.salts.salt(self.seat.salted, flight.sequence)),
-            descriptor: hex(flight.descriptor.as_bytes()),
-            fields,
-            distance: self.state.lineage.last().filter(|_| admit).map(|t| t.distance.get()),
-            slope: self.state.bounds.trust_slope,
-            tick: record.map(|r| r.answer.tick.get()),
-            log_index: index_of(record),
-        };
-        self.tell(What::Determined(Box::new(judged)));
-    }
-}
-
-fn index_of(record: Option<&Record>) -> Option<u64> {
-    record.map(|r| r.answer.log_index.get())
 }
 
 #[cfg(test)]

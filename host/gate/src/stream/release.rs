@@ -2,11 +2,11 @@
 
 /// Admitted bytes that have not left.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct ReleaseBuffer {
     spans: Vec<(u32, String)>,
 }
 
-impl Held {
+impl ReleaseBuffer {
     pub(super) fn push(&mut self, seq: u32, bytes: String) {
         self.spans.push((seq, bytes));
     }

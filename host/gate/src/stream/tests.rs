@@ -1,8 +1,9 @@
 //! The state behind a stream: what changes it and what does not.
 
-use super::{Seat, Stream};
+use super::{Next, Seat, StreamMachine};
 use crate::commitment::SaltKey;
-use crate::governor::{Governor, Settings};
+use crate::governor::Governor;
+use crate::settings::Settings;
 use crate::source::{Candidate, Item};
 use portcullis_card::Outcome;
 use portcullis_core::state::Task;
@@ -33,11 +34,24 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
     let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
     let evaluator = Evaluator::new(&compiled.image);
-    let mut stream = Stream::new(&governor, item, Seat { number: 0, salted: 0, slot: 0 });
+    let mut request = governor.request(item);
+    let mut engine = request.local.take();
+    let mut stream = StreamMachine::new(&governor, request, Seat { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
-        // A rollback takes effect while the next entry is made, so the state is compared around the answer alone.
-        let entry = stream.next().unwrap();
+        // A rollback takes effect when a proposal is taken, so the state is compared around the answer alone.
+        let entry = match stream.next() {
+            Next::Entry(entry) => entry,
+            Next::Proposal => {
+                let engine = engine.as_mut().unwrap();
+                stream.take_moves().into_iter().for_each(|step| engine.make(step));
+                let (view, attempt) = stream.request().unwrap();
+                let answer = engine.propose(&view, attempt);
+                stream.proposed(answer);
+                continue;
+            }
+            other => panic!("{other:?}"),
+        };
         let before = stream.state.dump().unwrap();
         let outcome = if entry.opcode == u8::from(Opcode::Gate) {
             Outcome::Judged(evaluator.judge(&entry))

@@ -5,7 +5,7 @@
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, Event, Governor, Item, Judged, SaltKey, Settings, Summary, What};
+use portcullis_gate::{Candidate, Event, Governor, Item, Judgement, SaltKey, Settings, Summary, What};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
@@ -49,7 +49,7 @@ pub const RULES: &str = r#"
 pub fn filter() -> Arc<Prefilter> {
     static FILTER: OnceLock<Arc<Prefilter>> = OnceLock::new();
     let made = || {
-        let policy = portcullis_prefilter::Policy::profile("user-prompt").unwrap();
+        let policy = portcullis_prefilter::FilterPolicy::profile("user-prompt").unwrap();
         Arc::new(Prefilter::new(policy).unwrap())
     };
     Arc::clone(FILTER.get_or_init(made))
@@ -114,7 +114,7 @@ pub fn govern(policy: &Policy, settings: Settings, items: Vec<Item>) -> Vec<Even
     run(&governor(policy, settings), policy, items)
 }
 
-pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judged> {
+pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judgement> {
     events.iter().filter_map(|e| match &e.what {
         What::Determined(judged) => Some(&**judged),
         _ => None,

@@ -3,9 +3,10 @@
 use super::test::parse_tests;
 use crate::compile::{Capacity, Compiled};
 use crate::error::{Kind, Place, PolicyError, Problem};
-use crate::image::{Bank, hex};
+use crate::image::Bank;
 use crate::package::{Package, TESTS_FILE};
 use crate::schema::SCHEMA_FILE;
+use portcullis_core::hex;
 use portcullis_core::wire::RowKind;
 use std::fmt;
 use std::sync::Arc;
@@ -110,7 +111,7 @@ impl fmt::Display for Report {
             }
         }
         let header = self.compiled.image.header();
-        writeln!(f, "package digest {}", hex(&header.package_digest))?;
-        write!(f, "policy digest  {}", hex(&self.compiled.image.digest()))
+        writeln!(f, "package digest {}", hex::encode(&header.package_digest))?;
+        write!(f, "policy digest  {}", hex::encode(&self.compiled.image.digest()))
     }
 }

@@ -6,7 +6,8 @@
 use super::formula::Formula;
 use super::operand::{Operand, Side, describe, operand};
 use crate::cube::{Condition, SetCondition, presence_bit};
-use crate::error::{Kind, Place, Problem, suggestion};
+use crate::error::{Kind, Problem, suggestion};
+use crate::rules::place;
 use crate::vocabulary::{Field, QUANTITIES, SETS, Unit, Vocabulary, bit, bits_of, prefix_mask};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp};
 use cedar_policy_core::parser::Loc;
@@ -353,11 +354,6 @@ impl Lowering<'_> {
         }
         self.problems.push(problem);
     }
-}
-
-/// The place of `loc` in `file`.
-pub(super) fn place(file: &str, loc: &Loc) -> Place {
-    Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
 }
 
 const QUANTITY_RANGE: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);

@@ -1,25 +1,23 @@
 //! A package to rows: parse, validate, lower, expand, count, and fix the image.
 
 mod analyse;
-mod annotations;
 mod formula;
 mod lower;
 mod operand;
-mod source;
+mod validate;
 
 use crate::cube::rows::{permit_all, to_row};
 use crate::cube::{Condition, Cube, Universe};
 use crate::error::{Kind, Place, PolicyError, Problem, suggestion};
 use crate::image::{Bank, Image};
 use crate::package::Package;
+use crate::rules::{self, Parsed};
 use crate::vocabulary::prefix_mask;
 use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
 use formula::{EXPANSION_LIMIT, Formula};
 use lower::Lowering;
 use portcullis_core::reason::{LineageReason, ValidationReason};
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RowKind};
-use source::Parsed;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub(crate) use operand::decimal;
@@ -117,20 +115,36 @@ impl Compiled {
     }
 }
 
-/// The package's rules as `cedar-policy` evaluates them.
-pub(crate) fn policy_set(package: &Package) -> Result<cedar_policy::PolicySet, PolicyError> {
-    let (parsed, problems) = source::rules(package.files());
-    PolicyError::unless_empty(problems)?;
-    Ok(source::policy_set(&parsed)?.into())
+impl Package {
+    /// Compiles the package for the default tables.
+    ///
+    /// # Errors
+    /// Every problem of every rule, or a policy too large for the tables.
+    pub fn compile(&self) -> Result<Compiled, PolicyError> {
+        self.compile_for(Capacity::default())
+    }
+
+    /// Compiles the package for tables of this size.
+    ///
+    /// # Errors
+    /// As [`Package::compile`].
+    pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
+        compile(self, capacity)
+    }
+
+    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
+    ///
+    /// # Errors
+    /// As [`Package::compile`], as far as parsing and annotations go.
+    pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
+        let (parsed, problems) = rules::parse(self.files());
+        PolicyError::unless_empty(problems)?;
+        Ok(rules::policy_set(&parsed)?.into())
+    }
 }
 
-/// What is wrong with the Cedar files by themselves, whatever the manifest declares.
-pub(crate) fn syntax_problems(files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
-    source::rules(files).1
-}
-
-pub(crate) fn compile(package: &Package, capacity: Capacity) -> Result<Compiled, PolicyError> {
-    let (parsed, mut problems) = source::rules(package.files());
+fn compile(package: &Package, capacity: Capacity) -> Result<Compiled, PolicyError> {
+    let (parsed, mut problems) = rules::parse(package.files());
     if problems.is_empty() {
         problems.extend(about_the_whole(package, &parsed));
     }
@@ -165,7 +179,7 @@ fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
 
 /// The formula of each rule, and everything that validation and lowering find wrong.
 fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Problem>), PolicyError> {
-    let findings = source::validate(package, parsed)?;
+    let findings = validate::validate(package, parsed)?;
     let refused = findings.refused();
     let mut problems = Vec::new();
     let mut formulas = Vec::with_capacity(parsed.len());
@@ -197,7 +211,7 @@ fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
                 Problem::new(Kind::Scope, format!("the scope names a {what}")).in_rule(&rule.head.id).help(format!(
                     "neither identity is in the descriptor: leave `{what}` unconstrained, or write `{what} is TYPE`"
                 ));
-            lowering.problems.push(match annotations::first_line(&rule.file, &rule.policy) {
+            lowering.problems.push(match rules::first_line(&rule.file, &rule.policy) {
                 Some(place) => problem.at(place, "in this rule"),
                 None => problem,
             });
@@ -225,7 +239,7 @@ fn explosion(rule: &Parsed, capacity: Capacity) -> Problem {
     let (bank, rows) = (rule.head.bank, capacity.of(rule.head.bank));
     let message = format!("it expands to more than {EXPANSION_LIMIT} rows, and the {} bank has {rows}", bank.name());
     let problem = Problem::new(Kind::Capacity, message).in_rule(&rule.head.id).help(COST_HELP);
-    match annotations::first_line(&rule.file, &rule.policy) {
+    match rules::first_line(&rule.file, &rule.policy) {
         Some(place) => problem.at(place, "this rule"),
         None => problem,
     }
@@ -274,7 +288,7 @@ fn assemble(
             bank: rule.head.bank,
             kind: rule.head.kind,
             reason: rule.head.reason.clone(),
-            place: annotations::extent(&rule.file, &rule.policy),
+            place: rules::extent(&rule.file, &rule.policy),
             rows: range(first)?..range(bank.len())?,
         });
     }

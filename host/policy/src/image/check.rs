@@ -1,7 +1,8 @@
 //! What an image must be before anything evaluates it. A row that passes is one that the compiler could have written, so
 //! that equal policies have equal bytes and a corrupted table is found before it is loaded.
 
-use super::{Bank, ImageError, hex};
+use super::{Bank, ImageError};
+use portcullis_core::hex;
 use portcullis_core::wire::{
     IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, row_bits, small_enums,
 };
@@ -14,7 +15,7 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
         return Err(ImageError::Version { found: header.version, known: LAYOUT_VERSION });
     }
     if header.map_digest != MAP_DIGEST {
-        return Err(ImageError::MapDigest { found: hex(&header.map_digest), known: hex(&MAP_DIGEST) });
+        return Err(ImageError::MapDigest { found: hex::encode(&header.map_digest), known: hex::encode(&MAP_DIGEST) });
     }
     let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Header(what)) };
     require(header.reserved_is_zero(), "a reserved byte is not zero")?;

@@ -173,14 +173,3 @@ impl Image {
         Sha256::digest(&self.bytes).into()
     }
 }
-
-/// Lower-case hexadecimal of `bytes`.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}

@@ -1,12 +1,11 @@
 //! Reading a package's folder: regular files only, bounded in number and size, no way out of the folder.
 
-use super::PRELUDE_FILE;
-use crate::error::{Kind, Place, PolicyError, Problem};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::sources::PRELUDE_FILE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Files of a package at most.
 pub const MAX_FILES: usize = 1024;
@@ -97,14 +96,4 @@ pub(super) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Probl
         }
     }
     Ok(())
-}
-
-/// The text of a file.
-pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let good: String = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned();
-        let offset = good.len();
-        let place = Place { file: path.into(), source: Arc::from(good), offset, length: 0 };
-        problem(path, format!("not UTF-8 at byte {offset}")).at(place, "the text is good up to here")
-    })
 }

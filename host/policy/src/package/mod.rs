@@ -5,22 +5,20 @@ mod manifest;
 mod nearby;
 mod recognition;
 
-use crate::compile::{self, Capacity, Compiled};
 use crate::error::{Kind, PolicyError, Problem};
-use crate::image::hex;
+use crate::rules;
+use crate::sources::{self, cedar_sources};
 use crate::vocabulary::Vocabulary;
+use portcullis_core::hex;
 use portcullis_core::manifest::{MAPPING_VERSION, Manifest};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub use crate::sources::{PRELUDE, PRELUDE_FILE};
 pub use load::{MAX_FILE_BYTES, MAX_FILES};
 pub use manifest::MANIFEST_FILE;
 
-/// The rules that every package includes.
-pub const PRELUDE: &str = include_str!("../../../../policies/prelude.cedar");
-/// The prelude's name in digests, messages and reports; no package can have a file of this name.
-pub const PRELUDE_FILE: &str = "prelude.cedar";
 /// Name of the tests' file in a package.
 pub const TESTS_FILE: &str = "tests.jsonl";
 
@@ -59,7 +57,7 @@ impl Package {
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
-        let text = load::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?;
+        let text = sources::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?;
         let (manifest, mut problems) = match manifest::parse(text) {
             Ok(manifest) => {
                 let problems = manifest::check(&manifest, &files);
@@ -74,7 +72,7 @@ impl Package {
         }
         // The rest is looked at as far as that is possible without a good manifest.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
-        problems.extend(compile::syntax_problems(&files));
+        problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
     }
 
@@ -121,7 +119,7 @@ impl Package {
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
         for (path, bytes) in self.listed() {
-            text.push_str(&format!("{}  {}  {path}\n", hex(&Sha256::digest(bytes)), bytes.len()));
+            text.push_str(&format!("{}  {}  {path}\n", hex::encode(&Sha256::digest(bytes)), bytes.len()));
         }
         text
     }
@@ -150,35 +148,4 @@ impl Package {
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.listing().as_bytes()).into()
     }
-
-    /// Compiles the package for the default tables.
-    ///
-    /// # Errors
-    /// Every problem of every rule, or a policy too large for the tables.
-    pub fn compile(&self) -> Result<Compiled, PolicyError> {
-        self.compile_for(Capacity::default())
-    }
-
-    /// Compiles the package for tables of this size.
-    ///
-    /// # Errors
-    /// As [`Package::compile`].
-    pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
-        compile::compile(self, capacity)
-    }
-
-    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
-    ///
-    /// # Errors
-    /// As [`Package::compile`], as far as parsing and annotations go.
-    pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
-        compile::policy_set(self)
-    }
-}
-
-/// Cedar sources in order of their paths, the prelude first; a problem for each that is not text.
-pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = Result<(&str, &str), Problem>> {
-    let own = files.iter().filter(|(path, _)| path.ends_with(".cedar"));
-    let own = own.map(|(path, bytes)| Ok((path.as_str(), load::text(path, bytes)?)));
-    std::iter::once(Ok((PRELUDE_FILE, PRELUDE))).chain(own)
 }

@@ -1,8 +1,8 @@
 //! What the mapping cannot use of a package, as problems at their places in `policy.toml`.
 
-use super::load;
 use super::manifest::MANIFEST_FILE;
 use crate::error::{Kind, Place, Problem};
+use crate::sources;
 use portcullis_core::manifest::Manifest;
 use portcullis_mapping::MappingError;
 use serde::Deserialize;
@@ -84,7 +84,7 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
             at(Problem::new(Kind::Manifest, error.to_string()), span, "here")
         }
         MappingError::VocabularyEncoding { file, .. } => {
-            let unreadable = files.get(file).and_then(|bytes| load::text(file, bytes).err());
+            let unreadable = files.get(file).and_then(|bytes| sources::text(file, bytes).err());
             unreadable.unwrap_or_else(|| Problem::new(Kind::File, error.to_string()))
         }
         _ => Problem::new(Kind::Manifest, error.to_string()),

@@ -2,16 +2,16 @@
 
 use super::{Budget, Input, finding, halt};
 use crate::blocks::places;
-use crate::report::Finding;
-use crate::rules::{Measure, Measured, RuleSet};
+use crate::report::EvaluatorFinding;
+use crate::rules::{Measure, Measurements, RuleSet};
 
 /// Nesting beyond what anybody can be sure to read alike.
 const HALT_NESTING: &str = "HALT-NESTING";
 /// Brackets or quotations that stand open at once, at most.
 const DEPTH_MAX: usize = 512;
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
-    let mut measured = Measured::default();
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+    let mut measured = Measurements::default();
     if let Some(at) = nesting(&bytes, &mut measured) {
         return halt(rules, HALT_NESTING, 0, at, at as u64);
     }
@@ -19,7 +19,7 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
 }
 
 /// Measures how deep brackets and quotations nest; where it is too deep to go on.
-fn nesting(bytes: &[u8], measured: &mut Measured) -> Option<usize> {
+fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);
     let mut next = 0;

@@ -7,12 +7,12 @@ mod token;
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;
-use crate::report::Finding;
-use crate::rules::{Measure, Measured, RuleSet};
+use crate::report::EvaluatorFinding;
+use crate::rules::{Measure, Measurements, RuleSet};
 use token::Runs;
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
-    let mut measured = Measured::default();
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+    let mut measured = Measurements::default();
     let mut runs = Runs::default();
     let mut script = script::Scripts::default();
     let mut start = 0;
@@ -51,7 +51,7 @@ impl Token<'_> {
         self.start + self.bytes.len()
     }
 
-    fn note(&self, measured: &mut Measured, measure: Measure, value: usize) {
+    fn note(&self, measured: &mut Measurements, measure: Measure, value: usize) {
         measured.note(measure, value, self.start, self.end());
     }
 }

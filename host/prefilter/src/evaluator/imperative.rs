@@ -1,9 +1,9 @@
 //! Imperative command structure: orders that override, reassign a role, claim a rank, call for tools or secrets.
 
 use super::{Budget, Input, finding};
-use crate::report::Finding;
-use crate::rules::{Measured, RuleSet};
+use crate::report::EvaluatorFinding;
+use crate::rules::{Measurements, RuleSet};
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
-    finding(rules, &bytes, &Measured::default(), budget)
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+    finding(rules, &bytes, &Measurements::default(), budget)
 }

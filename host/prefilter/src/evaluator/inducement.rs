@@ -4,11 +4,11 @@
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;
-use crate::report::Finding;
-use crate::rules::{Measure, Measured, RuleSet};
+use crate::report::EvaluatorFinding;
+use crate::rules::{Measure, Measurements, RuleSet};
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
-    let mut measured = Measured::default();
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+    let mut measured = Measurements::default();
     labels(&bytes, &mut measured);
     finding(rules, &bytes, &measured, budget)
 }
@@ -17,7 +17,7 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> Finding {
 const NAME_MAX: usize = 32;
 
 /// Voices that the answer is to be staged with: names in brackets that are quoted, or that a colon follows.
-fn labels(bytes: &[u8], measured: &mut Measured) {
+fn labels(bytes: &[u8], measured: &mut Measurements) {
     let mut seen = 0;
     let mut first = 0;
     let mut from = 0;

@@ -1,7 +1,7 @@
 //! Whether the bytes are text at all: what is not is ambiguous, and halts.
 
 use super::{Budget, Input, halt};
-use crate::report::Finding;
+use crate::report::EvaluatorFinding;
 use crate::rules::RuleSet;
 
 /// Not UTF-8.
@@ -9,7 +9,7 @@ const HALT_ENCODING: &str = "HALT-ENCODING";
 /// A zero byte: where such a text ends depends on who reads it.
 const HALT_NUL: &str = "HALT-NUL";
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> Finding {
+pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> EvaluatorFinding {
     let steps = bytes.len() as u64;
     if let Err(error) = std::str::from_utf8(&bytes) {
         let start = error.valid_up_to();
@@ -19,5 +19,5 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> Finding {
         let at = bytes.iter().position(|b| *b == 0).unwrap_or_default();
         return halt(rules, HALT_NUL, at, at + 1, steps);
     }
-    Finding { steps, ..Finding::default() }
+    EvaluatorFinding { steps, ..EvaluatorFinding::default() }
 }

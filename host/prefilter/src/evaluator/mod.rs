@@ -6,15 +6,16 @@ mod imperative;
 mod inducement;
 mod intake;
 
-use crate::report::{Finding, Violation};
-use crate::rules::{Found, RuleError, RuleSet};
+use crate::report::{EvaluatorFinding, Violation};
+use crate::rules::{RuleError, RuleHit, RuleSet};
 use crate::tier::Tier;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The bytes of an input, owned: nobody else sees them.
 pub type Input = Box<[u8]>;
 
 /// Judges an input by rules, within a budget.
-pub type Judge = fn(Input, &RuleSet, Budget) -> Finding;
+pub type Judge = fn(Input, &RuleSet, Budget) -> EvaluatorFinding;
 
 /// What a judgement may cost. It is part of the verdict: what would cost more is halted, whatever the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +70,14 @@ impl Evaluator {
         Self { rules: change(self.rules), judge: self.judge }
     }
 
-    pub(crate) fn judge(&self, bytes: Input, budget: Budget) -> Finding {
+    pub(crate) fn judge(&self, bytes: Input, budget: Budget) -> EvaluatorFinding {
         (self.judge)(bytes, &self.rules, budget)
+    }
+
+    /// What it finds; `None` when it panicked.
+    pub(crate) fn judge_caught(&self, bytes: Input, budget: Budget) -> Option<EvaluatorFinding> {
+        // It has no state that a panic could leave half done.
+        catch_unwind(AssertUnwindSafe(|| self.judge(bytes, budget))).ok()
     }
 }
 
@@ -98,13 +105,13 @@ pub fn builtin() -> Result<Vec<Evaluator>, RuleError> {
 pub(crate) const HALT_BUDGET: &str = "HALT-BUDGET";
 
 /// A halt of an evaluator, where it stopped.
-pub(crate) fn halt(rules: &RuleSet, id: &str, start: usize, end: usize, steps: u64) -> Finding {
+pub(crate) fn halt(rules: &RuleSet, id: &str, start: usize, end: usize, steps: u64) -> EvaluatorFinding {
     let violation = Violation { id: id.to_owned(), evaluator: rules.evaluator().to_owned(), start, end };
-    Finding { violations: vec![(Tier::Critical, violation)], halted: true, steps }
+    EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps }
 }
 
 /// What rules over cues and measures found, or the halt of a budget that was spent.
-fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measured, budget: Budget) -> Finding {
+fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measurements, budget: Budget) -> EvaluatorFinding {
     let (mut found, steps, done) = rules.match_cues(bytes, budget.steps(bytes.len()));
     if !done {
         return halt(rules, HALT_BUDGET, 0, bytes.len(), steps);
@@ -113,6 +120,6 @@ fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measured, bud
     found_to_finding(rules, found, steps)
 }
 
-fn found_to_finding(rules: &RuleSet, found: Vec<Found>, steps: u64) -> Finding {
-    Finding { violations: rules.violations(found), halted: false, steps }
+fn found_to_finding(rules: &RuleSet, found: Vec<RuleHit>, steps: u64) -> EvaluatorFinding {
+    EvaluatorFinding { violations: rules.violations(found), halted: false, steps }
 }

@@ -104,25 +104,25 @@ impl RuleSet {
     }
 
     /// What the rules over cues find, with the steps that it took; `None` when it took more than `steps_max`.
-    pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<Found>, u64, bool) {
+    pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<RuleHit>, u64, bool) {
         let mut run = self.structures.start();
         let (steps, done) = self.lexicon.scan(bytes, steps_max, |hit, steps| run.hit(hit, steps));
         (run.found(), steps, done)
     }
 
     /// What the rules over measures find, where `measured` gives each measure's largest value and where it stands.
-    pub(crate) fn match_measures(&self, measured: &Measured) -> Vec<Found> {
+    pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
-            (value >= *least).then_some(Found { rule: *rule, start, end })
+            (value >= *least).then_some(RuleHit { rule: *rule, start, end })
         };
         self.measured.iter().filter_map(found).collect()
     }
 
     /// Violations with their tiers, in order of the rules.
-    pub(crate) fn violations(&self, mut found: Vec<Found>) -> Vec<(Tier, Violation)> {
+    pub(crate) fn violations(&self, mut found: Vec<RuleHit>) -> Vec<(Tier, Violation)> {
         found.sort_unstable_by_key(|f| (f.rule, f.start));
-        let violation = |f: Found| {
+        let violation = |f: RuleHit| {
             let (rule, tier) = (self.rules.get(f.rule)?, self.tiers.get(f.rule)?);
             let evaluator = self.evaluator.clone();
             Some((*tier, Violation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
@@ -133,7 +133,7 @@ impl RuleSet {
 
 /// A rule that matched, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct RuleHit {
     pub(crate) rule: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -141,9 +141,9 @@ pub(crate) struct Found {
 
 /// The largest value of each measure, with its byte range.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Measured(Vec<(Measure, usize, usize, usize)>);
+pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
-impl Measured {
+impl Measurements {
     /// Notes a value; the first largest one stands.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {

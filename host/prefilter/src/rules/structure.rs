@@ -2,7 +2,7 @@
 //!
 //! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits whatever the input.
 
-use super::Found;
+use super::RuleHit;
 use super::file::{Families, Rule, RuleFile};
 use super::lexicon::Hit;
 
@@ -200,7 +200,7 @@ pub(super) struct Run<'s> {
     barred: Vec<Option<usize>>,
     /// By arrangement: whether its rule was found, for good.
     done: Vec<bool>,
-    found: Vec<Found>,
+    found: Vec<RuleHit>,
 }
 
 impl Run<'_> {
@@ -208,7 +208,7 @@ impl Run<'_> {
         self.nested(hit, steps, 0);
     }
 
-    pub(super) fn found(self) -> Vec<Found> {
+    pub(super) fn found(self) -> Vec<RuleHit> {
         self.found
     }
 
@@ -249,7 +249,7 @@ impl Run<'_> {
                 Yields::Family(_) => {}
                 Yields::Rule(rule) => {
                     if self.found.iter().all(|f| f.rule != rule) {
-                        self.found.push(Found { rule, start: place.start, end: place.end });
+                        self.found.push(RuleHit { rule, start: place.start, end: place.end });
                     }
                     // The first place stands, unless something may take it back.
                     let closable = structures.closes.iter().any(|c| c.contains(&rule));

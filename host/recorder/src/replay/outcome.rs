@@ -1,13 +1,13 @@
 //! What came of a replay.
 
 use portcullis_evidence::bundle::BundleError;
-use portcullis_evidence::report::plain;
-use portcullis_evidence::verify::{Reason, Status};
+use portcullis_evidence::verify::{Reason, ReplayCode, Status};
+use portcullis_report::escape::printable;
 use std::fmt;
 
 /// What came of a replay.
 #[derive(Debug, Default, serde::Serialize)]
-pub struct Outcome {
+pub struct ReplayReport {
     /// The worst of the reasons.
     pub status: Status,
     /// Streams in the logs.
@@ -20,27 +20,20 @@ pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
     /// Why not everything replays: the first finding of each code, and how many there are.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<Reason<ReplayCode>>,
 }
 
-impl Outcome {
+impl ReplayReport {
     /// Files that are not a bundle.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let mut outcome = Self::default();
-        outcome.contradict("replay-bundle", error);
+        outcome.add(ReplayCode::ReplayBundle, error);
         outcome
     }
 
-    pub(super) fn contradict(&mut self, code: &'static str, detail: impl fmt::Display) {
-        self.add(code, Status::Contradicted, detail);
-    }
-
-    pub(super) fn warn(&mut self, code: &'static str, detail: impl fmt::Display) {
-        self.add(code, Status::Warned, detail);
-    }
-
-    fn add(&mut self, code: &'static str, status: Status, detail: impl fmt::Display) {
+    pub(super) fn add(&mut self, code: ReplayCode, detail: impl fmt::Display) {
+        let status = code.status();
         self.status = self.status.max(status);
         match self.reasons.iter_mut().find(|reason| reason.code == code) {
             Some(reason) => reason.count += 1,
@@ -49,15 +42,15 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ReplayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} streams replay, {} records byte by byte", self.replayed, self.streams, self.records)?;
         if let Some(seed) = &self.seed {
-            write!(f, "\nthe sample was drawn with the seed `{}`", plain(seed))?;
+            write!(f, "\nthe sample was drawn with the seed `{}`", printable(seed))?;
         }
         for Reason { code, status, detail, count } in &self.reasons {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
-            write!(f, "\n- {status}: {code}: {}{times}", plain(detail))?;
+            write!(f, "\n- {status}: {code}: {}{times}", printable(detail))?;
         }
         Ok(())
     }

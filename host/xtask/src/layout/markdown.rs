@@ -12,9 +12,7 @@ pub(crate) fn markdown(layout: &Layout) -> String {
          `map_digest`, the SHA-256 over the layout source and the register source, is ",
     );
     out.push('`');
-    for b in layout.map_digest {
-        let _ = write!(out, "{b:02x}");
-    }
+    out.push_str(&base16ct::lower::encode_string(&layout.map_digest));
     out.push_str("`.\n\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n");
     for (name, c) in &layout.consts {
         let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, c.doc);

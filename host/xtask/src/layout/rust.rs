@@ -86,8 +86,14 @@ fn enumeration(out: &mut String, e: &Enumeration) {
     let _ = writeln!(out, "impl From<{name}> for {repr} {{ fn from(value: {name}) -> Self {{ value as Self }} }}\n");
 }
 
+/// A structure's name as a type. `session` is the half of a record that holds a session's fields; what a host calls a session is another
+/// thing.
+fn struct_name(name: &str) -> String {
+    if name == "session" { "SessionFields".into() } else { camel(name) }
+}
+
 fn structure(out: &mut String, s: &Struct) {
-    let name = camel(&s.name);
+    let name = struct_name(&s.name);
     let _ = writeln!(out, "/// {} {} bytes.", s.doc, s.bytes);
     let _ = writeln!(
         out,
@@ -102,7 +108,7 @@ fn structure(out: &mut String, s: &Struct) {
             Type::U64 => "U64".into(),
             Type::U128 => "U128".into(),
             Type::I32 => "I32".into(),
-            Type::Struct(n) => camel(n),
+            Type::Struct(n) => struct_name(n),
         };
         let ty = if f.ty == Type::Bytes || f.count > 1 { format!("[{base}; {}]", f.count) } else { base };
         let note = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };

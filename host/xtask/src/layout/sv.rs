@@ -21,10 +21,8 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
     for (name, c) in &layout.consts {
         let _ = writeln!(out, "  localparam int unsigned {} = {};  // {}", camel(name), c.value, c.doc);
     }
-    let digest = layout.map_digest.iter().rev().fold(String::new(), |mut s, b| {
-        let _ = write!(s, "{b:02x}");
-        s
-    });
+    let highest_first: Vec<u8> = layout.map_digest.iter().rev().copied().collect();
+    let digest = base16ct::lower::encode_string(&highest_first);
     let _ = writeln!(out, "  // SHA-256 that names this layout and the register map; first byte lowest.");
     let _ = writeln!(out, "  localparam logic [255:0] MapDigest =\n    256'h{digest};\n");
     for e in &layout.enums {

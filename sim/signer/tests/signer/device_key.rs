@@ -19,14 +19,14 @@ fn derived(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
 
 #[test]
 fn seeds_are_those_of_hmac() {
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     for model in MODELS {
         let mut bench = Bench::new(model.rounds).unwrap();
         for _ in 0..20 {
-            let (secret, design_id) = (random.array(), random.array());
+            let (secret, design_id) = (random.bytes(), random.bytes());
             let whole = 12 * (64 / u64::from(model.rounds) + 1) + 2;
             for stall in [Stall::None, Stall::Shared] {
-                let timed = bench.derive(&secret, &design_id, stall, random.word()).unwrap();
+                let timed = bench.derive(&secret, &design_id, stall, random.bits()).unwrap();
                 assert_eq!(timed.value, derived(&secret, &design_id), "{model:?}, {stall:?}");
                 assert!(
                     timed.clocks == whole || stall == Stall::Shared && timed.clocks > whole,
@@ -41,13 +41,13 @@ fn seeds_are_those_of_hmac() {
 #[test]
 fn the_simulation_key_signs() {
     let secret = Sha256::digest("SIM TEST KEY - NOT FOR PRODUCTION").into();
-    let mut random = Random(11);
-    let mut design_id: [u8; 16] = random.array();
+    let mut random = Random::new(11);
+    let mut design_id: [u8; 16] = random.bytes();
     design_id[0] |= 0x80;
     let mut bench = Bench::new(16).unwrap();
     bench.derive(&secret, &design_id, Stall::None, 0).unwrap();
     let root = bench.keygen(None).unwrap().value;
-    let message = random.bytes(bench.model().message_bytes);
+    let message = random.many(bench.model().message_bytes);
     let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
 
     let key = software_key(&derived(&secret, &design_id));

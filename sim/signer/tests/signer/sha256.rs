@@ -34,10 +34,10 @@ fn a_million_a() {
 
 #[test]
 fn random_messages_of_every_length() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for mut bench in benches() {
         for length in 0..=260 {
-            let message = random.bytes(length);
+            let message = random.many(length);
             let expected: [u8; 32] = Sha256::digest(&message).into();
             assert_eq!(bench.sha256(&message).unwrap().value, expected, "{:?}, {length} bytes", bench.model());
         }
@@ -47,11 +47,11 @@ fn random_messages_of_every_length() {
 /// A block takes 64/Rounds clocks where each is taken in the clock of the last rounds before it, and one more to be taken.
 #[test]
 fn clocks_of_a_block() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for mut bench in benches() {
         let steps = u64::from(64 / bench.model().rounds);
         for blocks in [1, 2, 9] {
-            let timed = bench.compress(INITIAL_HASH, &random.bytes(blocks * BLOCK_BYTES)).unwrap();
+            let timed = bench.compress(INITIAL_HASH, &random.many(blocks * BLOCK_BYTES)).unwrap();
             assert_eq!(timed.clocks, steps * blocks as u64 + 2, "{:?}, {blocks} blocks", bench.model());
         }
     }
@@ -60,7 +60,7 @@ fn clocks_of_a_block() {
 /// The state is an input: a hash may be left and taken up again.
 #[test]
 fn a_hash_taken_up_again() {
-    let blocks = Random(3).bytes(5 * BLOCK_BYTES);
+    let blocks = Random::new(3).many(5 * BLOCK_BYTES);
     for mut bench in benches() {
         let whole = bench.compress(INITIAL_HASH, &blocks).unwrap().value;
         let half = bench.compress(INITIAL_HASH, &blocks[..2 * BLOCK_BYTES]).unwrap().value;
@@ -71,7 +71,7 @@ fn a_hash_taken_up_again() {
 
 #[test]
 fn sha256sum_agrees() {
-    let message = Random(4).bytes(10_007);
+    let message = Random::new(4).many(10_007);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &message).unwrap();
     let Ok(output) = Command::new("sha256sum").arg(file.path()).output() else {

@@ -40,23 +40,23 @@ fn acvp_keys() {
 #[test]
 fn signatures_are_those_of_rustcrypto_under_any_stall() {
     let keys = if std::env::var_os("PORTCULLIS_LONG").is_some() { 300 } else { 42 };
-    let mut random = Random(20);
+    let mut random = Random::new(20);
     let mut bench = Bench::new(16).unwrap();
     for (i, stall) in (0..keys).zip(STALLS.into_iter().cycle()) {
-        let seeds: Seeds = random.array();
+        let seeds: Seeds = random.bytes();
         let key = software_key(&seeds);
         let public_key = public_key(&key);
         assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key[16..], "key {i}");
         for stall in [stall, Stall::None] {
-            let message = random.bytes(bench.model().message_bytes);
-            let timed = bench.sign(&message, stall, random.word()).unwrap();
+            let message = random.many(bench.model().message_bytes);
+            let timed = bench.sign(&message, stall, random.bits()).unwrap();
             assert!(timed.value == software_signature(&key, &message), "key {i}, {stall:?}: another signature");
             let whole = clocks(16, SIGN_BLOCKS, SIGN_OVERHEAD);
             assert_eq!(timed.clocks == whole, stall == Stall::None, "key {i}, {stall:?}: {} clocks", timed.clocks);
 
             assert!(verifies(&public_key, &message, &timed.value), "key {i}, {stall:?}");
             let mut forged = timed.value;
-            let place = usize::try_from(random.below(forged.len() as u64)).unwrap();
+            let place = random.below(forged.len());
             forged[place] ^= 1 << random.below(8);
             assert!(!verifies(&public_key, &message, &forged), "key {i}: byte {place} does not matter");
         }
@@ -66,13 +66,13 @@ fn signatures_are_those_of_rustcrypto_under_any_stall() {
 /// Every model: other rounds a clock, other lengths of message.
 #[test]
 fn every_model_signs() {
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     for model in MODELS {
         let mut bench = Bench::new(model.rounds).unwrap();
-        let seeds: Seeds = random.array();
+        let seeds: Seeds = random.bytes();
         let key = software_key(&seeds);
         assert_eq!(bench.keygen(Some(&seeds)).unwrap().value, public_key(&key)[16..], "{model:?}");
-        let message = random.bytes(model.message_bytes);
+        let message = random.many(model.message_bytes);
         let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
         assert!(signature == software_signature(&key, &message), "{model:?}: another signature");
     }
@@ -80,11 +80,11 @@ fn every_model_signs() {
 
 #[test]
 fn clocks_at_one_round_a_clock() {
-    let mut random = Random(22);
+    let mut random = Random::new(22);
     let mut bench = Bench::new(1).unwrap();
-    let keygen = bench.keygen(Some(&random.array())).unwrap().clocks;
+    let keygen = bench.keygen(Some(&random.bytes())).unwrap().clocks;
     assert_eq!((keygen, KEYGEN_BLOCKS), (clocks(1, KEYGEN_BLOCKS, KEYGEN_OVERHEAD), 4_568));
-    let message = random.bytes(bench.model().message_bytes);
+    let message = random.many(bench.model().message_bytes);
     let sign = bench.sign(&message, Stall::None, 0).unwrap().clocks;
     assert_eq!((sign, SIGN_BLOCKS), (clocks(1, SIGN_BLOCKS, SIGN_OVERHEAD), 106_802));
 }
@@ -100,19 +100,19 @@ fn reset_in_the_middle() {
         root_valid: false,
         word_valid: false,
     };
-    let mut random = Random(23);
-    let seeds: Seeds = random.array();
+    let mut random = Random::new(23);
+    let seeds: Seeds = random.bytes();
     let key = software_key(&seeds);
     let mut bench = Bench::new(16).unwrap();
     assert_eq!(bench.outputs(), IDLE);
-    let message = random.bytes(bench.model().message_bytes);
+    let message = random.many(bench.model().message_bytes);
     let signature = software_signature(&key, &message);
     let lengths = [
         (Command::Derive, 60),
         (Command::Keygen, clocks(16, KEYGEN_BLOCKS, 0)),
         (Command::Sign, clocks(16, SIGN_BLOCKS, 0)),
     ];
-    let (secret, design_id) = (random.array(), random.array());
+    let (secret, design_id) = (random.bytes(), random.bytes());
     let derived = bench.derive(&secret, &design_id, Stall::None, 0).unwrap();
     for round in 0..12 {
         assert_eq!(bench.derive(&secret, &design_id, Stall::None, 0).unwrap(), derived, "round {round}");
@@ -120,7 +120,7 @@ fn reset_in_the_middle() {
         assert!(bench.sign(&message, Stall::None, 0).unwrap().value == signature, "round {round}");
         let (command, length) = lengths[round % lengths.len()];
         bench.command(command).unwrap();
-        bench.run(random.below(length)).unwrap();
+        bench.run(random.bits() % length).unwrap();
         let before = bench.outputs();
         assert!(before.derive_busy || !before.ready, "{command:?} was over before the reset");
         assert_eq!(before.root_valid, command != Command::Keygen, "{command:?}");
@@ -133,8 +133,8 @@ fn reset_in_the_middle() {
 /// A command while the signer works changes nothing.
 #[test]
 fn commands_while_busy_are_ignored() {
-    let mut random = Random(24);
-    let seeds: Seeds = random.array();
+    let mut random = Random::new(24);
+    let seeds: Seeds = random.bytes();
     let mut bench = Bench::new(16).unwrap();
     let length = bench.keygen(Some(&seeds)).unwrap().clocks;
     for command in [Command::Keygen, Command::Sign] {
@@ -146,7 +146,7 @@ fn commands_while_busy_are_ignored() {
         bench.run(1).unwrap();
         assert!(bench.outputs().ready && bench.outputs().root_valid, "{command:?}");
     }
-    let message = random.bytes(bench.model().message_bytes);
+    let message = random.many(bench.model().message_bytes);
     let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
     assert!(signature == software_signature(&software_key(&seeds), &message));
 }

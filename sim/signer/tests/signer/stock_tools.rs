@@ -80,24 +80,24 @@ fn a_stock_tool_verifies() {
         std::fs::write(&path, bytes).unwrap();
         path
     };
-    let mut random = Random(30);
+    let mut random = Random::new(30);
     let mut bench = Bench::new(16).unwrap();
     for number in 0..KEYS {
-        let seeds: Seeds = random.array();
+        let seeds: Seeds = random.bytes();
         let root = bench.keygen(Some(&seeds)).unwrap().value;
-        let message = random.bytes(bench.model().message_bytes);
+        let message = random.many(bench.model().message_bytes);
         let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
         let key = file("key.der", &[&SPKI_HEAD[..], &seeds[32..], &root].concat());
         let text = file("message", &message);
         assert!(tool.verifies(&key, &text, &file("signature", &signature)), "key {number}");
 
         let mut forged = signature.clone();
-        let place = usize::try_from(random.below(forged.len() as u64)).unwrap();
+        let place = random.below(forged.len());
         forged[place] ^= 1 << random.below(8);
         assert!(!tool.verifies(&key, &text, &file("forged", &forged)), "key {number}: byte {place} does not matter");
         if number == 0 {
             assert!(!tool.verifies(&key, &text, &file("short", &signature[..signature.len() - 1])));
-            assert!(!tool.verifies(&key, &file("other", &random.bytes(message.len())), &file("signature", &signature)));
+            assert!(!tool.verifies(&key, &file("other", &random.many(message.len())), &file("signature", &signature)));
         }
     }
     println!("{tool:?} verified the signatures of {KEYS} keys and refused as many forged ones");

@@ -1,32 +1,8 @@
 //! What the tests share: random bytes with a seed, vector files, the software signer, skips.
 
+pub(crate) use portcullis_test_support::random::Random;
 use slh_dsa::{Sha2_128f, Signature, SigningKey, VerifyingKey};
 use std::io::Write;
-
-/// A generator of reproducible bytes (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.word() % end
-    }
-
-    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.word().to_le_bytes()[0]).collect()
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.word().to_le_bytes()[0])
-    }
-}
 
 /// The fields of a vector file, line by line.
 pub(crate) fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -34,8 +10,7 @@ pub(crate) fn vectors(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
-    assert!(text.len().is_multiple_of(2), "{text}");
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    base16ct::mixed::decode_vec(text).unwrap()
 }
 
 /// The RustCrypto key of these seeds.

@@ -3,7 +3,8 @@
 //! Usage: `vfio-edu BDF`. Each check prints a line; the first that fails ends the program with 1.
 
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_card::vfio::{Access, Bar, Device, Interrupts, VfioError};
+use portcullis_card::machine::bar::Bar;
+use portcullis_card::transport::vfio::{Access, Interrupts, PciDevice, VfioError};
 use std::time::{Duration, Instant};
 
 /// The device's registers.
@@ -30,7 +31,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 fn main() -> Result<()> {
     let bdf = std::env::args().nth(1).context("usage: vfio-edu BDF")?.parse()?;
-    let mut device = Device::open(bdf, Access::Iommu)?;
+    let mut device = PciDevice::open(bdf, Access::Iommu)?;
     ensure!(device.ids()? == (0x1234, 0x11e8), "{bdf} is {:x?}, not QEMU's edu", device.ids()?);
     let id = get(device.bar(0, 0x1000)?, IDENTITY)?;
     ensure!(id & 0xffff == 0x00ed, "identity {id:#x}");
@@ -86,15 +87,15 @@ fn main() -> Result<()> {
     ensure!(matches!(device.reset(), Err(VfioError::Ioctl { .. })), "a reset that did not happen is reported");
     ensure!(matches!(device.allocate(1 << 29, HIGHEST), Err(VfioError::Addresses(_))), "no address above the highest");
     println!("ok errors are reported");
-    let wrong = Device::open(bdf, Access::NoIommu).err().map(|e| e.to_string()).unwrap_or_default();
+    let wrong = PciDevice::open(bdf, Access::NoIommu).err().map(|e| e.to_string()).unwrap_or_default();
     ensure!(wrong.contains(&format!("--card vfio:{bdf}")), "the remedy of the wrong kind: {wrong}");
-    let busy = Device::open(bdf, Access::Iommu).err().map(|e| e.to_string()).unwrap_or_default();
+    let busy = PciDevice::open(bdf, Access::Iommu).err().map(|e| e.to_string()).unwrap_or_default();
     ensure!(busy.contains("another process"), "the remedy of a device in use: {busy}");
     println!("ok remedies are named");
     Ok(())
 }
 
-fn transfer(device: &Device, memory: u64, direction: u32) -> Result<()> {
+fn transfer(device: &PciDevice, memory: u64, direction: u32) -> Result<()> {
     let memory = u32::try_from(memory)?;
     let (from, to) = if direction == TO_MEMORY { (BUFFER, memory) } else { (memory, BUFFER) };
     let bar = bar(device)?;
@@ -105,7 +106,7 @@ fn transfer(device: &Device, memory: u64, direction: u32) -> Result<()> {
     wait(|| (get(bar, DMA_COMMAND).ok()? & START == 0).then_some(()))
 }
 
-fn bar(device: &Device) -> Result<&Bar> {
+fn bar(device: &PciDevice) -> Result<&Bar> {
     device.mapped_bar(0).context("the registers are mapped")
 }
 

@@ -1,7 +1,7 @@
 //! Forms of characters beyond ASCII, told by their bytes: invisible ones, overrides of direction, look-alikes, styled alphabets.
 
 use super::Token;
-use crate::rules::{Measure, Measured};
+use crate::rules::{Measure, Measurements};
 
 /// What a character is, as far as form goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    pub(super) fn take(&mut self, token: &Token<'_>, measured: &mut Measured) {
+    pub(super) fn take(&mut self, token: &Token<'_>, measured: &mut Measurements) {
         let (mut invisible, mut marks, mut styled) = (0, 0, 0);
         let mut changes = 0;
         let mut letter = Sign::Other;

@@ -1,7 +1,7 @@
 //! Forms of tokens and of tokens that follow each other.
 
 use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, Token, UPPER};
-use crate::rules::{Measure, Measured};
+use crate::rules::{Measure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
 /// Kinds between which an encoding changes.
@@ -49,7 +49,7 @@ pub(super) struct Runs<'b> {
 }
 
 impl<'b> Runs<'b> {
-    pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measured) {
+    pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measurements) {
         let bytes = token.bytes;
         let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
         // Repetition: the token before, or the one before that.
@@ -146,7 +146,7 @@ fn is_leet(token: &Token<'_>) -> bool {
 }
 
 /// Escapes that follow each other directly.
-fn escapes(token: &Token<'_>, measured: &mut Measured) {
+fn escapes(token: &Token<'_>, measured: &mut Measurements) {
     let mut at = 0;
     let (mut run, mut from, mut percent) = (0, 0, 0);
     while let Some(rest) = token.bytes.get(at..).filter(|r| !r.is_empty()) {
@@ -178,7 +178,7 @@ fn escapes(token: &Token<'_>, measured: &mut Measured) {
 }
 
 /// A long token: what it might encode, and what it repeats.
-fn long(token: &Token<'_>, measured: &mut Measured) {
+fn long(token: &Token<'_>, measured: &mut Measurements) {
     let bytes = token.bytes;
     same(token, measured);
     separated(token, measured);
@@ -245,7 +245,7 @@ impl Counts {
 }
 
 /// One letter or digit again and again.
-fn same(token: &Token<'_>, measured: &mut Measured) {
+fn same(token: &Token<'_>, measured: &mut Measurements) {
     let (mut run, mut before) = (0, 0);
     for (at, byte) in token.bytes.iter().enumerate() {
         run = if *byte == before { run + 1 } else { 1 };
@@ -257,7 +257,7 @@ fn same(token: &Token<'_>, measured: &mut Measured) {
 }
 
 /// Letters with one and the same sign between each two: `i-g-n-o-r-e`.
-fn separated(token: &Token<'_>, measured: &mut Measured) {
+fn separated(token: &Token<'_>, measured: &mut Measurements) {
     let (mut letters, mut sign) = (0, 0u8);
     for pair in token.bytes.chunks_exact(2) {
         let [letter, next] = pair else { continue };

@@ -1,0 +1,308 @@
+//! The manufacturer's side of certification: roots, issuing authorities, device certificates (profile: `portcullis_evidence::certificate`).
+//!
+//! An authority certifies either simulated cards or real ones, as its root says, and never the other kind.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use ed25519_dalek::pkcs8::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
+use ed25519_dalek::{Signature, SigningKey};
+use portcullis_evidence::certificate::{CLASS, Class, DESIGN_ID, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED};
+use sha2::{Digest, Sha256};
+use x509_cert::Certificate;
+use x509_cert::builder::profile::BuilderProfile;
+use x509_cert::builder::{Builder, CertificateBuilder};
+use x509_cert::certificate::TbsCertificate;
+use x509_cert::der::asn1::{BitString, OctetString, UtcTime};
+use x509_cert::der::pem::LineEnding;
+use x509_cert::der::{DateTime, DecodePem, Encode, EncodePem};
+use x509_cert::ext::Extension;
+use x509_cert::ext::pkix::{AuthorityKeyIdentifier, BasicConstraints, KeyUsage, KeyUsages, SubjectKeyIdentifier};
+use x509_cert::name::Name;
+use x509_cert::serial_number::SerialNumber;
+use x509_cert::spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
+use x509_cert::time::{Time, Validity};
+
+const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
+const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+const SUBJECT_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.14");
+const AUTHORITY_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.35");
+
+/// Why a certificate is not issued.
+#[derive(Debug, thiserror::Error)]
+pub enum CaError {
+    /// A distinguished name that RFC 4514 does not know.
+    #[error("`{0}` is not a distinguished name such as `CN=Gate 17,O=Example`")]
+    Name(String),
+    /// A window that ends before it begins, or that X.509 cannot write.
+    #[error("the validity from second {0} to second {1} cannot be certified")]
+    Validity(u64, u64),
+    /// The authority's certificate and key do not belong together, or are no authority's.
+    #[error("the authority's {0}")]
+    Authority(&'static str),
+    /// A simulated card from a real authority, or the other way about.
+    #[error("a {0} authority certifies no {1} cards")]
+    Class(&'static str, &'static str),
+    /// A card's design id must say whether the card is simulated.
+    #[error("the design id is that of a {0} card")]
+    Design(&'static str),
+    /// X.509 encoding.
+    #[error("the certificate cannot be encoded: {0}")]
+    Encoding(#[from] x509_cert::builder::Error),
+    /// The operating system's randomness.
+    #[error("no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+/// Unix seconds, both ends inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// First second.
+    pub not_before: u64,
+    /// Last second.
+    pub not_after: u64,
+}
+
+/// What the key of the root of simulations is the SHA-256 of. It is public, like the key of every simulated card.
+const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
+/// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
+pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
+
+/// The root of simulations: whoever simulates a card can certify it, and nobody believes it without being asked to.
+///
+/// # Errors
+/// None; a defect of the program would be one.
+pub fn simulation() -> Result<CertificateAuthority, CaError> {
+    let key = SigningKey::from_bytes(&Sha256::digest(SIMULATION_TEXT).into());
+    CertificateAuthority::root(key, "CN=Portcullis simulations", SIMULATION, true)
+}
+
+/// A key that certifies, and its certificate.
+pub struct CertificateAuthority {
+    key: SigningKey,
+    certificate: Certificate,
+    simulated: bool,
+}
+
+/// What a device certificate is to say.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// SLH-DSA-SHA2-128f public key.
+    pub public_key: [u8; 32],
+    /// Design that holds it.
+    pub design_id: [u8; 16],
+    /// Whose key it is.
+    pub class: Class,
+    /// A regulator was present when the key was placed.
+    pub supervised: bool,
+    /// Subject (RFC 4514), such as `CN=Gate 17,O=Example`.
+    pub subject: String,
+    /// Validity.
+    pub window: Window,
+}
+
+impl CertificateAuthority {
+    /// Makes a root for real cards, or for simulated ones.
+    ///
+    /// # Errors
+    /// A name or window that X.509 does not take.
+    pub fn root(key: SigningKey, subject: &str, window: Window, simulated: bool) -> Result<Self, CaError> {
+        let subject = name(subject)?;
+        let mut extensions = authority_extensions(&key, None)?;
+        if simulated {
+            extensions.push(extension(CLASS, false, SIMULATED.to_vec())?);
+        }
+        let profile = Profile { issuer: subject.clone(), subject, extensions };
+        let certificate = build(profile, window, public_key(&key)?, &key)?;
+        Ok(Self { key, certificate, simulated })
+    }
+
+    /// Makes an authority below this one, which certifies devices only.
+    ///
+    /// # Errors
+    /// As [`Authority::root`].
+    pub fn subordinate(&self, key: SigningKey, subject: &str, window: Window) -> Result<Self, CaError> {
+        let profile = Profile {
+            issuer: self.certificate.tbs_certificate().subject().clone(),
+            subject: name(subject)?,
+            extensions: authority_extensions(&key, Some(&self.key))?,
+        };
+        let certificate = build(profile, window, public_key(&key)?, &self.key)?;
+        Ok(Self { key, certificate, simulated: self.simulated })
+    }
+
+    /// Takes up an authority from its key and its certificate in PEM. `simulated` is what the root above it says.
+    ///
+    /// # Errors
+    /// A certificate of another key, or a root of the other kind.
+    pub fn load(key: SigningKey, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
+        let certificate = Certificate::from_pem(certificate_pem.trim_end())
+            .map_err(|_| CaError::Authority("certificate is not X.509 in PEM"))?;
+        let tbs = certificate.tbs_certificate();
+        if *tbs.subject_public_key_info() != public_key(&key)? {
+            return Err(CaError::Authority("certificate is of another key"));
+        }
+        let marked = tbs.extensions().into_iter().flatten().any(|found| found.extn_id == CLASS);
+        if tbs.subject() == tbs.issuer() && marked != simulated {
+            return Err(CaError::Class(kind(marked), kind(simulated)));
+        }
+        Ok(Self { key, certificate, simulated })
+    }
+
+    /// The authority's certificate in PEM.
+    ///
+    /// # Errors
+    /// [`CaError::Encoding`].
+    pub fn certificate_pem(&self) -> Result<String, CaError> {
+        pem(&self.certificate)
+    }
+
+    /// Certifies a card; the certificate in PEM.
+    ///
+    /// # Errors
+    /// A card that this authority may not certify, or fields that X.509 does not take.
+    pub fn certify(&self, device: &Device) -> Result<String, CaError> {
+        let simulated = device.class == Class::Sim;
+        if simulated != self.simulated {
+            return Err(CaError::Class(kind(self.simulated), kind(simulated)));
+        }
+        if (device.design_id[0] & 0x80 != 0) != simulated {
+            return Err(CaError::Design(kind(!simulated)));
+        }
+        let mut extensions = vec![
+            extension(BASIC_CONSTRAINTS, true, der(&BasicConstraints { ca: false, path_len_constraint: None })?)?,
+            extension(KEY_USAGE, true, der(&KeyUsage(KeyUsages::DigitalSignature.into()))?)?,
+            subject_key_id(&device.public_key)?,
+            authority_key_id(&self.key)?,
+            extension(DESIGN_ID, false, der(&octets(&device.design_id)?)?)?,
+            extension(CLASS, false, device.class.encoded().to_vec())?,
+        ];
+        if device.supervised {
+            extensions.push(extension(SUPERVISED, false, der(&true)?)?);
+        }
+        let spki = SubjectPublicKeyInfoOwned {
+            algorithm: AlgorithmIdentifierOwned { oid: SLH_DSA_SHA2_128F, parameters: None },
+            subject_public_key: BitString::from_bytes(&device.public_key).map_err(encoding)?,
+        };
+        let issuer = self.certificate.tbs_certificate().subject().clone();
+        let profile = Profile { issuer, subject: name(&device.subject)?, extensions };
+        pem(&build(profile, device.window, spki, &self.key)?)
+    }
+}
+
+struct Profile {
+    issuer: Name,
+    subject: Name,
+    extensions: Vec<Extension>,
+}
+
+impl BuilderProfile for Profile {
+    fn get_issuer(&self, _: &Name) -> Name {
+        self.issuer.clone()
+    }
+
+    fn get_subject(&self) -> Name {
+        self.subject.clone()
+    }
+
+    fn build_extensions(
+        &self,
+        _: SubjectPublicKeyInfoRef<'_>,
+        _: SubjectPublicKeyInfoRef<'_>,
+        _: &TbsCertificate,
+    ) -> x509_cert::builder::Result<Vec<Extension>> {
+        Ok(self.extensions.clone())
+    }
+}
+
+fn build(
+    profile: Profile,
+    window: Window,
+    spki: SubjectPublicKeyInfoOwned,
+    issuer: &SigningKey,
+) -> Result<Certificate, CaError> {
+    let time = |second| time(second).ok_or(CaError::Validity(window.not_before, window.not_after));
+    if window.not_before > window.not_after {
+        return Err(CaError::Validity(window.not_before, window.not_after));
+    }
+    let validity = Validity::new(time(window.not_before)?, time(window.not_after)?);
+    // Random, and positive without a leading zero (RFC 5280, 4.1.2.2).
+    let mut serial = [0; 16];
+    getrandom::fill(&mut serial)?;
+    serial[0] = serial[0] & 0x7f | 0x40;
+    let serial = SerialNumber::new(&serial).map_err(encoding)?;
+    Ok(CertificateBuilder::new(profile, serial, validity, spki)?.build::<_, Signature>(issuer)?)
+}
+
+/// RFC 5280, 4.1.2.5: UTCTime until 2049, GeneralizedTime from 2050.
+fn time(second: u64) -> Option<Time> {
+    let date = DateTime::from_unix_duration(Duration::from_secs(second)).ok()?;
+    Some(match UtcTime::from_date_time(date) {
+        Ok(utc) => Time::UtcTime(utc),
+        Err(_) => Time::GeneralTime(date.into()),
+    })
+}
+
+fn authority_extensions(key: &SigningKey, issuer: Option<&SigningKey>) -> Result<Vec<Extension>, CaError> {
+    // A subordinate has no authorities below it.
+    let path_len_constraint = issuer.map(|_| 0);
+    let mut extensions = vec![
+        extension(BASIC_CONSTRAINTS, true, der(&BasicConstraints { ca: true, path_len_constraint })?)?,
+        extension(KEY_USAGE, true, der(&KeyUsage(KeyUsages::KeyCertSign.into()))?)?,
+        subject_key_id(key.verifying_key().as_bytes())?,
+    ];
+    if let Some(issuer) = issuer {
+        extensions.push(authority_key_id(issuer)?);
+    }
+    Ok(extensions)
+}
+
+/// RFC 7093, method 1: the first 160 bits of the SHA-256 of the key.
+fn short_id(key: &[u8]) -> Result<OctetString, CaError> {
+    octets(Sha256::digest(key).split_at(20).0)
+}
+
+fn subject_key_id(key: &[u8]) -> Result<Extension, CaError> {
+    extension(SUBJECT_KEY_ID, false, der(&SubjectKeyIdentifier(short_id(key)?))?)
+}
+
+fn authority_key_id(issuer: &SigningKey) -> Result<Extension, CaError> {
+    let key_identifier = Some(short_id(issuer.verifying_key().as_bytes())?);
+    let id = AuthorityKeyIdentifier { key_identifier, authority_cert_issuer: None, authority_cert_serial_number: None };
+    extension(AUTHORITY_KEY_ID, false, der(&id)?)
+}
+
+fn extension(extn_id: ObjectIdentifier, critical: bool, value: Vec<u8>) -> Result<Extension, CaError> {
+    Ok(Extension { extn_id, critical, extn_value: octets(&value)? })
+}
+
+fn public_key(key: &SigningKey) -> Result<SubjectPublicKeyInfoOwned, CaError> {
+    SubjectPublicKeyInfoOwned::from_key(&key.verifying_key()).map_err(|error| CaError::Encoding(error.into()))
+}
+
+fn name(text: &str) -> Result<Name, CaError> {
+    match Name::from_str(text) {
+        Ok(name) if !name.is_empty() => Ok(name),
+        _ => Err(CaError::Name(text.to_owned())),
+    }
+}
+
+fn octets(bytes: &[u8]) -> Result<OctetString, CaError> {
+    OctetString::new(bytes).map_err(encoding)
+}
+
+fn der(value: &impl Encode) -> Result<Vec<u8>, CaError> {
+    value.to_der().map_err(encoding)
+}
+
+fn pem(certificate: &Certificate) -> Result<String, CaError> {
+    certificate.to_pem(LineEnding::LF).map_err(encoding)
+}
+
+fn encoding(error: x509_cert::der::Error) -> CaError {
+    CaError::Encoding(error.into())
+}
+
+fn kind(simulated: bool) -> &'static str {
+    if simulated { "simulated" } else { "real" }
+}

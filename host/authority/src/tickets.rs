@@ -1,0 +1,375 @@
+//! The ticket issuer: one session of a key at a time, each bound to how the one before it ended.
+//!
+//! A ticket goes from *issued* to *opened*, when the opening checkpoint of its session is shown, to *closed*, when the closing one is;
+//! or, from either of the first two, to *abandoned*, when the issuer gives it up. The next ticket of the key is issued only after
+//! the last one is closed or abandoned, names the digest of its closing checkpoint, and has the next serial: there are no gaps.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ed25519_dalek::SigningKey;
+use portcullis_core::wire::Life;
+use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
+use portcullis_evidence::ticket::{SELF_ISSUER, Ticket, TicketError};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use zerocopy::IntoBytes;
+
+use crate::ca::Window;
+use crate::shown::{self, ShownError};
+use crate::store::{self, StoreError};
+
+/// `application_id`, "PTCT".
+const APPLICATION: i32 = 0x5054_4354;
+const TABLES: &str = "
+CREATE TABLE ticket (
+  key BLOB NOT NULL CHECK (length(key) = 32),
+  serial INTEGER NOT NULL CHECK (serial > 0),
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  cose BLOB NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('issued', 'opened', 'closed', 'abandoned')),
+  opening BLOB CHECK (length(opening) = 192),
+  closing BLOB CHECK (length(closing) = 192),
+  remark TEXT,
+  PRIMARY KEY (key, serial),
+  CHECK (state != 'issued' OR opening IS NULL),
+  CHECK (state != 'opened' OR opening IS NOT NULL),
+  CHECK ((state = 'closed') = (closing IS NOT NULL)),
+  CHECK ((state = 'abandoned') = (remark IS NOT NULL))
+) STRICT;
+CREATE UNIQUE INDEX pending ON ticket (key) WHERE state IN ('issued', 'opened');
+";
+const COLUMNS: &str = "SELECT key, serial, digest, state, opening, closing, remark FROM ticket";
+
+/// Why the issuer does not do what it is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ticket's fields.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// The checkpoint that was shown.
+    #[error(transparent)]
+    Shown(#[from] ShownError),
+    /// The last session of the key has not ended.
+    #[error("session {0} of the key is neither closed nor abandoned")]
+    Pending(u64),
+    /// No such ticket.
+    #[error("the issuer has issued no such ticket")]
+    Unknown,
+    /// The ticket is past that.
+    #[error("ticket {0} is {1}")]
+    State(u64, State),
+    /// The ticket opened another session, or another run of the card.
+    #[error("ticket {0} was used for another session")]
+    Used(u64),
+    /// The checkpoint stands at another point of a session.
+    #[error("the checkpoint is not the {0} one of a session")]
+    Stage(&'static str),
+    /// The name is kept for tickets that nobody issued.
+    #[error("an issuer cannot be called `{SELF_ISSUER}`")]
+    Name,
+    /// The operating system's randomness.
+    #[error("no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+impl From<rusqlite::Error> for IssueError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// What became of a ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not used yet.
+    TicketRecord,
+    /// Its session is open.
+    Opened,
+    /// Its session ended as it should.
+    Closed,
+    /// The issuer gave it up.
+    Abandoned,
+}
+
+impl State {
+    const ALL: [Self; 4] = [Self::TicketRecord, Self::Opened, Self::Closed, Self::Abandoned];
+
+    /// The state in one word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TicketRecord => "issued",
+            Self::Opened => "opened",
+            Self::Closed => "closed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A session that somebody wants to hold. The rest of the ticket is the issuer's to say.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// SHA-256 of the card's public key.
+    pub key: [u8; 32],
+    /// SHA-256 of the table image.
+    pub policy: [u8; 32],
+    /// Permitted context documents; empty permits any.
+    pub contexts: BTreeSet<[u8; 32]>,
+    /// Permitted profiles; empty permits any.
+    pub profiles: BTreeSet<[u8; 32]>,
+    /// Records without a heartbeat after which the card refuses; 0 is off.
+    pub heartbeat_records: u32,
+    /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is off.
+    pub heartbeat_ticks: u32,
+    /// When the session may be held.
+    pub window: Window,
+}
+
+/// A ticket that nobody issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
+///
+/// # Errors
+/// A request for heartbeats, which nobody would send; fields that no ticket may have.
+pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)?;
+    let ticket = ticket(request, SELF_ISSUER, 1, [0; 32])?;
+    Ok(ticket.sign(&SigningKey::from_bytes(&seed))?)
+}
+
+fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]) -> Result<Ticket, IssueError> {
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce)?;
+    Ok(Ticket {
+        serial,
+        nonce,
+        key: request.key,
+        policy: request.policy,
+        contexts: request.contexts.clone(),
+        heartbeat_records: request.heartbeat_records,
+        heartbeat_ticks: request.heartbeat_ticks,
+        previous_close,
+        not_before: request.window.not_before,
+        not_after: request.window.not_after,
+        issuer: issuer.to_owned(),
+        // Serials count per key here: one card holds it, and no card has a text lane.
+        seat: 0,
+        profiles: request.profiles.clone(),
+        text_lane: false,
+    })
+}
+
+/// A ticket in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketRecord {
+    /// SHA-256 of the card's public key.
+    pub key: [u8; 32],
+    /// Number of the session among those of the key.
+    pub serial: u64,
+    /// The ticket's digest.
+    pub digest: [u8; 32],
+    /// What became of it.
+    pub state: State,
+    /// The 192 bytes of the opening checkpoint.
+    pub opening: Option<[u8; 192]>,
+    /// The 192 bytes of the closing checkpoint.
+    pub closing: Option<[u8; 192]>,
+    /// Why it was abandoned.
+    pub remark: Option<String>,
+}
+
+/// An issuer with its key and its store.
+pub struct Issuer {
+    database: Connection,
+    key: SigningKey,
+    name: String,
+}
+
+impl Issuer {
+    /// Opens the store at `path`, or makes it.
+    ///
+    /// # Errors
+    /// A file that is no store of tickets; the name `self`.
+    pub fn open(path: &Path, key: SigningKey, name: &str) -> Result<Self, IssueError> {
+        if name == SELF_ISSUER {
+            return Err(IssueError::Name);
+        }
+        Ok(Self { database: store::open(path, APPLICATION, TABLES)?, key, name: name.to_owned() })
+    }
+
+    /// Issues the next ticket of a key: its COSE message.
+    ///
+    /// # Errors
+    /// [`IssueError::Pending`] while the session before it has not ended; fields that no ticket may have.
+    pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
+        let work = begin(&mut self.database)?;
+        let last = work
+            .query_row(&format!("{COLUMNS} WHERE key = ? ORDER BY serial DESC LIMIT 1"), [request.key], read)
+            .optional()?;
+        let previous_close = match &last {
+            Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
+            None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
+            Some(pending) => return Err(IssueError::Pending(pending.serial)),
+        };
+        let serial = last.map_or(0, |last| last.serial) + 1;
+        let ticket = ticket(request, &self.name, serial, previous_close)?;
+        let cose = ticket.sign(&self.key)?;
+        let digest = Ticket::parse(&cose)?.digest;
+        work.execute(
+            "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (?, ?, ?, ?, 'issued')",
+            params![ticket.key, ticket.serial, digest, cose],
+        )?;
+        work.commit()?;
+        Ok(cose)
+    }
+
+    /// Takes note that a ticket's session is open. To show the same checkpoint again changes nothing.
+    ///
+    /// # Errors
+    /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening one.
+    pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
+        let (work, ticket, shown) = Self::shown(&mut self.database, opening, public_key)?;
+        if shown.state != Life::Opening || shown.wire.serial.get() != 0 {
+            return Err(IssueError::Stage("opening"));
+        }
+        match (ticket.state, &ticket.opening) {
+            (State::TicketRecord, _) => {
+                work.execute(
+                    "UPDATE ticket SET state = 'opened', opening = ? WHERE digest = ?",
+                    params![shown.wire.as_bytes(), ticket.digest],
+                )?;
+            }
+            (_, Some(known)) if known != shown.wire.as_bytes() => return Err(IssueError::Used(ticket.serial)),
+            (State::Abandoned, _) => return Err(IssueError::State(ticket.serial, State::Abandoned)),
+            _ => {}
+        }
+        finish(work, &ticket.digest)
+    }
+
+    /// Takes note that a ticket's session ended. To show the same checkpoint again changes nothing.
+    ///
+    /// # Errors
+    /// A ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's, or no closing one.
+    pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
+        let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
+        if shown.state != Life::Closing {
+            return Err(IssueError::Stage("closing"));
+        }
+        match (ticket.state, &ticket.opening, &ticket.closing) {
+            (State::Opened, Some(opening), _) => {
+                if !shown::same_run(&parse(opening)?.wire, &shown.wire) {
+                    return Err(IssueError::Used(ticket.serial));
+                }
+                work.execute(
+                    "UPDATE ticket SET state = 'closed', closing = ? WHERE digest = ?",
+                    params![shown.wire.as_bytes(), ticket.digest],
+                )?;
+            }
+            (State::Closed, _, Some(known)) if known == shown.wire.as_bytes() => {}
+            (State::Closed, _, _) => return Err(IssueError::Used(ticket.serial)),
+            (state, _, _) => return Err(IssueError::State(ticket.serial, state)),
+        }
+        finish(work, &ticket.digest)
+    }
+
+    /// Gives a ticket up, and says why: a session that will never show its closing checkpoint.
+    ///
+    /// # Errors
+    /// No such ticket, or one whose session ended.
+    pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
+        let work = begin(&mut self.database)?;
+        let ticket = work
+            .query_row(&format!("{COLUMNS} WHERE key = ? AND serial = ?"), params![key, serial], read)
+            .optional()?
+            .ok_or(IssueError::Unknown)?;
+        if !matches!(ticket.state, State::TicketRecord | State::Opened) {
+            return Err(IssueError::State(serial, ticket.state));
+        }
+        work.execute(
+            "UPDATE ticket SET state = 'abandoned', remark = ? WHERE digest = ?",
+            params![remark, ticket.digest],
+        )?;
+        finish(work, &ticket.digest)
+    }
+
+    /// Every ticket, by key and serial.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
+        let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, serial"))?;
+        Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The COSE message of a ticket, for whoever lost it.
+    ///
+    /// # Errors
+    /// No such ticket.
+    pub fn ticket(&self, key: &[u8; 32], serial: u64) -> Result<Vec<u8>, IssueError> {
+        self.database
+            .query_row("SELECT cose FROM ticket WHERE key = ? AND serial = ?", params![key, serial], |row| row.get(0))
+            .optional()?
+            .ok_or(IssueError::Unknown)
+    }
+
+    /// The ticket that a shown checkpoint names, within a transaction.
+    fn shown<'a>(
+        database: &'a mut Connection,
+        message: &[u8],
+        public_key: &[u8; 32],
+    ) -> Result<(Transaction<'a>, TicketRecord, Checkpoint), IssueError> {
+        let (named, _) =
+            portcullis_evidence::cose::decode(message).ok_or(ShownError::from(CheckpointError::Message))?;
+        let named = parse(named)?.wire.ticket_digest;
+        let work = begin(database)?;
+        let ticket = by_digest(&work, &named)?.ok_or(IssueError::Unknown)?;
+        let checkpoint = shown::read(message, public_key, &ticket.key)?;
+        Ok((work, ticket, checkpoint))
+    }
+}
+
+/// Begins by locking out other writers, so that what is read is still so when it is written.
+fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
+    Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+/// Commits, and returns the ticket as it stands then.
+fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
+    let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
+    work.commit()?;
+    Ok(ticket)
+}
+
+fn by_digest(work: &Transaction, digest: &[u8; 32]) -> Result<Option<TicketRecord>, IssueError> {
+    Ok(work.query_row(&format!("{COLUMNS} WHERE digest = ?"), [digest], read).optional()?)
+}
+
+fn parse(bytes: &[u8; 192]) -> Result<Checkpoint, IssueError> {
+    Ok(Checkpoint::parse(bytes).map_err(ShownError::from)?)
+}
+
+fn digest(bytes: &[u8; 192]) -> Result<[u8; 32], IssueError> {
+    Ok(parse(bytes)?.digest())
+}
+
+fn read(row: &Row) -> rusqlite::Result<TicketRecord> {
+    let state: String = row.get(3)?;
+    let unknown = || rusqlite::Error::InvalidColumnType(3, state.clone(), rusqlite::types::Type::Text);
+    Ok(TicketRecord {
+        key: row.get(0)?,
+        serial: row.get(1)?,
+        digest: row.get(2)?,
+        state: State::ALL.into_iter().find(|known| known.name() == state).ok_or_else(unknown)?,
+        opening: row.get(4)?,
+        closing: row.get(5)?,
+        remark: row.get(6)?,
+    })
+}

@@ -1,0 +1,462 @@
+//! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
+//!
+//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over logs that go on
+//! from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What it accepts it appends to its
+//! own log of the key and hands back as a note with the nonce of the next heartbeat (`portcullis_evidence::note`). To post the same
+//! checkpoint again gives the same note again: an answer that was lost does no harm.
+//!
+//! A nonce is given while the session runs and the ticket is valid by the witness's clock. A card whose ticket demands heartbeats
+//! therefore stops soon after its ticket ends, whatever its host wants.
+//!
+//! The state is one SQLite file; an answer leaves only after it is on the disk. A second checkpoint with a serial that was accepted already,
+//! signed by the card, proves a reset: it is kept, and [`Witness::forks`] lists it.
+
+pub mod client;
+mod http;
+mod log;
+mod post;
+pub mod server;
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ed25519_dalek::{SigningKey, VerifyingKey};
+use portcullis_core::wire::{LaneHead, Life};
+use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
+use portcullis_evidence::note::{Head, NoteError, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::ticket::{SignedTicket, Ticket, TicketError, TicketIssuer};
+use portcullis_evidence::tree::{self, Hash};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::shown::{self, ShownError};
+use crate::store::{self, StoreError};
+pub use http::{HttpError, read_head};
+use log::Log;
+pub use post::{LanePost, MAX_BODY, Post};
+
+/// `application_id`, "PTCX". A store of "PTCW" has the root of one lane where this has the heads of all.
+const APPLICATION: i32 = 0x5054_4358;
+const TABLES: &str = "
+CREATE TABLE log (
+  key BLOB PRIMARY KEY CHECK (length(key) = 32),
+  size INTEGER NOT NULL,
+  peaks BLOB NOT NULL,
+  time INTEGER NOT NULL
+) STRICT;
+CREATE TABLE session (
+  key BLOB NOT NULL REFERENCES log (key),
+  ticket INTEGER NOT NULL,
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  checkpoint BLOB NOT NULL CHECK (length(checkpoint) = 192),
+  heads BLOB NOT NULL CHECK (length(heads) IN (48, 96, 192, 384)),
+  PRIMARY KEY (key, ticket)
+) STRICT;
+CREATE TABLE entry (
+  key BLOB NOT NULL REFERENCES log (key),
+  number INTEGER NOT NULL,
+  ticket INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  checkpoint BLOB NOT NULL CHECK (length(checkpoint) = 32),
+  message BLOB NOT NULL,
+  note TEXT NOT NULL,
+  PRIMARY KEY (key, number),
+  UNIQUE (key, ticket, serial)
+) STRICT;
+CREATE TABLE fork (
+  key BLOB NOT NULL,
+  ticket INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  message BLOB NOT NULL,
+  PRIMARY KEY (key, ticket, serial)
+) STRICT;
+";
+
+/// Why the witness does not cosign.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Not a post.
+    #[error("the request {0}")]
+    Malformed(&'static str),
+    /// The ticket.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// Nobody issued the ticket.
+    #[error("the ticket is the operator's own")]
+    SelfIssued,
+    /// The checkpoint is not the card's.
+    #[error(transparent)]
+    Shown(#[from] ShownError),
+    /// A session opened outside its ticket's validity.
+    #[error("the ticket is valid from second {0} to second {1}")]
+    Validity(u64, u64),
+    /// It contradicts what was accepted before.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// The log is not that of the checkpoint, or does not go on from the last one.
+    #[error("the log is not shown to go on from the last checkpoint")]
+    Inconsistent,
+    /// The witness's own trouble.
+    #[error("the witness cannot answer")]
+    Internal(#[from] InternalError),
+}
+
+/// How a post contradicts what was accepted before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    /// Another checkpoint of this serial was accepted.
+    #[error("another checkpoint {0} of the session was accepted before")]
+    Fork(u64),
+    /// A checkpoint before it is missing.
+    #[error("checkpoint {0} is next")]
+    Gap(u64),
+    /// A proof begins at another size than that of its lane under the last checkpoint. Those are named.
+    #[error("the last checkpoint has {} records", spaced(.0))]
+    Size(Vec<u64>),
+    /// The session is over.
+    #[error("the session is closed")]
+    Closed,
+    /// The key has a newer ticket.
+    #[error("ticket {0} of the key is in use")]
+    Superseded(u64),
+    /// Two tickets have the same serial.
+    #[error("another ticket of this serial is in use")]
+    OtherTicket,
+    /// A reset: another epoch, boot nonce, design, kind of key or ticket.
+    #[error("the checkpoint is of another run of the card")]
+    OtherRun,
+    /// Ticks or size went backwards.
+    #[error("the log went backwards")]
+    Backwards,
+    /// The state does not follow, or the opening is not one.
+    #[error("the checkpoint's state does not follow the last one's")]
+    State,
+    /// Another policy than the ticket's.
+    #[error("the policy in force is not the ticket's")]
+    Policy,
+}
+
+/// Numbers with a blank between them.
+fn spaced(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The witness's own trouble: for its operator, not for whoever posts.
+#[derive(Debug, thiserror::Error)]
+pub enum InternalError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// The operating system's randomness.
+    #[error("no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+impl From<rusqlite::Error> for InternalError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+/// A checkpoint that the card signed in place of an accepted one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// SHA-256 of the card's public key.
+    pub key: Hash,
+    /// Serial of the ticket.
+    pub ticket: u64,
+    /// Serial of both checkpoints.
+    pub serial: u64,
+    /// COSE message of the one that was accepted.
+    pub accepted: Vec<u8>,
+    /// COSE message of the first that was not.
+    pub refused: Vec<u8>,
+}
+
+/// A witness with its key and its state.
+pub struct Witness {
+    database: Mutex<Connection>,
+    key: SigningKey,
+    name: WitnessKey,
+    issuers: Vec<VerifyingKey>,
+}
+
+/// A post whose signatures hold.
+struct CheckedPost {
+    ticket: SignedTicket<Ticket>,
+    checkpoint: Checkpoint,
+    digest: Hash,
+    /// The serials of ticket and checkpoint as SQLite holds them.
+    ticket_serial: i64,
+    serial: i64,
+}
+
+/// A session as the store has it.
+struct Session {
+    ticket: i64,
+    checkpoint: Checkpoint,
+    heads: Vec<LaneHead>,
+}
+
+impl Witness {
+    /// Opens the state at `path`, or makes it. Only tickets of `issuers` open logs.
+    ///
+    /// # Errors
+    /// A file that is no witness's state; a name that is no key name.
+    pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
+        let name = WitnessKey::new(name, key.verifying_key())?;
+        Ok(Self { database: Mutex::new(store::open(path, APPLICATION, TABLES)?), key, name, issuers })
+    }
+
+    /// Name and public key, for trust stores.
+    pub const fn public(&self) -> &WitnessKey {
+        &self.name
+    }
+
+    /// Accepts a checkpoint at the Unix second `now`: its note.
+    ///
+    /// # Errors
+    /// Every reason not to. A refusal changes nothing that counts for later posts.
+    pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
+        // The slow part, signatures, is over before the state is locked.
+        let checked = self.check(post)?;
+        let mut database = self.lock();
+        let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if ticket_in_use(&work, &checked)?.is_some_and(|digest| digest != checked.ticket.digest) {
+            return Err(Conflict::OtherTicket.into());
+        }
+        if let Some((known, note)) = known(&work, &checked)? {
+            if known == checked.digest {
+                return Ok(note);
+            }
+            work.execute(
+                "INSERT OR IGNORE INTO fork VALUES (?, ?, ?, ?)",
+                params![checked.ticket.content.key, checked.ticket_serial, checked.serial, post.checkpoint],
+            )?;
+            work.commit()?;
+            return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
+        }
+        let log = Log::load(&work, &checked.ticket.content.key)?;
+        // A clock that was set back does not make a later note look earlier.
+        let time = now.max(log.time);
+        match latest(&work, &checked.ticket.content.key)? {
+            Some(last) if last.ticket > checked.ticket_serial => {
+                return Err(Conflict::Superseded(last.ticket.unsigned_abs()).into());
+            }
+            Some(last) if last.ticket == checked.ticket_serial => follow(&last, &checked, post)?,
+            _ => open(&checked, post, time)?,
+        }
+        let note = self.append(&work, log, &checked, post, time)?;
+        work.commit()?;
+        Ok(note)
+    }
+
+    /// Every checkpoint that a card signed in place of an accepted one: proof of a reset or of a second card with the key.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn forks(&self) -> Result<Vec<Fork>, InternalError> {
+        let database = self.lock();
+        let mut query = database.prepare(
+            "SELECT key, ticket, serial, entry.message, fork.message FROM fork JOIN entry USING (key, ticket, serial)
+             ORDER BY key, ticket, serial",
+        )?;
+        let read = |row: &rusqlite::Row| {
+            Ok(Fork {
+                key: row.get(0)?,
+                ticket: row.get(1)?,
+                serial: row.get(2)?,
+                accepted: row.get(3)?,
+                refused: row.get(4)?,
+            })
+        };
+        Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The notes of a key's log, in order: all that the witness ever said of it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn notes(&self, key: &Hash) -> Result<Vec<String>, InternalError> {
+        let database = self.lock();
+        let mut query = database.prepare("SELECT note FROM entry WHERE key = ? ORDER BY number")?;
+        Ok(query.query_map([key], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A thread that died took its transaction with it.
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, post: &Post) -> Result<CheckedPost, Refusal> {
+        let ticket = Ticket::parse(&post.ticket)?;
+        if ticket.verify(&self.issuers)? == TicketIssuer::SelfIssued {
+            return Err(Refusal::SelfIssued);
+        }
+        let checkpoint = shown::read(&post.checkpoint, &post.public_key, &ticket.content.key)?;
+        let wire = &checkpoint.wire;
+        if wire.ticket_digest != ticket.digest {
+            return Err(Refusal::Malformed("holds the checkpoint of another ticket"));
+        }
+        let size = post.lanes.iter().try_fold(0u64, |sum, lane| sum.checked_add(lane.size));
+        let lanes = post.lanes.len() == usize::from(wire.lanes);
+        if !lanes || size != Some(wire.size.get()) || root_of_heads(&post.heads()) != wire.root {
+            return Err(Refusal::Inconsistent);
+        }
+        let number = |value| i64::try_from(value).map_err(|_| Refusal::Malformed("holds a serial beyond 2^63"));
+        let (ticket_serial, serial) = (number(ticket.content.serial)?, number(wire.serial.get())?);
+        Ok(CheckedPost { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
+    }
+
+    /// Appends the entry of an accepted checkpoint to the log of its key, and makes the note.
+    fn append(
+        &self,
+        work: &Transaction,
+        mut log: Log,
+        checked: &CheckedPost,
+        post: &Post,
+        time: u64,
+    ) -> Result<String, Refusal> {
+        let ticket = &checked.ticket.content;
+        let running = matches!(checked.checkpoint.state, Life::Opening | Life::Run);
+        let nonce = if running && time <= ticket.not_after { Some(nonce()?) } else { None };
+        let entry = WitnessEntry {
+            ticket: ticket.serial,
+            serial: checked.checkpoint.wire.serial.get(),
+            checkpoint: checked.digest,
+            nonce,
+        };
+        let index = log.size;
+        let (path, root) = log.append(tree::leaf(&entry.to_bytes()));
+        log.time = time;
+        let text = Head::of_card(&ticket.key, log.size, root).text();
+        let signature = cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
+        let note = WitnessProof { entry, index, path, note: format!("{text}\n{signature}") }.text();
+
+        log.store(work, &ticket.key)?;
+        work.execute(
+            "INSERT INTO session VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (key, ticket) DO UPDATE SET checkpoint = excluded.checkpoint, heads = excluded.heads",
+            params![
+                ticket.key,
+                checked.ticket_serial,
+                checked.ticket.digest,
+                checked.checkpoint.wire.as_bytes(),
+                post.heads().as_bytes()
+            ],
+        )?;
+        work.execute(
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![ticket.key, index, checked.ticket_serial, checked.serial, checked.digest, post.checkpoint, note],
+        )?;
+        Ok(note)
+    }
+}
+
+/// Digest of the ticket that opened the session of this serial.
+fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, Refusal> {
+    let query = "SELECT digest FROM session WHERE key = ? AND ticket = ?";
+    let key = params![checked.ticket.content.key, checked.ticket_serial];
+    Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
+}
+
+/// The accepted checkpoint of the same serial, and its note.
+fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
+    let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
+    let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";
+    Ok(work.query_row(query, key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
+/// The newest session of a key.
+fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
+    let query = "SELECT ticket, checkpoint, heads FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
+    let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let Some((ticket, checkpoint, heads)) = row else { return Ok(None) };
+    let (checkpoint, heads): ([u8; 192], Vec<u8>) = (checkpoint, heads);
+    let heads = <[LaneHead]>::ref_from_bytes(&heads).map_err(|_| StoreError::Damaged("lane heads do not parse"));
+    let heads = heads.map_err(InternalError::from)?.to_vec();
+    let damaged = |_| InternalError::from(StoreError::Damaged("a checkpoint does not parse"));
+    Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, heads }))
+}
+
+/// Whether the post opens a session.
+fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
+    let (ticket, checkpoint) = (&checked.ticket.content, &checked.checkpoint);
+    if checked.serial != 0 {
+        return Err(Conflict::Gap(0).into());
+    }
+    if checkpoint.state != Life::Opening {
+        return Err(Conflict::State.into());
+    }
+    if checkpoint.wire.policy_digest != ticket.policy {
+        return Err(Conflict::Policy.into());
+    }
+    if post.lanes.iter().any(|lane| lane.old != 0) {
+        return Err(Conflict::Size(vec![0; post.lanes.len()]).into());
+    }
+    if post.lanes.iter().any(|lane| !lane.proof.is_empty()) {
+        return Err(Refusal::Inconsistent);
+    }
+    if time < ticket.not_before || time > ticket.not_after {
+        return Err(Refusal::Validity(ticket.not_before, ticket.not_after));
+    }
+    Ok(())
+}
+
+/// Whether the post is the next of an open session.
+fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refusal> {
+    if last.checkpoint.state == Life::Closing {
+        return Err(Conflict::Closed.into());
+    }
+    let (before, after) = (&last.checkpoint.wire, &checked.checkpoint.wire);
+    let next = before.serial.get().saturating_add(1);
+    if after.serial.get() != next {
+        return Err(Conflict::Gap(next).into());
+    }
+    if !shown::same_run(before, after) {
+        return Err(Conflict::OtherRun.into());
+    }
+    // The run of a card has one number of lanes.
+    if post.lanes.len() != last.heads.len() {
+        return Err(Conflict::OtherRun.into());
+    }
+    let mut lanes = last.heads.iter().zip(&post.lanes);
+    if after.tick < before.tick || lanes.clone().any(|(last, lane)| lane.size < last.size.get()) {
+        return Err(Conflict::Backwards.into());
+    }
+    let follows = match checked.checkpoint.state {
+        Life::Run => last.checkpoint.state != Life::Fault,
+        Life::Fault | Life::Closing => true,
+        _ => false,
+    };
+    if !follows {
+        return Err(Conflict::State.into());
+    }
+    if lanes.clone().any(|(last, lane)| lane.old != last.size.get()) {
+        return Err(Conflict::Size(last.heads.iter().map(|head| head.size.get()).collect()).into());
+    }
+    let goes_on = |(last, lane): (&LaneHead, &LanePost)| {
+        tree::verify_consistency(lane.old, lane.size, &lane.proof, &last.root, &lane.root)
+    };
+    if lanes.all(goes_on) { Ok(()) } else { Err(Refusal::Inconsistent) }
+}
+
+/// Random, and not zero, which stands for none.
+fn nonce() -> Result<u64, InternalError> {
+    loop {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes)?;
+        if bytes != [0; 8] {
+            return Ok(u64::from_le_bytes(bytes));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Posts checkpoints to a witness, and believes what comes back only after checking it.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use portcullis_evidence::certificate::key_id;
+use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::note::{self, NoteError, WitnessKey, WitnessedCheckpoint};
+use portcullis_evidence::ticket::Ticket;
+
+use super::Post;
+use super::http::{DeadlineStream, HttpError, read_message};
+
+/// Characters of an answer that an error shows: another server may answer with a page.
+const REASON_CHARS: usize = 200;
+
+/// Why there is no note.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody is there.
+    #[error("no connection to the witness at {0}: {1}")]
+    Connect(SocketAddr, io::Error),
+    /// The exchange.
+    #[error("the witness at {0}: {1}")]
+    Http(SocketAddr, HttpError),
+    /// The witness refuses.
+    #[error("the witness answers {status}: {reason}{}", hint(*status))]
+    Refused {
+        /// HTTP status (table in module `server`).
+        status: u16,
+        /// What it says, without control characters.
+        reason: String,
+    },
+    /// The note is not the witness's.
+    #[error("the witness's note: {0}")]
+    Note(#[from] NoteError),
+    /// The note is of something else.
+    #[error("the witness's note is not of the checkpoint that was posted")]
+    Other,
+}
+
+/// What a status may mean besides what its text says.
+const fn hint(status: u16) -> &'static str {
+    match status {
+        404 => " (is the server at this address a witness, and does it know the ticket's issuer?)",
+        _ => "",
+    }
+}
+
+/// What a witness gave for a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessReply {
+    /// The note, as a bundle keeps it.
+    pub note: String,
+    /// What it says: the nonce of the next heartbeat is in it.
+    pub cosigned: WitnessedCheckpoint,
+}
+
+/// Somebody who posts to one witness.
+#[derive(Clone, Debug)]
+pub struct Client {
+    address: SocketAddr,
+    witness: WitnessKey,
+    time: Duration,
+}
+
+impl Client {
+    /// For the witness at `address`, whose key is `witness`; an exchange takes at most `time`, and as much again to connect.
+    #[must_use]
+    pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
+        Self { address, witness, time }
+    }
+
+    /// Posts a checkpoint. To post it again is harmless.
+    ///
+    /// # Errors
+    /// No answer in time, a refusal, or an answer that is not this witness's note of this checkpoint.
+    pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
+        let http = |error| ClientError::Http(self.address, error);
+        let stream = TcpStream::connect_timeout(&self.address, self.time)
+            .map_err(|error| ClientError::Connect(self.address, error))?;
+        let mut connection = DeadlineStream::new(stream, self.time);
+        let body = post.to_body();
+        let head = format!(
+            "POST /add-checkpoint HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        // A server that refuses early may not read it all: its answer counts, not the broken pipe.
+        let sent = connection.write(&[head.as_bytes(), &body].concat());
+        let answer =
+            read_message(&mut connection, note::MAX_BYTES).map_err(|error| http(sent.err().unwrap_or(error)))?;
+        let status =
+            answer.first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).and_then(|code| code.parse().ok());
+        let text = String::from_utf8(answer.body).map_err(|_| http(HttpError::Malformed("is not text")))?;
+        match status {
+            Some(200) => self.check(post, text),
+            Some(status) => {
+                let reason: String = text.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
+                Err(ClientError::Refused { status, reason })
+            }
+            None => Err(http(HttpError::Malformed("has no status"))),
+        }
+    }
+
+    fn check(&self, post: &Post, note: String) -> Result<WitnessReply, ClientError> {
+        let cosigned = note::verify(note.as_bytes(), std::slice::from_ref(&self.witness))?;
+        let ticket = Ticket::parse(&post.ticket).map_err(|_| ClientError::Other)?;
+        let posted = SignedCheckpoint::parse(&post.checkpoint).map_err(|_| ClientError::Other)?.checkpoint;
+        let expected = (key_id(&post.public_key), ticket.content.serial, posted.wire.serial.get(), posted.digest());
+        if expected != (cosigned.key, cosigned.ticket, cosigned.serial, cosigned.checkpoint) {
+            return Err(ClientError::Other);
+        }
+        Ok(WitnessReply { note, cosigned })
+    }
+}

@@ -1,0 +1,213 @@
+//! The witness over HTTP/1.1, on the loopback interface: `POST /add-checkpoint`, one request a connection.
+//!
+//! | status | body |
+//! | --- | --- |
+//! | 200 | the note (`portcullis_evidence::note`) |
+//! | 400, 405, 408, 413 | why it is no request |
+//! | 403 | a signature, the key or the ticket's validity |
+//! | 404 | another path; a ticket of no known issuer |
+//! | 409 | a contradiction; with another old size, type `text/x.tlog.size`, the size of the last checkpoint alone |
+//! | 422 | no proof that the log goes on |
+//! | 500, 503 | the witness's own trouble; too many connections |
+//!
+//! It listens on loopback addresses only: whoever serves it to a network puts a server with TLS in front.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use portcullis_evidence::ticket::TicketError;
+
+use super::http::{DeadlineStream, HttpError, read_message};
+use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
+use crate::shown::ShownError;
+
+/// Pause after a connection could not be taken, so that a lack of descriptors does not spin.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Time for an answer, after a request or its deadline.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// What a server allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Time for a whole request to come.
+    pub request: Duration,
+    /// Connections at a time; more are answered 503.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { request: Duration::from_secs(10), connections: 32 }
+    }
+}
+
+/// A server at work. It ends when this is dropped.
+pub struct Server {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(asked)
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {asked}: {error}")))?;
+        let address = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = thread::Builder::new().name("witness".to_owned()).spawn({
+            let stop = Arc::clone(&stop);
+            move || accept(&listener, &witness, limits, &stop)
+        })?;
+        Ok(Self { address, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until the server ends, which it does not by itself.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has been reported by its hook; the server is over either way.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    /// Takes no more connections, and waits for the ones it has, each of which is bounded.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // The thread sleeps in `accept` until somebody comes.
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &AtomicBool) {
+    let open = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        while !stop.load(Ordering::Acquire) {
+            let Ok((stream, _)) = listener.accept() else {
+                thread::sleep(PAUSE);
+                continue;
+            };
+            let busy = open.fetch_add(1, Ordering::AcqRel) >= limits.connections;
+            // What does not fit is told so by this thread, at once: the answer fits the socket's buffer.
+            if busy {
+                let answer = Answer::text(503, "the witness has too many connections");
+                let _ = answer.send(&mut DeadlineStream::new(stream, PAUSE));
+                open.fetch_sub(1, Ordering::AcqRel);
+                continue;
+            }
+            let serve = || {
+                let mut connection = DeadlineStream::new(stream, limits.request);
+                let answer = answer(&mut connection, witness);
+                connection.allow(ANSWER);
+                // Whoever is gone does not get an answer; what was accepted stays accepted, and can be posted again.
+                if answer.send(&mut connection).is_ok() {
+                    connection.finish();
+                }
+                open.fetch_sub(1, Ordering::AcqRel);
+            };
+            if thread::Builder::new().spawn_scoped(scope, serve).is_err() {
+                open.fetch_sub(1, Ordering::AcqRel);
+                thread::sleep(PAUSE);
+            }
+        }
+    });
+}
+
+struct Answer {
+    status: u16,
+    kind: &'static str,
+    body: String,
+}
+
+impl Answer {
+    fn text(status: u16, body: impl std::fmt::Display) -> Self {
+        Self { status, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
+    }
+
+    fn send(&self, to: &mut DeadlineStream) -> Result<(), HttpError> {
+        let Self { status, kind, body } = self;
+        let reason = match status {
+            200 => "OK",
+            400 => "Bad Request",
+            403 => "Forbidden",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            408 => "Request Timeout",
+            409 => "Conflict",
+            413 => "Content Too Large",
+            422 => "Unprocessable Content",
+            503 => "Service Unavailable",
+            _ => "Internal Server Error",
+        };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        to.write(format!("{head}{body}").as_bytes())
+    }
+}
+
+fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
+    let message = match read_message(connection, MAX_BODY) {
+        Ok(message) => message,
+        Err(error) => {
+            let status = match error {
+                HttpError::Deadline => 408,
+                HttpError::Oversize => 413,
+                _ => 400,
+            };
+            return Answer::text(status, error);
+        }
+    };
+    let mut parts = message.first.split(' ');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("POST"), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => {}
+        (Some(_), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => {
+            return Answer::text(405, "post checkpoints here");
+        }
+        (Some(_), Some(_), Some("HTTP/1.1"), None) => {
+            return Answer::text(404, "there is nothing here but /add-checkpoint");
+        }
+        _ => return Answer::text(400, "the request line is not one of HTTP/1.1"),
+    }
+    // Before 1970 no ticket is valid.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match Post::from_body(&message.body).and_then(|post| witness.add(&post, now)) {
+        Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },
+        Err(Refusal::Conflict(Conflict::Size(sizes))) => {
+            Answer { status: 409, kind: "text/x.tlog.size", body: spaced(&sizes) + "\n" }
+        }
+        Err(refusal) => Answer::text(status(&refusal), refusal),
+    }
+}
+
+fn status(refusal: &Refusal) -> u16 {
+    match refusal {
+        Refusal::Ticket(TicketError::UnknownIssuer(_)) | Refusal::SelfIssued => 404,
+        Refusal::Ticket(TicketError::Signature) => 403,
+        Refusal::Shown(ShownError::Key | ShownError::Signature) | Refusal::Validity(..) => 403,
+        Refusal::Malformed(_) | Refusal::Ticket(_) | Refusal::Shown(_) => 400,
+        Refusal::Conflict(_) => 409,
+        Refusal::Inconsistent => 422,
+        Refusal::Internal(_) => 500,
+    }
+}

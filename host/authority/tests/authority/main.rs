@@ -1,0 +1,9 @@
+//! The outside parties, each against honest and hostile callers.
+#![cfg(test)]
+
+mod certificates;
+mod common;
+mod forged;
+mod tickets;
+mod witness;
+mod witness_http;

@@ -1,0 +1,343 @@
+//! The issuer: serials without gaps, single use, and a store that loses nothing.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::common::{Card, Session};
+use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::Window;
+use portcullis_authority::tickets::{IssueError, Issuer, Request, State, self_issued};
+use portcullis_authority::{ShownError, StoreError};
+use portcullis_core::wire::Life;
+use portcullis_evidence::checkpoint::CheckpointError;
+use portcullis_evidence::ticket::{Ticket, TicketIssuer};
+use rusqlite::Connection;
+use zerocopy::IntoBytes;
+
+const NAME: &str = "registrar.example";
+/// Set in child processes: the store that they work on.
+const CHILD: &str = "PORTCULLIS_TEST_STORE";
+
+fn issuer(path: &Path) -> Issuer {
+    Issuer::open(path, SigningKey::from_bytes(&[5; 32]), NAME).unwrap()
+}
+
+fn request(card: &Card) -> Request {
+    Request {
+        profiles: [[6; 32]].into(),
+        key: card.id(),
+        policy: [3; 32],
+        contexts: [[4; 32]].into(),
+        heartbeat_records: 100,
+        heartbeat_ticks: 200,
+        window: Window { not_before: 10, not_after: 20 },
+    }
+}
+
+/// Issues, opens and closes one session; the ticket and the closed session.
+fn hold(issuer: &mut Issuer, card: &Card) -> (Vec<u8>, Session) {
+    let ticket = issuer.issue(&request(card)).unwrap();
+    let mut session = Session::open(&ticket, 1);
+    issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+    session.advance(3, 1, Life::Closing);
+    issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
+    (ticket, session)
+}
+
+#[test]
+fn sessions_are_dense_and_chained() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut issuer, card) = (issuer(&dir.path().join("tickets")), Card::new(1));
+    let mut previous = [0; 32];
+    for serial in 1..=3 {
+        let (cose, session) = hold(&mut issuer, &card);
+        let signed = Ticket::parse(&cose).unwrap();
+        let by = signed.verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]).unwrap();
+        assert!(matches!(by, TicketIssuer::Issuer { name, .. } if name == NAME));
+        let ticket = signed.content;
+        assert_eq!((ticket.serial, ticket.previous_close, ticket.key), (serial, previous, card.id()));
+        assert_eq!((ticket.policy, ticket.contexts), (request(&card).policy, request(&card).contexts));
+        assert_eq!((ticket.heartbeat_records, ticket.heartbeat_ticks), (100, 200));
+        assert_eq!((ticket.not_before, ticket.not_after), (10, 20));
+        assert_eq!(issuer.ticket(&card.id(), serial).unwrap(), cose);
+        previous = parse(&session).digest();
+    }
+    // Another key has serials of its own.
+    let other = Ticket::parse(&issuer.issue(&request(&Card::new(2))).unwrap()).unwrap().content;
+    assert_eq!((other.serial, other.previous_close), (1, [0; 32]));
+    let states: Vec<_> = issuer.list().unwrap().into_iter().map(|t| (t.serial, t.state)).collect();
+    assert_eq!(states.iter().filter(|s| s.1 == State::Closed).count(), 3);
+    assert!(states.contains(&(1, State::TicketRecord)));
+    // No two tickets share a nonce.
+    let nonces: BTreeMap<_, _> =
+        (1..=3).map(|n| (Ticket::parse(&issuer.ticket(&card.id(), n).unwrap()).unwrap().content.nonce, n)).collect();
+    assert_eq!(nonces.len(), 3);
+}
+
+fn parse(session: &Session) -> portcullis_evidence::checkpoint::Checkpoint {
+    portcullis_evidence::checkpoint::Checkpoint::parse(session.wire.as_bytes().try_into().unwrap()).unwrap()
+}
+
+#[test]
+fn the_next_ticket_waits_for_the_end_of_the_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut issuer, card) = (issuer(&dir.path().join("tickets")), Card::new(1));
+    let ticket = issuer.issue(&request(&card)).unwrap();
+    assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(1))));
+    let session = Session::open(&ticket, 1);
+    issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+    assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(1))));
+
+    // Given up: the next says that it follows nothing, and the session can no longer be closed.
+    let abandoned = issuer.abandon(&card.id(), 1, "the card burnt").unwrap();
+    assert_eq!((abandoned.state, abandoned.remark.as_deref()), (State::Abandoned, Some("the card burnt")));
+    assert!(matches!(issuer.abandon(&card.id(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
+    let mut closed = session.clone();
+    closed.advance(1, 1, Life::Closing);
+    let message = card.sign(&closed.wire);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Abandoned))));
+    let message = card.sign(&session.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::State(1, State::Abandoned))));
+    let next = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
+    assert_eq!((next.serial, next.previous_close), (2, [0; 32]));
+    // Unused tickets can be given up too; closed ones cannot.
+    issuer.abandon(&card.id(), 2, "not needed").unwrap();
+    hold(&mut issuer, &card);
+    assert!(matches!(issuer.abandon(&card.id(), 3, "late"), Err(IssueError::State(3, State::Closed))));
+    assert!(matches!(issuer.abandon(&card.id(), 4, "early"), Err(IssueError::Unknown)));
+}
+
+#[test]
+fn a_ticket_is_used_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut issuer, card) = (issuer(&dir.path().join("tickets")), Card::new(1));
+    let ticket = issuer.issue(&request(&card)).unwrap();
+    let (mut first, mut second) = (Session::open(&ticket, 1), Session::open(&ticket, 2));
+    let opening = card.sign(&first.wire);
+    assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Opened);
+    assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Opened);
+    let message = card.sign(&second.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Used(1))));
+
+    // Neither can the second run close it.
+    second.advance(3, 2, Life::Closing);
+    let message = card.sign(&second.wire);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
+    first.advance(3, 1, Life::Closing);
+    let closing = card.sign(&first.wire);
+    assert_eq!(issuer.close(&closing, &card.public_key).unwrap().closing.unwrap(), first.wire.as_bytes());
+    assert_eq!(issuer.close(&closing, &card.public_key).unwrap().state, State::Closed);
+    first.advance(1, 1, Life::Closing);
+    let message = card.sign(&first.wire);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
+    let message = card.sign(&second.wire);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
+    // The opening one is known still.
+    assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Closed);
+}
+
+#[test]
+fn only_the_cards_own_checkpoints_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut issuer, card, other) = (issuer(&dir.path().join("tickets")), Card::new(1), Card::new(2));
+    let ticket = issuer.issue(&request(&card)).unwrap();
+    let session = Session::open(&ticket, 1);
+    let good = card.sign(&session.wire);
+    let shown = |issuer: &mut Issuer, message: &[u8], key| match issuer.redeem(message, key) {
+        Err(IssueError::Shown(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(&mut issuer, &good, &other.public_key), ShownError::Key);
+    assert_eq!(shown(&mut issuer, &other.sign(&session.wire), &card.public_key), ShownError::Signature);
+    let mut changed = good.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    assert_eq!(shown(&mut issuer, &changed, &card.public_key), ShownError::Signature);
+    let cut = ShownError::Checkpoint(CheckpointError::Message);
+    assert_eq!(shown(&mut issuer, &good[..good.len() - 1], &card.public_key), cut);
+    assert_eq!(shown(&mut issuer, b"", &card.public_key), cut);
+
+    // A ticket of nobody's; the wrong moment of a session.
+    let mut unknown = session.clone();
+    unknown.wire.ticket_digest = [9; 32];
+    let message = card.sign(&unknown.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Unknown)));
+    let mut run = session.clone();
+    run.advance(1, 1, Life::Run);
+    let message = card.sign(&run.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Stage("closing"))));
+    let mut first = run.clone();
+    first.wire.serial.set(0);
+    let message = card.sign(&first.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
+    let mut later = session.clone();
+    later.wire.serial.set(1);
+    let message = card.sign(&later.wire);
+    assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
+    run.advance(1, 1, Life::Closing);
+    let message = card.sign(&run.wire);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::TicketRecord))));
+    assert_eq!(issuer.list().unwrap()[0].state, State::TicketRecord);
+}
+
+#[test]
+fn requests_that_no_ticket_can_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    let (mut issuer, card) = (issuer(&path), Card::new(1));
+    let backwards = Request { window: Window { not_before: 2, not_after: 1 }, ..request(&card) };
+    assert!(matches!(issuer.issue(&backwards), Err(IssueError::Ticket(_))));
+    assert!(issuer.list().unwrap().is_empty());
+    assert!(matches!(Issuer::open(&path, SigningKey::from_bytes(&[5; 32]), "self"), Err(IssueError::Name)));
+
+    let other = dir.path().join("other");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE ticket (x)").unwrap();
+    let opened = Issuer::open(&other, SigningKey::from_bytes(&[5; 32]), NAME);
+    assert!(matches!(opened, Err(IssueError::Store(StoreError::Kind(_)))));
+    std::fs::write(&other, "hello, I am a text file, long enough to have no header of SQLite's").unwrap();
+    assert!(Issuer::open(&other, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
+}
+
+#[test]
+fn a_ticket_that_nobody_issued_says_so() {
+    let request = Request { heartbeat_records: 0, heartbeat_ticks: 0, ..request(&Card::new(1)) };
+    let made: Vec<_> = (0..2).map(|_| Ticket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
+    assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(TicketIssuer::SelfIssued));
+    assert_eq!((made[0].content.serial, made[0].content.previous_close), (1, [0; 32]));
+    assert_eq!((made[0].content.key, made[0].content.policy), (request.key, request.policy));
+    assert!(made[0].content.nonce != made[1].content.nonce && made[0].kid != made[1].kid);
+    let with_heartbeats = Request { heartbeat_ticks: 1, ..request };
+    assert!(matches!(self_issued(&with_heartbeats), Err(IssueError::Ticket(_))));
+}
+
+#[test]
+fn two_issuers_on_one_store_never_issue_the_same_serial() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    issuer(&path);
+    let issued: Vec<bool> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| issuer(&path).issue(&request(&Card::new(1))).is_ok())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(issued.iter().filter(|ok| **ok).count(), 1, "{issued:?}");
+    assert_eq!(issuer(&path).list().unwrap().len(), 1);
+}
+
+#[test]
+fn only_the_user_reads_a_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    let _issuer = issuer(&path);
+    for file in std::fs::read_dir(dir.path()).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", file.file_name());
+    }
+}
+
+/// This test again, in a process of its own, on the store at `path`.
+fn child(test: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_process_killed_in_mid_transaction_leaves_no_trace() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        let database = Connection::open(path).unwrap();
+        let row = "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (zeroblob(32), 1, zeroblob(32), x'00', 'issued')";
+        database.execute_batch(&format!("BEGIN IMMEDIATE; {row}")).unwrap();
+        // Past the page cache: what is uncommitted stands in the file when the process dies.
+        database.execute_batch("PRAGMA cache_spill = 1; PRAGMA cache_size = 1").unwrap();
+        println!("\ninserted");
+        std::thread::sleep(Duration::from_secs(60));
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    issuer(&path);
+    let mut child = child("tickets::a_process_killed_in_mid_transaction_leaves_no_trace", &path);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "inserted"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut issuer = issuer(&path);
+    assert!(issuer.list().unwrap().is_empty());
+    let ticket = Ticket::parse(&issuer.issue(&request(&Card::new(1))).unwrap()).unwrap();
+    assert_eq!(ticket.content.serial, 1);
+}
+
+/// Kills a process that holds sessions, at twenty different moments. What it said to have done is in the store.
+#[test]
+fn a_killed_process_loses_nothing_that_it_returned() {
+    let card = Card::new(1);
+    if let Some(path) = std::env::var_os(CHILD) {
+        let mut issuer = issuer(Path::new(&path));
+        println!();
+        loop {
+            // Goes on where the killed one left off.
+            let last = issuer.list().unwrap().pop();
+            let (serial, done) = match last {
+                Some(last) if last.state == State::TicketRecord => {
+                    let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
+                    let opening = card.sign(&Session::open(&ticket, 1).wire);
+                    (last.serial, issuer.redeem(&opening, &card.public_key).unwrap().state)
+                }
+                Some(last) if last.state == State::Opened => {
+                    let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
+                    let mut session = Session::open(&ticket, 1);
+                    session.advance(2, 1, Life::Closing);
+                    (last.serial, issuer.close(&card.sign(&session.wire), &card.public_key).unwrap().state)
+                }
+                _ => {
+                    let ticket = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap();
+                    (ticket.content.serial, State::TicketRecord)
+                }
+            };
+            println!("{serial} {done}");
+            std::io::stdout().flush().unwrap();
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tickets");
+    let rank = |name: &str| ["issued", "opened", "closed"].iter().position(|known| *known == name).unwrap();
+    let mut said: BTreeMap<u64, usize> = BTreeMap::new();
+    for round in 0..20_u64 {
+        let mut child = child("tickets::a_killed_process_loses_nothing_that_it_returned", &path);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+        let mut take = |line: &str| {
+            // The test harness speaks too.
+            if let Some((serial, state)) = line.split_once(' ')
+                && let Ok(serial) = serial.parse()
+            {
+                said.insert(serial, rank(state));
+                return true;
+            }
+            false
+        };
+        while !take(&lines.next().expect("the child works")) {}
+        std::thread::sleep(Duration::from_millis(round * 7 % 50));
+        child.kill().unwrap();
+        lines.for_each(|line| {
+            take(&line);
+        });
+        child.wait().unwrap();
+
+        let tickets = issuer(&path).list().unwrap();
+        let stored: BTreeMap<u64, usize> = tickets.iter().map(|t| (t.serial, rank(t.state.name()))).collect();
+        assert!(stored.keys().copied().eq(1..=stored.len() as u64), "{stored:?}");
+        for (serial, state) in &said {
+            assert!(stored.get(serial).is_some_and(|found| found >= state), "round {round}: {serial} of {stored:?}");
+        }
+    }
+    assert!(said.len() > 3, "{said:?}");
+}

@@ -1,0 +1,329 @@
+//! The witness over HTTP: hostile requests, slow clients, a client that believes only its witness, and a server that is killed.
+
+use super::common::{Card, Session};
+use portcullis_authority::ca::Window;
+use portcullis_authority::tickets::{Issuer, Request};
+use portcullis_authority::witness::client::{Client, ClientError, WitnessReply};
+use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_authority::witness::{Post, Witness};
+use portcullis_core::wire::Life;
+use portcullis_evidence::note::NoteError;
+use portcullis_evidence::ticket::Ticket;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::witness::{NAME, NOW, key, post, public, ticket_of, with, witness};
+
+/// Set in a child process: the state that it serves.
+const CHILD: &str = "PORTCULLIS_TEST_WITNESS";
+
+/// A served witness whose tickets are valid by the real clock, and a client of it.
+struct Served {
+    _dir: tempfile::TempDir,
+    witness: Arc<Witness>,
+    server: Server,
+    client: Client,
+    card: Card,
+    ticket: Vec<u8>,
+}
+
+impl Served {
+    fn new(limits: Limits) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let witness = Arc::new(witness(&dir.path().join("witness")));
+        let server = Server::start(Arc::clone(&witness), 0, limits).unwrap();
+        let client = Client::new(server.address(), public(), Duration::from_secs(10));
+        let card = Card::new(1);
+        let ticket = valid_now(&card);
+        Self { _dir: dir, witness, server, client, card, ticket }
+    }
+
+    fn opening(&self) -> Post {
+        post(&self.card, &self.ticket, &Session::open(&self.ticket, 1), 0)
+    }
+
+    /// Sends `bytes` as they are; the first line and the body of the answer.
+    fn raw(&self, bytes: &[u8]) -> (String, String) {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let _ = stream.write_all(bytes);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        (head.split("\r\n").next().unwrap_or_default().to_owned(), body.to_owned())
+    }
+}
+
+fn valid_now(card: &Card) -> Vec<u8> {
+    Ticket { not_before: 0, not_after: u64::MAX, ..ticket_of(card, 1) }.sign(&key(5)).unwrap()
+}
+
+fn request(body: &[u8]) -> Vec<u8> {
+    let head = format!("POST /add-checkpoint HTTP/1.1\r\nHost: witness\r\nContent-Length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn refused(result: Result<WitnessReply, ClientError>) -> (u16, String) {
+    match result {
+        Err(ClientError::Refused { status, reason }) => (status, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn over_http() {
+    let served = Served::new(Limits::default());
+    let mut session = Session::open(&served.ticket, 1);
+    let mut old = 0;
+    for serial in 0..5 {
+        let noted = served.client.post(&post(&served.card, &served.ticket, &session, old)).unwrap();
+        assert_eq!((noted.cosigned.serial, noted.cosigned.index), (serial, serial));
+        assert!(noted.cosigned.nonce.is_some());
+        assert_eq!(served.witness.notes(&served.card.id()).unwrap().last(), Some(&noted.note));
+        old = session.size();
+        session.advance(10, 1, Life::Run);
+    }
+    let good = post(&served.card, &served.ticket, &session, old);
+    assert_eq!(refused(served.client.post(&with(&good, |lane| lane.old = 7))), (409, old.to_string()));
+    let (first, body) = served.raw(&request(&with(&good, |lane| lane.old = 7).to_body()));
+    assert_eq!((first.as_str(), body), ("HTTP/1.1 409 Conflict", format!("{old}\n")));
+    let mut fork = Session::open(&served.ticket, 2);
+    assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 0))).0, 409);
+    fork.advance(1, 1, Life::Run);
+    assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 1))).0, 409);
+    assert_eq!(refused(served.client.post(&with(&good, |lane| lane.proof.clear()))).0, 422);
+    assert_eq!(refused(served.client.post(&Post { public_key: [0; 32], ..good.clone() })).0, 403);
+    let unknown = ticket_of(&served.card, 1).sign(&key(9)).unwrap();
+    assert_eq!(refused(served.client.post(&Post { ticket: unknown, ..good.clone() })).0, 404);
+    let expired = Ticket { not_before: 0, not_after: 1, ..ticket_of(&served.card, 8) }.sign(&key(5)).unwrap();
+    let late = post(&served.card, &expired, &Session::open(&expired, 1), 0);
+    assert_eq!(refused(served.client.post(&late)).0, 403);
+    assert_eq!(refused(served.client.post(&Post { ticket: vec![1], ..good.clone() })).0, 400);
+    assert!(served.client.post(&good).is_ok());
+
+    let address = served.server.address();
+    drop(served);
+    assert!(TcpStream::connect(address).is_err(), "the server is still there");
+}
+
+/// Issuer, witness and card together: two sessions, one after the other, heartbeats as the witness gives them.
+#[test]
+fn sessions_from_ticket_to_close() {
+    let served = Served::new(Limits::default());
+    let dir = tempfile::tempdir().unwrap();
+    let mut issuer = Issuer::open(&dir.path().join("tickets"), key(5), "registrar.example").unwrap();
+    let card = &served.card;
+    let request = Request {
+        profiles: BTreeSet::new(),
+        key: card.id(),
+        policy: [3; 32],
+        contexts: BTreeSet::new(),
+        heartbeat_records: 10,
+        heartbeat_ticks: 0,
+        window: Window { not_before: 0, not_after: u64::MAX },
+    };
+    let mut previous = [0; 32];
+    for serial in 1..=2_u8 {
+        let ticket = issuer.issue(&request).unwrap();
+        assert_eq!(Ticket::parse(&ticket).unwrap().content.previous_close, previous);
+        let mut session = Session::open(&ticket, serial);
+        let mut noted = served.client.post(&post(card, &ticket, &session, 0)).unwrap();
+        issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+        for state in [Life::Run, Life::Run, Life::Closing] {
+            let old = session.size();
+            session.wire.heartbeat_nonce.set(noted.cosigned.nonce.unwrap());
+            session.advance(9, serial, state);
+            noted = served.client.post(&post(card, &ticket, &session, old)).unwrap();
+        }
+        assert_eq!(noted.cosigned.nonce, None);
+        issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
+        previous = noted.cosigned.checkpoint;
+    }
+    assert_eq!(served.witness.notes(&card.id()).unwrap().len(), 8);
+}
+
+#[test]
+fn hostile_requests_are_answered_and_do_no_harm() {
+    let served = Served::new(Limits { request: Duration::from_secs(1), connections: 8 });
+    let body = served.opening().to_body();
+    let good = request(&body);
+    let text = |text: &str| text.as_bytes().to_vec();
+    for (bytes, status) in [
+        (text("\r\n\r\n"), 400),
+        (text("hello\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.0\r\n\r\n"), 400),
+        (text("POST  /add-checkpoint HTTP/1.1\r\n\r\n"), 400),
+        (text("GET /add-checkpoint HTTP/1.1\r\n\r\n"), 405),
+        (text("POST / HTTP/1.1\r\n\r\n"), 404),
+        (text("POST /add-checkpoint/ HTTP/1.1\r\n\r\n"), 404),
+        (text("POST /add-checkpoint HTTP/1.1\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
+        (text("POST /add-checkpoint HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"), 413),
+        (text("POST /add-checkpoint HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400),
+        (text(&format!("POST /add-checkpoint HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(20_000))), 413),
+        (vec![b'a'; 100_000], 413),
+        (vec![0xff; 20], 408),
+        (request(&vec![b'\n'; 200_000]), 413),
+        (request(&vec![b'\n'; 30_000]), 400),
+        (request(b""), 400),
+        ([good.clone(), b"x".to_vec()].concat(), 400),
+        // Cut short: the rest never comes.
+        (good[..good.len() - 1].to_vec(), 408),
+        (good[..40].to_vec(), 408),
+        (Vec::new(), 408),
+    ] {
+        let (first, _) = served.raw(&bytes);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+        assert!(first.starts_with(&format!("HTTP/1.1 {status} ")), "{shown:?}: {first}");
+    }
+    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    assert!(served.client.post(&served.opening()).is_ok());
+}
+
+/// A byte every 30 ms never ends by itself; the deadline is for the whole request.
+#[test]
+fn slow_clients_are_cut_off_and_hold_nobody_up() {
+    let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
+    let bytes = request(&served.opening().to_body());
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut stream = TcpStream::connect(served.server.address()).unwrap();
+                for byte in &bytes {
+                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(20) {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(30));
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let asked = Instant::now();
+        assert!(served.client.post(&served.opening()).is_ok());
+        assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
+    });
+    assert!(start.elapsed() < Duration::from_secs(10), "slow clients were served for {:?}", start.elapsed());
+}
+
+#[test]
+fn too_many_connections_are_turned_away_until_there_is_room() {
+    let served = Served::new(Limits { request: Duration::from_secs(3), connections: 2 });
+    let idle: Vec<_> = (0..2).map(|_| TcpStream::connect(served.server.address()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let (first, _) = served.raw(b"");
+    assert!(first.starts_with("HTTP/1.1 503 "), "{first}");
+    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    drop(idle);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(served.client.post(&served.opening()).is_ok());
+}
+
+/// A client of a server that answers `answer` to whatever it is sent, and then keeps the connection for `hold`.
+fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let opening = post(&card, &ticket, &Session::open(&ticket, 1), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut sent = vec![0; request(&opening.to_body()).len()];
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            let _ = stream.read_exact(&mut sent);
+            let _ = stream.write_all(answer);
+            std::thread::sleep(hold);
+        });
+        let card = Card::new(1);
+        client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0))
+    })
+}
+
+#[test]
+fn the_client_believes_only_its_witness() {
+    let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+    let none = Duration::ZERO;
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let note = |path: &Path, seed, boot| {
+        let other = Witness::open(path, key(seed), NAME, vec![key(5).verifying_key()]).unwrap();
+        other.add(&post(&card, &ticket, &Session::open(&ticket, boot), 0), NOW).unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let good = note(&dir.path().join("good"), 6, 1);
+    assert_eq!(lied_to(&ok(&good), none).unwrap().note, good);
+    // Another witness's note; this witness's, but of another checkpoint; a damaged one.
+    let of_another = note(&dir.path().join("another"), 7, 1);
+    assert!(matches!(lied_to(&ok(&of_another), none), Err(ClientError::Note(NoteError::UnknownWitness))));
+    let of_other = note(&dir.path().join("other"), 6, 2);
+    assert!(matches!(lied_to(&ok(&of_other), none), Err(ClientError::Other)));
+    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), none), Err(ClientError::Note(_))));
+    assert!(matches!(lied_to(&ok("hello"), none), Err(ClientError::Note(_))));
+
+    // No HTTP, no end, no answer: an error, in time.
+    for answer in [
+        b"hello\r\n\r\n".to_vec(),
+        b"HTTP/1.1 ok\r\n\r\n".to_vec(),
+        b"".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort".to_vec(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n".to_vec(),
+        vec![b'x'; 100_000],
+    ] {
+        for hold in [none, Duration::from_millis(700)] {
+            let start = Instant::now();
+            let result = lied_to(&answer, hold);
+            assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
+            assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        }
+    }
+    let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
+    assert_eq!(refused(lied_to(answer, none)), (500, "[31mred".to_owned()));
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let client = Client::new(nobody, public(), Duration::from_millis(300));
+    assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
+}
+
+/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. What it answered is what it knows afterwards.
+#[test]
+fn a_killed_server_forgets_nothing_that_it_answered() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        let server = Server::start(Arc::new(witness(Path::new(&path))), 0, Limits::default()).unwrap();
+        println!("\nport {}", server.address().port());
+        server.wait();
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("witness");
+    let card = Card::new(1);
+    let ticket = valid_now(&card);
+    let mut session = Session::open(&ticket, 1);
+    let (mut old, mut notes) = (0, Vec::new());
+    for serial in 0..10_u8 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["witness::a_killed_server_forgets_nothing_that_it_answered", "--exact", "--nocapture"])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let port = lines.map(|line| line.unwrap()).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
+        let client = Client::new((Ipv4Addr::LOCALHOST, port).into(), public(), Duration::from_secs(10));
+        let good = post(&card, &ticket, &session, old);
+        notes.push(client.post(&good).unwrap().note);
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let again = witness(&path);
+        assert_eq!(again.notes(&card.id()).unwrap(), notes);
+        assert_eq!(again.add(&good, NOW).unwrap(), notes[usize::from(serial)]);
+        old = session.size();
+        session.advance(2, serial, Life::Run);
+    }
+}

@@ -1,0 +1,340 @@
+//! What a bitstream is made of, and whether it is that.
+
+use crate::error::BitstreamError;
+use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};
+use portcullis_core::hex;
+use portcullis_core::wire::{MAP_DIGEST, key_flags};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Name of a manifest in its folder.
+pub const MANIFEST: &str = "manifest.toml";
+const SCHEMA: u32 = 1;
+/// The tables are loaded by the host; no policy is fixed in the bitstream.
+const LOADABLE: &str = "loadable";
+
+/// The manifests of this program's own sources.
+const KNOWN: [&str; 4] = [
+    include_str!("../../../bitstreams/aws_f2/manifest.toml"),
+    include_str!("../../../bitstreams/alveo_u55c/manifest.toml"),
+    include_str!("../../../bitstreams/alveo_u250/manifest.toml"),
+    include_str!("../../../bitstreams/ecp5/manifest.toml"),
+];
+
+/// Whose secret is in the bitstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Key {
+    /// The public test secret.
+    Test,
+    /// One of this card alone.
+    Device,
+    /// One of every card that has this image.
+    Class,
+}
+
+impl Key {
+    /// The card's key flags. Every shell has a boot nonce of zero, hence NO_TRNG.
+    const fn flags(self) -> u16 {
+        match self {
+            Self::Test => key_flags::SIM | key_flags::NO_TRNG,
+            Self::Device => key_flags::NO_TRNG,
+            Self::Class => key_flags::CLASS_KEY | key_flags::NO_TRNG,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    schema: u32,
+    target: String,
+    design: Design,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<Build>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    file: Vec<Entry>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Design {
+    design_id: String,
+    map_digest: String,
+    layout_digest: String,
+    registers_digest: String,
+    shell_digest: String,
+    shell_sources: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Build {
+    commit: String,
+    tool: String,
+    production: bool,
+    key: Key,
+    key_flags: u16,
+    policy: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    afi: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agfi: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    sha256: String,
+}
+
+/// What a check came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It is as the manifest says.
+    Good,
+    /// Nothing was built, or a file that the manifest names is not there.
+    Warned,
+    /// The key is the one that everybody knows.
+    TestKey,
+    /// It contradicts the manifest.
+    Contradicted,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What it was.
+    pub name: String,
+    /// What was found, and what is wrong with it.
+    pub found: String,
+    /// What that comes to.
+    pub outcome: Outcome,
+}
+
+/// What was just built.
+#[derive(Clone, Debug)]
+pub struct Seal<'a> {
+    /// Folder that gets the manifest; the files stand in it.
+    pub dir: &'a Path,
+    /// Target, as the folders of `bitstreams` are named.
+    pub target: &'a str,
+    /// Commit, 40 hexadecimal digits.
+    pub commit: &'a str,
+    /// Tool, with its version.
+    pub tool: &'a str,
+    /// Kind of key.
+    pub key: Key,
+    /// Digest of the policy that is fixed in it; without it the tables are loadable.
+    pub policy: Option<&'a str>,
+    /// Regional and global id of the AFI, on F2.
+    pub afi: Option<(&'a str, &'a str)>,
+    /// Names of the files.
+    pub files: &'a [String],
+}
+
+fn known(target: &str) -> Result<Manifest, BitstreamError> {
+    let mut manifests = KNOWN.iter().filter_map(|text| toml::from_str::<Manifest>(text).ok());
+    manifests.find(|manifest| manifest.target == target).ok_or_else(|| BitstreamError::Target(target.to_owned()))
+}
+
+/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Gives the target as well.
+///
+/// # Errors
+/// [`BitstreamError::Read`].
+pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>), BitstreamError> {
+    let path = dir.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path: path.clone(), source })?;
+    match toml::from_str::<Manifest>(&text) {
+        Ok(manifest) => Ok((manifest.target.clone(), checks(dir, source, &manifest)?)),
+        Err(error) => {
+            let found = format!("`{}` is not a manifest: {error}", path.display());
+            Ok((String::new(), vec![Check { name: "manifest".to_owned(), found, outcome: Outcome::Contradicted }]))
+        }
+    }
+}
+
+/// Everything that a manifest claims, one check each.
+fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<Check>, BitstreamError> {
+    let mut checks = Vec::new();
+    let mut add =
+        |name: &str, found: String, outcome: Outcome| checks.push(Check { name: name.to_owned(), found, outcome });
+    if manifest.schema != SCHEMA {
+        add("schema", format!("{}, this program reads {SCHEMA}", manifest.schema), Outcome::Contradicted);
+        return Ok(checks);
+    }
+    let Ok(own) = known(&manifest.target) else {
+        add("target", format!("`{}` is no target of this program", manifest.target), Outcome::Contradicted);
+        return Ok(checks);
+    };
+    add("target", manifest.target.clone(), Outcome::Good);
+    let digests = [
+        ("design id", &manifest.design.design_id, own.design.design_id),
+        ("map digest", &manifest.design.map_digest, hex::encode(&MAP_DIGEST)),
+        ("layout digest", &manifest.design.layout_digest, own.design.layout_digest),
+        ("registers digest", &manifest.design.registers_digest, own.design.registers_digest),
+        ("shell digest", &manifest.design.shell_digest, own.design.shell_digest.clone()),
+    ];
+    for (name, found, wanted) in digests {
+        if *found == wanted {
+            add(name, found.clone(), Outcome::Good);
+        } else {
+            let remedy = "built from other sources: use the program of that commit, or build again";
+            add(name, format!("{found}, this program's is {wanted}; {remedy}"), Outcome::Contradicted);
+        }
+    }
+    if manifest.design.shell_sources != own.design.shell_sources {
+        add("shell sources", "not the files that this program's shell is made of".to_owned(), Outcome::Contradicted);
+    }
+    if let Some(root) = source {
+        let (design, shell, sources) = (&manifest.design, &own.design.shell_sources, Sources::new(root));
+        for (name, wanted, found) in [
+            ("source design", &design.design_id, hex::encode(&sources.design_id()?)),
+            ("source layout", &design.layout_digest, sources.file(LAYOUT)?),
+            ("source registers", &design.registers_digest, sources.file(REGISTERS)?),
+            ("source shell", &design.shell_digest, sources.list(shell)?),
+        ] {
+            if found == *wanted {
+                add(name, found, Outcome::Good);
+            } else {
+                let root = root.display();
+                add(
+                    name,
+                    format!("`{root}` gives {found}, the manifest says {wanted}: a source was changed"),
+                    Outcome::Contradicted,
+                );
+            }
+        }
+    }
+    let Some(build) = &manifest.build else {
+        add("build", "nothing was built; the sources are as this program knows them".to_owned(), Outcome::Warned);
+        if !manifest.file.is_empty() {
+            add("files", "the manifest names files and no build".to_owned(), Outcome::Contradicted);
+        }
+        return Ok(checks);
+    };
+    let commit_ok = hex::is_hex(&build.commit, 40);
+    add("commit", build.commit.clone(), if commit_ok { Outcome::Good } else { Outcome::Contradicted });
+    add("tool", build.tool.clone(), if build.tool.trim().is_empty() { Outcome::Contradicted } else { Outcome::Good });
+    let policy_ok = build.policy == LOADABLE || hex::is_hex(&build.policy, 64);
+    add("policy", build.policy.clone(), if policy_ok { Outcome::Good } else { Outcome::Contradicted });
+    match (&build.afi, &build.agfi) {
+        (None, None) => {}
+        (Some(afi), Some(agfi)) => {
+            let ok = manifest.target == "aws_f2" && is_id(afi, "afi-") && is_id(agfi, "agfi-");
+            add("image", format!("{afi} {agfi}"), if ok { Outcome::Good } else { Outcome::Contradicted });
+        }
+        _ => add("image", "an AFI has two ids: afi-… and agfi-…".to_owned(), Outcome::Contradicted),
+    }
+    match key_problem(&manifest.target, build) {
+        Some(problem) => add("key", problem, Outcome::Contradicted),
+        None if build.key == Key::Test => {
+            add("key", "test: anybody can sign as this card; for trials only".to_owned(), Outcome::TestKey);
+        }
+        None => add("key", format!("{:?}", build.key).to_lowercase(), Outcome::Good),
+    }
+    if manifest.file.is_empty() {
+        add("files", "the manifest names a build and no file".to_owned(), Outcome::Contradicted);
+    }
+    for entry in &manifest.file {
+        let (found, outcome) = file(dir, entry)?;
+        add(&entry.name, found, outcome);
+    }
+    Ok(checks)
+}
+
+/// Why the key cannot be what the manifest says.
+fn key_problem(target: &str, build: &Build) -> Option<String> {
+    let production = build.key != Key::Test;
+    if build.key == Key::Test && build.production {
+        return Some(
+            "a test key is marked as production: everybody knows its secret; build with a secret of its own".to_owned(),
+        );
+    }
+    if build.production != production {
+        return Some("a key of its own is marked as not for production".to_owned());
+    }
+    if build.key_flags != build.key.flags() {
+        let wanted = build.key.flags();
+        return Some(format!("key flags are {:#04x}, a key of this kind has {wanted:#04x}", build.key_flags));
+    }
+    if target == "aws_f2" && build.key == Key::Device {
+        return Some("an AFI is the same on every card: its key is of kind `class`".to_owned());
+    }
+    if target == "ecp5" && production {
+        return Some("ecp5 is for timing only and has no card".to_owned());
+    }
+    None
+}
+
+fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> {
+    if !is_plain(&entry.name) {
+        return Ok(("not the name of a file beside the manifest".to_owned(), Outcome::Contradicted));
+    }
+    if !hex::is_hex(&entry.sha256, 64) {
+        return Ok((format!("`{}` is no SHA-256", entry.sha256), Outcome::Contradicted));
+    }
+    let path = dir.join(&entry.name);
+    if !path.exists() {
+        return Ok(("not here, so not compared".to_owned(), Outcome::Warned));
+    }
+    let found = sha256(&path)?;
+    if found == entry.sha256 {
+        return Ok((found, Outcome::Good));
+    }
+    Ok((format!("{found}, the manifest says {}", entry.sha256), Outcome::Contradicted))
+}
+
+/// Writes the manifest of what was just built from this program's sources.
+///
+/// # Errors
+/// [`BitstreamError`].
+pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
+    let mut manifest = known(seal.target)?;
+    let ensure =
+        |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(BitstreamError::Seal(what())) };
+    ensure(hex::is_hex(seal.commit, 40), &|| format!("`{}` is no commit: 40 hexadecimal digits are", seal.commit))?;
+    ensure(!seal.tool.trim().is_empty(), &|| "the tool has no name".to_owned())?;
+    let policy = seal.policy.unwrap_or(LOADABLE);
+    let is_policy = policy == LOADABLE || hex::is_hex(policy, 64);
+    ensure(is_policy, &|| format!("`{policy}` is no policy digest: 64 hexadecimal digits are"))?;
+    for name in seal.files {
+        ensure(is_plain(name), &|| format!("`{name}` is no name of a file in `{}`", seal.dir.display()))?;
+        manifest.file.push(Entry { name: name.clone(), sha256: sha256(&seal.dir.join(name))? });
+    }
+    if let Some((afi, agfi)) = seal.afi {
+        ensure(seal.target == "aws_f2", &|| "only aws_f2 has an AFI".to_owned())?;
+        ensure(is_id(afi, "afi-") && is_id(agfi, "agfi-"), &|| {
+            format!("`{afi} {agfi}` are no ids of an AFI: afi-… and agfi-… with 17 digits are")
+        })?;
+    }
+    let build = Build {
+        commit: seal.commit.to_owned(),
+        tool: seal.tool.to_owned(),
+        production: seal.key != Key::Test,
+        key: seal.key,
+        key_flags: seal.key.flags(),
+        policy: policy.to_owned(),
+        afi: seal.afi.map(|(afi, _)| afi.to_owned()),
+        agfi: seal.afi.map(|(_, agfi)| agfi.to_owned()),
+    };
+    if let Some(problem) = key_problem(seal.target, &build) {
+        return Err(BitstreamError::Seal(problem));
+    }
+    manifest.build = Some(build);
+    let path: PathBuf = seal.dir.join(MANIFEST);
+    let text = toml::to_string(&manifest).map_err(|error| BitstreamError::Seal(error.to_string()))?;
+    let text = format!("# Written by `portcullis bitstream seal`.\n{text}");
+    std::fs::write(&path, text).map_err(|source| BitstreamError::Write { path, source })
+}
+
+/// Whether the name is one of a file in the same folder.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name != MANIFEST && Path::new(name).file_name().is_some_and(|n| n == name)
+}
+
+/// Whether this is an id as AWS gives them.
+fn is_id(text: &str, prefix: &str) -> bool {
+    text.strip_prefix(prefix).is_some_and(|digits| hex::is_hex(digits, 17))
+}

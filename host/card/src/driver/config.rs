@@ -1,0 +1,57 @@
+//! How a session is set up.
+
+use super::checkpoint_ring::CheckpointConfig;
+use super::sink::RecordSink;
+
+/// What a card may do without hearing from the outside: past either limit every entry is refused with the credit fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeartbeatLimits {
+    /// Accepted entries; 0 is no limit.
+    pub records: u32,
+    /// Time, in units of 2^16 clocks; 0 is no limit.
+    pub ticks: u32,
+}
+
+/// Sizes and identity of a session.
+pub struct SessionConfig {
+    /// log2 of the entries of the submission and the completion ring.
+    pub ring_log2: u8,
+    /// log2 of the entries of the log ring.
+    pub log_log2: u8,
+    /// Epoch; `None` takes one from the operating system. Fixed ones are for tests.
+    pub epoch: Option<u32>,
+    /// Digest of the session's ticket, bound into the OPEN record; zero is no ticket.
+    pub ticket_digest: [u8; 32],
+    /// Heartbeat limits; latched at OPEN and recorded.
+    pub heartbeat: HeartbeatLimits,
+    /// Signed checkpoints; without them the session leaves no evidence.
+    pub checkpoints: Option<CheckpointConfig>,
+    /// Takes every record and every checkpoint.
+    pub sink: Box<dyn RecordSink>,
+}
+
+impl Default for SessionConfig {
+    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, no checkpoints, records kept nowhere but in
+    /// [`crate::Completed`].
+    fn default() -> Self {
+        Self {
+            ring_log2: 10,
+            log_log2: 10,
+            epoch: None,
+            ticket_digest: [0; 32],
+            heartbeat: HeartbeatLimits::default(),
+            checkpoints: None,
+            sink: Box::new(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for SessionConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionConfig")
+            .field("ring_log2", &self.ring_log2)
+            .field("log_log2", &self.log_log2)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,160 @@
+//! What a card says about itself.
+
+use portcullis_core::hex;
+use portcullis_core::wire::{Fault, Life, MAP_DIGEST};
+
+use super::error::SessionError;
+use crate::card::Card;
+use crate::error::CardError;
+use crate::registers::{self, GONE};
+
+/// Identity and capabilities, read once at bring-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardInfo {
+    /// Version of the register map: major, minor.
+    pub map_version: (u16, u16),
+    /// SHA-256 that names layout and register map, hexadecimal.
+    pub map_digest: String,
+    /// Lanes.
+    pub lanes: u8,
+    /// Rows that a bank compares in one clock.
+    pub rows_per_clock: u8,
+    /// Tables are hashed in the card.
+    pub digest: bool,
+    /// Records are hashed and checkpoints signed in the card.
+    pub signer: bool,
+    /// Heartbeats are checked in the card.
+    pub heartbeat: bool,
+    /// Rows of the policy bank.
+    pub policy_rows: u16,
+    /// Rows of the entropy bank.
+    pub entropy_rows: u16,
+    /// Stream slots.
+    pub max_streams: u32,
+    /// Largest log2 of submission and completion ring entries.
+    pub ring_log2: u8,
+    /// Largest log2 of log ring entries.
+    pub log_log2: u8,
+    /// Reads in flight.
+    pub reads: u8,
+    /// Bits of `wire::key_flags`.
+    pub key_flags: u8,
+    /// Design of the card; the top bit of the first byte is set in every simulated one.
+    pub design_id: [u8; 16],
+    /// Drawn by the card after reset; zero where it has no randomness.
+    pub boot_nonce: [u8; 16],
+    /// Life state when it was asked.
+    pub life: Life,
+    /// Sticky fault when it was asked.
+    pub fault: Fault,
+}
+
+impl CardInfo {
+    /// Asks `card`. Fails for anything that is not a card of this register map, before another register is touched.
+    ///
+    /// # Errors
+    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`], [`SessionError::Undecodable`],
+    /// and the transport's.
+    pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+        registers::with(card, |r| {
+            let magic = r.magic().try_read()?.v();
+            if magic == GONE {
+                return Err(CardError::Gone(0).into());
+            }
+            if magic != registers::magic() {
+                return Err(SessionError::NoCard(magic));
+            }
+            let version = r.map_version().try_read()?;
+            let map_version = (version.major(), version.minor());
+            let known = registers::map_version().major();
+            if map_version.0 != known {
+                return Err(SessionError::MapVersion { found: map_version.0, known });
+            }
+            let digest = bytes::<8, 32>(r.map_digest().iter().map(|word| Ok(word.try_read()?.v())))?;
+            if digest != MAP_DIGEST {
+                return Err(SessionError::MapDigest { found: hex::encode(&digest), known: hex::encode(&MAP_DIGEST) });
+            }
+            let capabilities = r.capabilities().try_read()?;
+            let rows = r.rows().try_read()?;
+            let limits = r.queue_limits().try_read()?;
+            Ok(Self {
+                map_version,
+                map_digest: hex::encode(&digest),
+                lanes: capabilities.lanes(),
+                rows_per_clock: capabilities.rows_per_clock(),
+                digest: capabilities.digest(),
+                signer: capabilities.signer(),
+                heartbeat: capabilities.heartbeat(),
+                policy_rows: rows.policy(),
+                entropy_rows: rows.entropy(),
+                max_streams: r.max_streams().try_read()?.v(),
+                ring_log2: limits.ring_log2(),
+                log_log2: limits.log_log2(),
+                reads: limits.reads(),
+                key_flags: r.key_flags().try_read()?.v(),
+                design_id: bytes::<4, 16>(r.design_id().iter().map(|word| Ok(word.try_read()?.v())))?,
+                boot_nonce: bytes::<4, 16>(r.boot_nonce().iter().map(|word| Ok(word.try_read()?.v())))?,
+                life: Life::try_from(r.status().try_read()?.life())?,
+                fault: Fault::try_from(r.fault().try_read()?.code())?,
+            })
+        })
+    }
+}
+
+/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made it, and where it
+/// has none.
+///
+/// # Errors
+/// The transport's.
+pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
+    registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
+}
+
+/// What `WORDS` registers hold, first byte lowest.
+fn bytes<const WORDS: usize, const BYTES: usize>(
+    registers: impl Iterator<Item = Result<u32, CardError>>,
+) -> Result<[u8; BYTES], CardError> {
+    let mut words = [0; WORDS];
+    for (word, found) in words.iter_mut().zip(registers) {
+        *word = found?;
+    }
+    Ok(registers::bytes_of(words))
+}
+
+/// Life state, whether work is in flight, whether the card needs its hardware reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) life: Life,
+    pub(crate) busy: bool,
+    pub(crate) needs_reset: bool,
+}
+
+impl Status {
+    pub(crate) fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+        let status = registers::with(card, |r| {
+            let raw = r.status().try_read()?;
+            // A lost device answers all ones, which no status is: its upper bits are reserved.
+            if peakrdl_rust::reg::Register::to_raw(raw) == GONE { Err(CardError::Gone(0x44)) } else { Ok(raw) }
+        })?;
+        let (busy, needs_reset) = (status.busy(), status.needs_reset());
+        Ok(Self { life: Life::try_from(status.life())?, busy, needs_reset })
+    }
+}
+
+/// Clocks since reset.
+pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
+    registers::with(card, |r| {
+        let before = r.tick_hi().try_read()?.v();
+        let low = r.tick_lo().try_read()?.v();
+        let high = r.tick_hi().try_read()?.v();
+        // The low half may have wrapped between the two.
+        let low = if high == before { low } else { r.tick_lo().try_read()?.v() };
+        Ok(u64::from(high) << 32 | u64::from(low))
+    })
+}
+
+/// The sticky fault.
+pub(crate) fn sticky_fault<C: Card + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
+    let code = registers::with(card, |r| r.fault().try_read())?.code();
+    Ok(Fault::try_from(code)?)
+}

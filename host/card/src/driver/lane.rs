@@ -1,0 +1,83 @@
+//! What the driver keeps of one lane.
+
+use std::collections::VecDeque;
+
+use portcullis_core::wire::{Descriptor, Record};
+
+use super::config::SessionConfig;
+use super::error::{LossCause, SessionError};
+use super::rings::Rings;
+use crate::card::Card;
+
+/// One queue set and its log. Stream slots whose number is the lane's, modulo the card's lanes, belong to it.
+#[derive(Debug)]
+pub(super) struct LaneDriver {
+    pub(super) number: u8,
+    pub(super) rings: Rings,
+    /// Entries without an answer, oldest first.
+    pub(super) pending: VecDeque<Pending>,
+    pub(super) heartbeat: HeartbeatState,
+    pub(super) opening: Option<Record>,
+    pub(super) alarm: Option<Record>,
+    /// The CLOSE record.
+    pub(super) closing: Option<Record>,
+}
+
+/// An entry without an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) ticket: u64,
+    /// Entries submitted to its lane before it.
+    pub(super) index: u64,
+    pub(super) entry: Descriptor,
+    /// A GATE that the driver holds its stream for.
+    pub(super) holds_stream: bool,
+}
+
+/// Heartbeats as a lane has recorded them.
+#[derive(Debug, Default)]
+pub(super) struct HeartbeatState {
+    /// Nonce of the last one.
+    pub(super) nonce: u64,
+    /// The one that was presented is not recorded yet.
+    pub(super) awaited: bool,
+    /// Entries submitted since the last one's record; what was in flight then counts once more.
+    pub(super) entries: u64,
+    /// Tick of the record of OPEN, or of the last one: what the card counts the limit of time from.
+    pub(super) tick: u64,
+}
+
+impl LaneDriver {
+    /// A lane with zeroed rings. The caller has quiesced the card.
+    pub(super) fn allocate<C: Card>(card: &mut C, number: u8, config: &SessionConfig) -> Result<Self, SessionError> {
+        Ok(Self {
+            number,
+            rings: Rings::allocate(card, number, config.ring_log2, config.log_log2)?,
+            pending: VecDeque::new(),
+            heartbeat: HeartbeatState::default(),
+            opening: None,
+            alarm: None,
+            closing: None,
+        })
+    }
+
+    /// Entries that can be submitted now.
+    pub(super) fn room(&self) -> usize {
+        self.rings.size().saturating_sub(self.pending.len())
+    }
+
+    /// Nothing waits for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Ticket of the oldest entry without an answer.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.pending.front().map(|pending| pending.ticket)
+    }
+
+    /// The session is lost for a record of this lane.
+    pub(super) fn lost(&self, index: u64, what: &'static str) -> LossCause {
+        LossCause::Record { lane: self.number, index, what }
+    }
+}

@@ -1,0 +1,100 @@
+//! Loading an image through the table windows, and reading it back.
+
+use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, Life, Row};
+use portcullis_policy::image::Bank;
+use zerocopy::little_endian::U32;
+use zerocopy::transmute_ref;
+
+use super::command::{await_status, command, reset};
+use super::error::SessionError;
+use super::info::CardInfo;
+use crate::card::Card;
+use crate::limits::LANES;
+use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
+use crate::tables::Tables;
+
+/// A word of a table: where it stands, its number in its window, its value.
+struct Word {
+    window: &'static str,
+    number: usize,
+    address: u32,
+    value: u32,
+}
+
+/// Every word, in the order in which the card takes them: rows ascending, words ascending.
+fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
+    let header: &[U32; ImageHeader::BYTES / 4] = transmute_ref!(tables.header);
+    let header = words("image header", HEADER_WINDOW, 0, header);
+    let bank = |window, base, rows: &'_ [Row]| {
+        let row = move |(number, row): (usize, &Row)| {
+            let row: &[U32; Row::BYTES / 4] = transmute_ref!(row);
+            words(window, base, number * BANK_STRIDE, row).collect::<Vec<_>>()
+        };
+        rows.iter().enumerate().flat_map(row).collect::<Vec<_>>()
+    };
+    let policy = bank("policy bank", POLICY_WINDOW, tables.policy);
+    let entropy = bank("entropy bank", ENTROPY_WINDOW, tables.entropy);
+    header.chain(policy).chain(entropy)
+}
+
+fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl Iterator<Item = Word> {
+    words.iter().enumerate().map(move |(i, word)| {
+        let at = offset + i * 4;
+        Word {
+            window,
+            number: at / 4,
+            // Windows are below 1 MiB and banks were checked against the card's rows.
+            address: base + u32::try_from(at).unwrap_or(u32::MAX - base),
+            value: word.get(),
+        }
+    })
+}
+
+/// Whether the card has room for the tables.
+fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> {
+    for (bank, rows, available) in
+        [(Bank::Policy, tables.policy, info.policy_rows), (Bank::Entropy, tables.entropy, info.entropy_rows)]
+    {
+        if rows.len() > usize::from(available) {
+            return Err(SessionError::TooManyRows { bank, rows: rows.len(), available });
+        }
+    }
+    Ok(())
+}
+
+/// Writes every word, then reads every word back: what the card judges by is what was meant, or there is no session.
+fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), SessionError> {
+    for word in table_words(tables) {
+        card.write32(word.address, word.value)?;
+    }
+    for Word { window, number, address, value } in table_words(tables) {
+        let found = card.read32(address)?;
+        if found != value {
+            return Err(SessionError::ReadBack { window, word: number, written: value, found });
+        }
+    }
+    Ok(())
+}
+
+/// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens nothing.
+///
+/// # Errors
+/// As [`Session::open`] up to this point.
+pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
+    let info = CardInfo::read(card)?;
+    if !LANES.contains(&info.lanes) {
+        return Err(SessionError::Lanes(info.lanes));
+    }
+    check_size(&info, tables)?;
+    reset(card)?;
+    command(card, Command::Load)?;
+    await_status(card, "state LOAD", |s| s.life == Life::Load)?;
+    load(card, tables)?;
+    // A card that does not hash its tables has nothing to compare with; it refuses any value but zero.
+    let expected = if info.digest { tables.digest() } else { [0; 32] };
+    registers::with(card, |r| {
+        let pairs = r.expected_digest().into_iter().zip(words_of::<32, 8>(expected));
+        pairs.into_iter().try_for_each(|(register, word)| register.try_write(|w| w.set_v(word)))
+    })?;
+    Ok(info)
+}

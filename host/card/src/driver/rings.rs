@@ -1,0 +1,205 @@
+//! The three rings of a lane in host memory, and the doorbells.
+
+use portcullis_core::wire::{Completion, Descriptor, LOG_STRIDE, Record};
+use zerocopy::IntoBytes;
+
+use super::error::SessionError;
+use crate::card::{Card, DmaBuffer, Watch};
+use crate::error::CardError;
+use crate::registers;
+
+/// Entries that one doorbell tells of while the card is under load.
+const BATCH: u64 = 32;
+
+/// What stands where the next completion will be.
+///
+/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the write has begun,
+/// the CRC that all of it is there.
+#[derive(Debug)]
+pub(super) enum NextCompletion {
+    /// That of the lap before, or none.
+    None,
+    /// A part. The rest comes by itself, or the completion is damaged.
+    Partial,
+    /// All of it.
+    Whole(Completion),
+}
+
+/// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from them.
+#[derive(Debug)]
+pub(super) struct Rings {
+    lane: u8,
+    pub(super) submissions: DmaBuffer,
+    pub(super) completions: DmaBuffer,
+    pub(super) log: DmaBuffer,
+    ring_log2: u8,
+    log_log2: u8,
+    /// Entries submitted.
+    pub(super) submitted: u64,
+    /// Completions consumed.
+    pub(super) completed: u64,
+    /// Records consumed.
+    pub(super) logged: u64,
+    /// What the doorbells say.
+    rung_submitted: u64,
+    rung_completed: u64,
+    rung_logged: u64,
+}
+
+impl Rings {
+    /// Zeroed rings. The caller has quiesced the card.
+    pub(super) fn allocate<C: Card>(card: &mut C, lane: u8, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
+        Ok(Self {
+            lane,
+            submissions: card.allocate(Descriptor::BYTES << ring_log2)?,
+            completions: card.allocate(Completion::BYTES << ring_log2)?,
+            log: card.allocate(LOG_STRIDE << log_log2)?,
+            ring_log2,
+            log_log2,
+            submitted: 0,
+            completed: 0,
+            logged: 0,
+            rung_submitted: 0,
+            rung_completed: 0,
+            rung_logged: 0,
+        })
+    }
+
+    /// Takes the memory back. The caller has quiesced the card.
+    pub(super) fn release<C: Card>(self, card: &mut C) -> Result<(), CardError> {
+        card.release(self.submissions)?;
+        card.release(self.completions)?;
+        card.release(self.log)
+    }
+
+    /// Entries of the submission ring.
+    pub(super) const fn size(&self) -> usize {
+        1 << self.ring_log2
+    }
+
+    /// Tells the card where the rings are; every word is read back.
+    pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), SessionError> {
+        let (sq, cq, log) =
+            (split(self.submissions.address()), split(self.completions.address()), split(self.log.address()));
+        let (ring_log2, log_log2) = (self.ring_log2, self.log_log2);
+        let found = registers::with_lane(card, self.lane, |lane| {
+            lane.sq_lo().try_write(|w| w.set_v(sq.0))?;
+            lane.sq_hi().try_write(|w| w.set_v(sq.1))?;
+            lane.sq_size().try_write(|w| w.set_log2(ring_log2))?;
+            lane.cq_lo().try_write(|w| w.set_v(cq.0))?;
+            lane.cq_hi().try_write(|w| w.set_v(cq.1))?;
+            lane.log_lo().try_write(|w| w.set_v(log.0))?;
+            lane.log_hi().try_write(|w| w.set_v(log.1))?;
+            lane.log_size().try_write(|w| w.set_log2(log_log2))?;
+            Ok([
+                ("sq_lo", sq.0, lane.sq_lo().try_read()?.v()),
+                ("sq_hi", sq.1, lane.sq_hi().try_read()?.v()),
+                ("sq_size", ring_log2.into(), lane.sq_size().try_read()?.log2().into()),
+                ("cq_lo", cq.0, lane.cq_lo().try_read()?.v()),
+                ("cq_hi", cq.1, lane.cq_hi().try_read()?.v()),
+                ("log_lo", log.0, lane.log_lo().try_read()?.v()),
+                ("log_hi", log.1, lane.log_hi().try_read()?.v()),
+                ("log_size", log_log2.into(), lane.log_size().try_read()?.log2().into()),
+            ])
+        })?;
+        match found.into_iter().find(|(_, written, found)| written != found) {
+            Some((window, written, found)) => Err(SessionError::ReadBack { window, word: 0, written, found }),
+            None => Ok(()),
+        }
+    }
+
+    fn ring_offset(&self, index: u64, bytes: usize) -> usize {
+        // Below the ring's size, which is a usize.
+        (index & ((1 << self.ring_log2) - 1)) as usize * bytes
+    }
+
+    /// Puts an entry at the tail; the doorbell is rung apart.
+    pub(super) fn push<C: Card>(&mut self, card: &mut C, entry: &Descriptor) -> Result<(), CardError> {
+        let offset = self.ring_offset(self.submitted, Descriptor::BYTES);
+        card.dma_write(&self.submissions, offset, entry.as_bytes())?;
+        self.submitted += 1;
+        Ok(())
+    }
+
+    /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch has come together.
+    /// While it has a batch before it, it does not run dry for not knowing more.
+    pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
+        let unannounced = self.submitted - self.rung_submitted;
+        let at_work = self.rung_submitted - self.completed;
+        if unannounced == 0 || !(now || unannounced >= BATCH || at_work < BATCH) {
+            return Ok(());
+        }
+        let tail = (self.submitted & 0xffff) as u32;
+        registers::with_lane(card, self.lane, |lane| lane.sq_tail().try_write(|w| w.set_v(tail)))?;
+        self.rung_submitted = self.submitted;
+        Ok(())
+    }
+
+    /// Tells the card what was consumed: at once with `now`, else when a quarter of a ring has come together.
+    pub(super) fn ring_consumed<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
+        let due = |consumed: u64, rung: u64, log2: u8| {
+            let unannounced = consumed - rung;
+            unannounced > 0 && (now || unannounced >= 1 << (log2 - 2))
+        };
+        if due(self.logged, self.rung_logged, self.log_log2) {
+            let head = (self.logged & 0xffff_ffff) as u32;
+            registers::with_lane(card, self.lane, |lane| lane.log_head().try_write(|w| w.set_v(head)))?;
+            self.rung_logged = self.logged;
+        }
+        if due(self.completed, self.rung_completed, self.ring_log2) {
+            let head = (self.completed & 0xffff) as u32;
+            registers::with_lane(card, self.lane, |lane| lane.cq_head().try_write(|w| w.set_v(head)))?;
+            self.rung_completed = self.completed;
+        }
+        Ok(())
+    }
+
+    /// Phase of the next completion.
+    const fn phase(&self) -> u8 {
+        1 ^ (self.completed >> self.ring_log2 & 1) as u8
+    }
+
+    /// The place of the next completion, as it stands now.
+    pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
+        let offset = self.ring_offset(self.completed, Completion::BYTES);
+        let mut completion = Completion::ZERO;
+        card.dma_read(&self.completions, offset, completion.as_mut_bytes())?;
+        Ok(if completion.phase & 1 != self.phase() {
+            NextCompletion::None
+        } else if completion.crc.get() != completion.computed_crc() {
+            NextCompletion::Partial
+        } else {
+            NextCompletion::Whole(completion)
+        })
+    }
+
+    /// What to watch for the next completion.
+    pub(super) fn watch(&self) -> Watch<'_> {
+        let offset = self.ring_offset(self.completed, Completion::BYTES) + core::mem::offset_of!(Completion, phase);
+        Watch { buffer: &self.completions, offset, value: self.phase() }
+    }
+
+    /// The next record; only what the card has announced is one.
+    pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
+        let slot = self.logged & ((1 << self.log_log2) - 1);
+        let mut record = Record::ZERO;
+        card.dma_read(&self.log, slot as usize * LOG_STRIDE, record.as_mut_bytes())?;
+        Ok(record)
+    }
+
+    /// Records of the log ring.
+    pub(super) const fn log_size(&self) -> u64 {
+        1 << self.log_log2
+    }
+
+    /// Records that the card has written and that were not consumed, by its register.
+    pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
+        let tail = registers::with_lane(card, self.lane, |lane| lane.log_tail().try_read())?;
+        Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))
+    }
+}
+
+/// Low and high half.
+const fn split(address: u64) -> (u32, u32) {
+    ((address & 0xffff_ffff) as u32, (address >> 32) as u32)
+}

@@ -1,0 +1,152 @@
+//! The checks of everything that the card writes.
+
+use portcullis_core::wire::{
+    self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
+    Stage, StageOutcome, lane_of,
+};
+use portcullis_policy::evaluate::Verdict;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::Session;
+use crate::card::Card;
+use crate::driver::error::{LossCause, SessionError};
+use crate::driver::lane::{LaneDriver, Pending};
+use crate::driver::outcome::Outcome;
+
+/// A completion of `lane` against the entry that it must answer. What it says is the outcome, once its record agrees.
+pub(super) fn completion<C: Card>(
+    completion: &Completion,
+    lane: &LaneDriver,
+    pending: &Pending,
+    session: &Session<C>,
+) -> Result<Outcome, SessionError> {
+    let Pending { ticket, index, ref entry, .. } = *pending;
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Completion { ticket, what }) };
+    check(completion.phase <= 1 && completion.reserved_is_zero(), "a reserved bit is set")?;
+    check(u64::from(completion.ring_index.get()) == index & 0xffff, "it answers another submission")?;
+    check(completion.slot == entry.slot, "slot of another entry")?;
+    check(completion.sequence == entry.sequence, "sequence of another entry")?;
+    check(completion.epoch.get() == session.epoch, "epoch of another session")?;
+    let determination = Determination::try_from(completion.determination)?;
+    let stage = Stage::try_from(completion.stage)?;
+    let fault = Fault::try_from(completion.fault.get())?;
+    let row = |row: u16, rows: u16| -> Result<Option<u16>, LossCause> {
+        check(row == ROW_NONE || row < rows, "it names a row that the image does not have")?;
+        Ok((row != ROW_NONE).then_some(row))
+    };
+    let policy_row = row(completion.policy_row.get(), session.rows.0)?;
+    let entropy_row = row(completion.entropy_row.get(), session.rows.1)?;
+    let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
+    check(fault != Fault::None || pinned, "a slot of another lane")?;
+    if fault != Fault::None || entry.opcode != u8::from(Opcode::Gate) {
+        let bare = determination == Determination::None && stage == Stage::None;
+        check(bare && policy_row.is_none() && entropy_row.is_none(), "a verdict on what is not judged")?;
+        check(fault == Fault::None || fault.class().refuses_entry(), "a fault that no entry can have")?;
+        return Ok(if fault == Fault::None { Outcome::Accepted } else { Outcome::Fault(fault) });
+    }
+    check(determination != Determination::None, "no verdict on a GATE")?;
+    check((determination == Determination::Admit) == (stage == Stage::None), "determination and stage contradict")?;
+    if determination == Determination::Admit {
+        let pass = u8::from(StageOutcome::Pass);
+        check(entry.validation_outcome == pass && entry.lineage_outcome == pass, "an admit of what the host refused")?;
+        check(policy_row.is_some() && entropy_row.is_some(), "an admit without a permit in both banks")?;
+    }
+    Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
+}
+
+/// What every record of this session has.
+fn common<C: Card>(
+    answer: &Answer,
+    index: u64,
+    lane: &LaneDriver,
+    session: &Session<C>,
+) -> Result<RecordType, SessionError> {
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
+    check(answer.log_index.get() == index, "log index of another record")?;
+    check(answer.version == LAYOUT_VERSION, "unknown version")?;
+    check(answer.epoch.get() == session.epoch, "epoch of another session")?;
+    check(answer.lane == lane.number, "another lane")?;
+    check(answer.key_flags == session.info.key_flags, "key flags of another card")?;
+    check(answer.reserved_is_zero(), "a reserved byte is set")?;
+    Ok(RecordType::try_from(answer.record_type)?)
+}
+
+/// The record that `lane` has given last, one of an entry: the entry byte for byte, and the answer of its completion where there is one. Only an entry that
+/// was refused for its CRC may differ: it was damaged on its way, and the record shows what arrived.
+pub(super) fn entry_record<C: Card>(
+    record: &Record,
+    lane: &LaneDriver,
+    entry: &Descriptor,
+    completion: Option<&Completion>,
+    session: &Session<C>,
+) -> Result<(), SessionError> {
+    let index = lane.rings.logged.saturating_sub(1);
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
+    let answer = &record.answer;
+    let kind = common(answer, index, lane, session)?;
+    let damaged = answer.fault.get() == u16::from(Fault::Crc);
+    let same = record.descriptor.as_bytes() == entry.as_bytes();
+    check(same || damaged, "it holds another entry than was submitted")?;
+    let expected = if answer.fault.get() != 0 {
+        RecordType::Refused
+    } else {
+        match Opcode::try_from(entry.opcode)? {
+            Opcode::Gate => RecordType::Verdict,
+            Opcode::Begin => RecordType::Begin,
+            Opcode::End => RecordType::End,
+            Opcode::Note => RecordType::Note,
+        }
+    };
+    check(kind == expected, "record type of another answer")?;
+    let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
+    check(kind == RecordType::Refused || pinned, "a slot of another lane")?;
+    if let Some(c) = completion {
+        let same = answer.determination == c.determination
+            && answer.stage == c.stage
+            && answer.fault == c.fault
+            && answer.policy_row == c.policy_row
+            && answer.entropy_row == c.entropy_row;
+        check(same, "record and completion contradict")?;
+        check(c.log_index.get() == index, "its completion names another record")?;
+    }
+    Ok(())
+}
+
+/// The record that `lane` has given last, one without an entry; gives the sticky fault that it names.
+pub(super) fn session_record<C: Card>(
+    record: &Record,
+    lane: &LaneDriver,
+    kind: RecordType,
+    session: &Session<C>,
+) -> Result<Fault, SessionError> {
+    let index = record.answer.log_index.get();
+    let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
+    let answer = &record.answer;
+    let found = common(answer, lane.rings.logged.saturating_sub(1), lane, session)?;
+    check(found == kind, "another record type than expected")?;
+    let blank = answer.determination == 0
+        && answer.stage == 0
+        && answer.policy_row.get() == ROW_NONE
+        && answer.entropy_row.get() == ROW_NONE;
+    check(blank, "a verdict on what is not judged")?;
+    let fields =
+        wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::SessionFields::ZERO);
+    check(fields.reserved_is_zero(), "a reserved byte is set")?;
+    check(fields.policy_digest == session.policy_digest, "digest of other tables")?;
+    check(fields.package_digest == session.package_digest, "another policy package")?;
+    check(fields.ticket_digest == session.ticket_digest, "another ticket")?;
+    let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
+    check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
+    check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
+    // A cause stands where something went wrong, and nowhere else.
+    let cause = Fault::try_from(fields.cause.get())?;
+    let caused = match kind {
+        RecordType::Alarm => cause != Fault::None,
+        RecordType::Close => true,
+        _ => cause == Fault::None,
+    };
+    check(caused, "a cause that does not fit its type")?;
+    let fault = answer.fault.get();
+    check(fault == 0 || fault == u16::from(cause), "a fault that is not its cause")?;
+    Ok(cause)
+}

@@ -1,0 +1,88 @@
+//! Checkpoints of the session: asked for, checked, handed to the sink.
+
+use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life};
+
+use super::Session;
+use crate::card::Card;
+use crate::driver::checkpoint_ring::check_heads;
+use crate::driver::error::{LossCause, SessionError};
+use crate::registers;
+
+impl<C: Card> Session<C> {
+    /// Asks for a checkpoint over everything logged so far. It comes when it is signed: to the sink, in a later call.
+    ///
+    /// # Errors
+    /// The session's state, and the transport's.
+    pub fn flush(&mut self) -> Result<(), SessionError> {
+        self.healthy()?;
+        Ok(registers::with(&mut self.card, |r| r.checkpoint_flush().try_write(|w| w.set_v(true)))?)
+    }
+
+    /// Hands every checkpoint that the card has written to the sink; how many there were.
+    ///
+    /// # Errors
+    /// [`LossCause::Checkpoint`] for one that does not fit this session, [`LossCause::Sink`], and the transport's.
+    pub fn collect_checkpoints(&mut self) -> Result<u64, SessionError> {
+        let Some(checkpoints) = &self.checkpoints else { return Ok(0) };
+        let before = checkpoints.consumed;
+        let tail = registers::with(&mut self.card, |r| r.checkpoint_tail().try_read())?.v();
+        let unread = u64::from(tail.wrapping_sub((before & 0xffff_ffff) as u32));
+        if unread == 0 {
+            return Ok(0);
+        }
+        if unread > 1 << checkpoints.config.ring_log2 {
+            return Err(LossCause::Checkpoint { serial: before, what: "more were written than the ring holds" }.into());
+        }
+        for _ in 0..unread {
+            self.consume_checkpoint()?;
+        }
+        registers::with(&mut self.card, |r| r.checkpoint_head().try_write(|w| w.set_v(tail)))?;
+        Ok(unread)
+    }
+
+    fn consume_checkpoint(&mut self) -> Result<(), SessionError> {
+        let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
+        let signed = checkpoints.read(&self.card, self.info.lanes)?;
+        self.check_checkpoint(&signed.checkpoint, checkpoints.consumed, &checkpoints.last)?;
+        check_heads(&signed, &checkpoints.heads)?;
+        let serial = checkpoints.consumed;
+        let kept = self.sink.checkpoint(&signed);
+        kept.map_err(|why| LossCause::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.consumed += 1;
+            checkpoints.last = signed.checkpoint;
+            checkpoints.heads = signed.heads;
+        }
+        Ok(())
+    }
+
+    /// What the driver can tell without hashing the log and verifying; that is the verifier's part.
+    fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
+        let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial, what }) };
+        check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;
+        check(found.version == LAYOUT_VERSION, "unknown version")?;
+        check(found.reserved_is_zero(), "a reserved byte is set")?;
+        check(found.serial.get() == serial, "serial of another checkpoint")?;
+        check(found.key_flags == self.info.key_flags, "key flags of another card")?;
+        check(found.design_id == self.info.design_id, "design of another card")?;
+        check(found.lanes == self.info.lanes, "lanes of another card")?;
+        check(found.epoch.get() == self.epoch, "epoch of another session")?;
+        check(found.ticket_digest == self.ticket_digest, "another ticket")?;
+        check(found.policy_digest == self.policy_digest, "another policy")?;
+        check(found.size.get() > 0 && found.size.get() >= last.size.get(), "a tree that has shrunk")?;
+        let state = Life::try_from(found.state)?;
+        check((state == Life::Opening) == (serial == 0), "a state that does not fit its serial")?;
+        check(found.tick.get() >= last.tick.get(), "time has gone back")?;
+        check(serial == 0 || found.boot_nonce == last.boot_nonce, "boot nonce of another start")?;
+        let fault = Fault::try_from(found.fault.get())?;
+        let fits = match state {
+            Life::Opening | Life::Run => fault == Fault::None,
+            Life::Fault => fault != Fault::None,
+            // A session ends with or without one.
+            Life::Closing => last.fault.get() == 0 || last.fault == found.fault,
+            Life::Reset | Life::Load => false,
+        };
+        check(fits, "state and fault contradict")?;
+        Ok(())
+    }
+}

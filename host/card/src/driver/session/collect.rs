@@ -1,0 +1,308 @@
+//! Out of the completion and log rings, lane by lane.
+
+use portcullis_core::wire::{Completion, Descriptor, Fault, Life, Record, RecordType};
+
+use super::{Health, Session, check};
+use crate::card::Card;
+use crate::driver::error::{LossCause, SessionError, WaitError};
+use crate::driver::info::{Status, sticky_fault};
+use crate::driver::lane::{LaneDriver, Pending};
+use crate::driver::outcome::{Completed, Outcome};
+use crate::driver::rings::NextCompletion;
+use crate::error::CardError;
+
+/// What becomes of an entry whose card is lost: no answer came in time, and none will count.
+const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
+
+impl<C: Card> Session<C> {
+    /// What was answered since the last call, in each lane in order of submission. Does not wait and reads no register.
+    ///
+    /// # Errors
+    /// The session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held back then
+    /// from an earlier call, and nothing of this call is given out.
+    pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
+        if self.ready.is_empty() {
+            self.healthy()?;
+        }
+        if self.health == Health::Good {
+            self.collect()?;
+        }
+        Ok(self.ready.drain(..).collect())
+    }
+
+    /// Waits until at least one entry is answered, and gives all that are. Without an entry in flight it gives none.
+    /// When the card has faulted, the entries in flight are answered with the fault.
+    ///
+    /// # Errors
+    /// [`SessionError::Wait`] when the card makes no progress (it is lost then), or as [`Session::poll`].
+    pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
+        loop {
+            let answered = self.poll()?;
+            if !answered.is_empty() || self.in_flight() == 0 {
+                return Ok(answered);
+            }
+            self.await_progress()?;
+        }
+    }
+
+    /// Waits until every entry is answered, and gives the answers in order of submission.
+    ///
+    /// # Errors
+    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
+    pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
+        let mut all = Vec::new();
+        while self.in_flight() > 0 || !self.ready.is_empty() {
+            match self.wait() {
+                Ok(answered) => all.extend(answered),
+                Err(error) => {
+                    self.abandoned.extend(all);
+                    return Err(error);
+                }
+            }
+        }
+        all.sort_by_key(|completed| completed.ticket);
+        Ok(all)
+    }
+
+    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is given once, here or
+    /// by an earlier call. While the card is not lost there is none.
+    pub fn abandon(&mut self) -> Vec<Completed> {
+        if !matches!(self.health, Health::Lost(_)) {
+            return Vec::new();
+        }
+        let refused = |ticket, entry| Completed { ticket, entry, outcome: LOST, record: None };
+        let unanswered = self.lanes.iter_mut().flat_map(|lane| lane.pending.drain(..));
+        let unanswered = unanswered.map(|pending| (pending.ticket, pending.entry));
+        let met = self.abandoned.drain(..).map(|met| (met.ticket, met.entry));
+        let mut all: Vec<_> = met.chain(unanswered).map(|(ticket, entry)| refused(ticket, entry)).collect();
+        all.sort_by_key(|completed| completed.ticket);
+        all
+    }
+
+    /// Moves every answer that is there to `ready`.
+    pub(super) fn collect(&mut self) -> Result<(), SessionError> {
+        let collected = self.collect_all();
+        self.or_mark_lost(collected)
+    }
+
+    fn collect_all(&mut self) -> Result<(), SessionError> {
+        let before = self.ready.len();
+        // At most what was submitted: no lane keeps another waiting.
+        (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
+        if self.ready.len() > before {
+            for lane in &mut self.lanes {
+                lane.rings.ring_submitted(&mut self.card, false)?;
+                lane.rings.ring_consumed(&mut self.card, false)?;
+            }
+            let logged = self.logged();
+            if self.checkpoint_requested || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.due(logged))
+            {
+                self.collect_checkpoints()?;
+            }
+            self.present_next()?;
+        }
+        Ok(())
+    }
+
+    fn collect_lane(&mut self, at: usize) -> Result<(), SessionError> {
+        loop {
+            let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+            let Some(pending) = lane.pending.front() else { return Ok(()) };
+            let NextCompletion::Whole(completion) = lane.rings.next_completion(&self.card)? else { return Ok(()) };
+            let Pending { ticket, entry, .. } = *pending;
+            let outcome = check::completion(&completion, lane, pending, self)?;
+            let index = completion.log_index.get();
+            // Its record was written before it, and at most a ring of records can wait.
+            let unread = index.checked_sub(lane.rings.logged);
+            if unread.is_none_or(|unread| unread >= lane.rings.log_size()) {
+                return Err(LossCause::Completion { ticket, what: "it names a record that cannot be" }.into());
+            }
+            for _ in 0..unread.unwrap_or_default() {
+                let record = self.consume_record(at)?;
+                self.accept_heartbeat(at, &record)?;
+            }
+            let record = self.consume_record(at)?;
+            self.entry_record(at, &record, &entry, Some(&completion))?;
+            self.answer(at, outcome, Some(record));
+            self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?.rings.completed += 1;
+        }
+    }
+
+    /// The oldest entry of a lane is answered.
+    fn answer(&mut self, at: usize, outcome: Outcome, record: Option<Record>) {
+        let pending = self.lanes.get_mut(at).and_then(|lane| lane.pending.pop_front());
+        if let Some(Pending { ticket, entry, holds_stream, .. }) = pending {
+            self.streams.answered(&entry, &outcome, holds_stream);
+            self.ready.push_back(Completed { ticket, entry, outcome, record });
+        }
+    }
+
+    /// Records consumed, of all lanes.
+    pub(super) fn logged(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.rings.logged).sum()
+    }
+
+    /// Consumes a lane's next record and has it kept. The caller knows that it is there and checks it.
+    pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        let record = lane.rings.next_record(&self.card)?;
+        let index = lane.rings.logged;
+        lane.rings.logged += 1;
+        // By its lane it is kept, so that much is checked before.
+        if record.answer.lane != lane.number {
+            return Err(lane.lost(index, "another lane").into());
+        }
+        self.tick = self.tick.max(record.answer.tick.get());
+        self.sink.record(&record).map_err(|why| LossCause::Sink { what: "record", index, why: why.to_string() })?;
+        Ok(record)
+    }
+
+    /// Whether a lane's log holds a record that was not consumed.
+    pub(super) fn has_record(&mut self, at: usize) -> Result<bool, SessionError> {
+        let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+        Ok(lane.rings.unread_records(&mut self.card)? > 0)
+    }
+
+    /// Waits until a lane's log holds a record that was not consumed.
+    pub(super) fn await_record(&mut self, at: usize, awaited: &'static str) -> Result<(), SessionError> {
+        let bound = self.card.patience();
+        for _ in 0..bound {
+            if self.has_record(at)? {
+                return Ok(());
+            }
+            self.card.wait(None)?;
+        }
+        Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// Checks the record of an entry that a lane has given last.
+    fn entry_record(
+        &self,
+        at: usize,
+        record: &Record,
+        entry: &Descriptor,
+        completion: Option<&Completion>,
+    ) -> Result<(), SessionError> {
+        check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
+    }
+
+    /// Checks the record that a lane has given last, one without an entry; gives the sticky fault that it names.
+    pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
+        check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
+    }
+
+    /// Waits until something is collected or the card has faulted.
+    fn await_progress(&mut self) -> Result<(), SessionError> {
+        let progress = self.await_progress_inner();
+        self.or_mark_lost(progress)
+    }
+
+    fn await_progress_inner(&mut self) -> Result<(), SessionError> {
+        let bound = self.card.patience();
+        let mut no_progress = false;
+        for _ in 0..bound {
+            // Everything is said only after a quantum in vain: under load nothing here touches a register.
+            for lane in &mut self.lanes {
+                lane.rings.ring_submitted(&mut self.card, no_progress)?;
+                lane.rings.ring_consumed(&mut self.card, no_progress)?;
+            }
+            no_progress = true;
+            // A completion that is there in part has nothing more to watch for: a while passes.
+            let watch = match next_answer(&self.lanes, &self.card)? {
+                Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
+                _ => None,
+            };
+            self.card.wait(watch.as_ref())?;
+            self.collect_all()?;
+            if !self.ready.is_empty() {
+                return Ok(());
+            }
+            match Status::read(&mut self.card)?.life {
+                Life::Run => {}
+                Life::Fault => return self.fault(),
+                life => return Err(SessionError::State { life, awaited: "a completion" }),
+            }
+        }
+        if let Some((lane, NextCompletion::Partial)) = next_answer(&self.lanes, &self.card)? {
+            let ticket = lane.oldest().unwrap_or_default();
+            return Err(LossCause::Completion { ticket, what: "wrong CRC" }.into());
+        }
+        Err(WaitError { awaited: "a completion", bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// The card has faulted: what it answered before counts, everything else is answered with the fault.
+    pub(super) fn fault(&mut self) -> Result<(), SessionError> {
+        let fault = sticky_fault(&mut self.card)?;
+        if fault == Fault::None {
+            return Err(SessionError::State { life: Life::Fault, awaited: "its fault code" });
+        }
+        // Its ALARM may be waiting for room in a log.
+        self.collect_all()?;
+        self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
+        // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
+        match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
+            Ok(_) | Err(SessionError::Wait(_)) => {}
+            Err(error) => return Err(error),
+        }
+        self.collect_all()?;
+        self.collect_checkpoints()?;
+        for at in 0..self.lanes.len() {
+            while self.has_record(at)? {
+                let record = self.consume_record(at)?;
+                self.consume_final_record(at, record, fault)?;
+            }
+        }
+        for at in 0..self.lanes.len() {
+            while self.lanes.get(at).is_some_and(|lane| !lane.is_idle()) {
+                self.answer(at, Outcome::Fault(fault), None);
+            }
+        }
+        self.health = Health::Faulted(fault);
+        Ok(())
+    }
+
+    /// Takes a record that no completion follows, as the card has faulted.
+    fn consume_final_record(&mut self, at: usize, record: Record, fault: Fault) -> Result<(), SessionError> {
+        match RecordType::try_from(record.answer.record_type)? {
+            RecordType::Alarm => {
+                let cause = self.session_record(at, &record, RecordType::Alarm)?;
+                let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+                if cause != fault {
+                    return Err(lane.lost(record.answer.log_index.get(), "its cause is not the sticky fault").into());
+                }
+                lane.alarm = Some(record);
+            }
+            RecordType::Close => {
+                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                let cause = self.session_record(at, &record, RecordType::Close)?;
+                let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+                let expected = if lane.alarm.is_some() { fault } else { Fault::None };
+                if cause != expected || lane.closing.replace(record).is_some() {
+                    let what = "a CLOSE record that does not fit the fault";
+                    return Err(lane.lost(record.answer.log_index.get(), what).into());
+                }
+            }
+            RecordType::Heartbeat => self.accept_heartbeat(at, &record)?,
+            _ => {
+                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
+                let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
+                let what = "a record of an entry that was not submitted";
+                let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
+                let entry = pending.entry;
+                self.entry_record(at, &record, &entry, None)?;
+                self.answer(at, Outcome::Fault(fault), Some(record));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first, as a rule.
+fn next_answer<'a, C: Card>(
+    lanes: &'a [LaneDriver],
+    card: &C,
+) -> Result<Option<(&'a LaneDriver, NextCompletion)>, CardError> {
+    let busy = lanes.iter().filter(|lane| !lane.is_idle());
+    let oldest = busy.min_by_key(|lane| lane.oldest());
+    oldest.map(|lane| Ok((lane, lane.rings.next_completion(card)?))).transpose()
+}

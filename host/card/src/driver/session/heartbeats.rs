@@ -1,0 +1,181 @@
+//! Heartbeats: presenting nonces, their records in every lane, and waiting for credit.
+
+use portcullis_core::wire::{Record, RecordType};
+
+use super::Session;
+use crate::card::Card;
+use crate::driver::command::SIGNING;
+use crate::driver::error::{LossCause, SessionError, WaitError};
+use crate::driver::info::tick;
+use crate::driver::lane::{HeartbeatState, LaneDriver};
+use crate::registers;
+
+impl<C: Card> Session<C> {
+    /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight are answered first; their
+    /// answers come with the next [`Session::poll`]. A sink that gives nonces ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary.
+    ///
+    /// # Errors
+    /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
+    pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
+        if !self.info.heartbeat {
+            return Err(SessionError::Missing("heartbeats"));
+        }
+        let answered = self.drain()?;
+        self.ready.extend(answered);
+        let presented = self.present_and_await(nonce);
+        self.or_mark_lost(presented)
+    }
+
+    fn present_and_await(&mut self, nonce: u64) -> Result<(), SessionError> {
+        self.present(nonce)?;
+        for at in 0..self.lanes.len() {
+            self.await_record(at, "the HEARTBEAT record")?;
+            self.consume_heartbeat(at)?;
+        }
+        Ok(())
+    }
+
+    fn present(&mut self, nonce: u64) -> Result<(), SessionError> {
+        self.presented = Some(nonce);
+        self.lanes.iter_mut().for_each(|lane| lane.heartbeat.awaited = true);
+        Ok(registers::with(&mut self.card, |r| {
+            r.heartbeat_nonce_lo().try_write(|w| w.set_v((nonce & 0xffff_ffff) as u32))?;
+            r.heartbeat_nonce_hi().try_write(|w| w.set_v((nonce >> 32) as u32))
+        })?)
+    }
+
+    /// Presents the sink's next nonce, when it has one and none is under way.
+    pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
+        // Lanes without work tell of theirs only when they are asked, which is done once the others have it.
+        let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
+        if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
+            self.consume_heartbeats()?;
+        }
+        if self.presented.is_some() || self.checkpoints.is_none() {
+            return Ok(());
+        }
+        let serial = self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.consumed);
+        let nonce = self.sink.nonce();
+        let nonce = nonce.map_err(|why| LossCause::Sink { what: "checkpoint", index: serial, why: why.to_string() })?;
+        match nonce {
+            Some(nonce) if self.info.heartbeat => {
+                self.witnessed = true;
+                self.present(nonce)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the record of a heartbeat in a lane: it has to be the one that was presented.
+    pub(super) fn accept_heartbeat(&mut self, at: usize, record: &Record) -> Result<(), SessionError> {
+        let index = record.answer.log_index.get();
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        let nonce = self.presented.filter(|_| lane.heartbeat.awaited);
+        let nonce = nonce.ok_or(lane.lost(index, "a heartbeat that nobody presented"))?;
+        let (entries, tick) = (lane.pending.len() as u64, record.answer.tick.get());
+        lane.heartbeat = HeartbeatState { nonce, awaited: false, entries, tick };
+        self.session_record(at, record, RecordType::Heartbeat)?;
+        if !self.lanes.iter().any(|lane| lane.heartbeat.awaited) {
+            self.presented = None;
+            self.checkpoint_requested = false;
+        }
+        Ok(())
+    }
+
+    /// Takes a heartbeat's record, which is there, and says so to the card.
+    fn consume_heartbeat(&mut self, at: usize) -> Result<(), SessionError> {
+        let record = self.consume_record(at)?;
+        self.accept_heartbeat(at, &record)?;
+        let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
+        Ok(lane.rings.ring_consumed(&mut self.card, true)?)
+    }
+
+    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the card says what it thinks of them.
+    ///
+    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is asked for, past
+    /// three quarters the entries wait for its heartbeat, so that they do not meet the limit on their way.
+    pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
+        if !self.witnessed {
+            return Ok(());
+        }
+        let elapsed = self.elapsed()?;
+        if self.has_credit(&share, elapsed) {
+            return if self.heartbeat.ticks != 0 && elapsed >= self.clocks() / 2 {
+                self.request_checkpoint()
+            } else {
+                Ok(())
+            };
+        }
+        self.request_checkpoint()?;
+        let bound = self.card.patience().saturating_mul(SIGNING);
+        for _ in 0..bound {
+            self.collect()?;
+            self.collect_checkpoints()?;
+            self.consume_heartbeats()?;
+            self.present_next()?;
+            let elapsed = self.since_heartbeat();
+            if !self.checkpoint_requested && self.has_credit(&share, elapsed) {
+                return Ok(());
+            }
+            self.request_checkpoint()?;
+            self.card.wait(None)?;
+        }
+        Err(WaitError { awaited: "a heartbeat from the witness", bound, quantum: self.card.quantum() }.into())
+    }
+
+    /// The limit of time, in clocks.
+    fn clocks(&self) -> u64 {
+        u64::from(self.heartbeat.ticks) << 16
+    }
+
+    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole limit never are:
+    /// the card refuses some of them, whatever is waited for.
+    fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
+        let limit = u64::from(self.heartbeat.records);
+        let few = |lane: &LaneDriver| {
+            let entries = share(lane) as u64;
+            entries == 0 || entries > limit || lane.heartbeat.entries + entries <= limit
+        };
+        let few = limit == 0 || self.lanes.iter().all(few);
+        few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
+    }
+
+    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time; an idle one is asked
+    /// for it.
+    fn elapsed(&mut self) -> Result<u64, SessionError> {
+        if self.heartbeat.ticks != 0 {
+            self.collect()?;
+            if self.in_flight() == 0 {
+                self.consume_heartbeats()?;
+                self.tick = self.tick.max(tick(&mut self.card)?);
+            }
+        }
+        Ok(self.since_heartbeat())
+    }
+
+    fn since_heartbeat(&self) -> u64 {
+        let first = self.lanes.iter().map(|lane| lane.heartbeat.tick).min().unwrap_or_default();
+        self.tick.saturating_sub(first)
+    }
+
+    /// Asks for a checkpoint, once for each heartbeat.
+    fn request_checkpoint(&mut self) -> Result<(), SessionError> {
+        if !self.checkpoint_requested {
+            self.flush()?;
+            self.checkpoint_requested = true;
+        }
+        Ok(())
+    }
+
+    /// Heartbeats that no completion follows.
+    fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
+        for at in 0..self.lanes.len() {
+            while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle())
+                && self.has_record(at)?
+            {
+                self.consume_heartbeat(at)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! One entry of one stream at a time.
+
+use portcullis_core::mutation::{Mutation, Place};
+use portcullis_core::wire::{Descriptor, Opcode};
+use zerocopy::little_endian::{U16, U32};
+
+use super::Session;
+use crate::card::Card;
+use crate::driver::error::SessionError;
+use crate::driver::outcome::{Completed, Outcome};
+use crate::driver::stream_table::StreamHandle;
+
+impl<C: Card> Session<C> {
+    /// Where the next entry of `stream` stands. The span commitment is made over it.
+    ///
+    /// # Errors
+    /// [`SessionError::NoStream`], [`SessionError::StreamSpent`].
+    pub fn place(&self, stream: &StreamHandle) -> Result<Place, SessionError> {
+        let sequence = self.next_sequence(stream)?;
+        if sequence == u32::MAX {
+            return Err(SessionError::StreamSpent(stream.slot));
+        }
+        Ok(Place { slot: stream.slot, sequence })
+    }
+
+    fn next_sequence(&self, stream: &StreamHandle) -> Result<u32, SessionError> {
+        let slot = self.streams.slots.get(usize::from(stream.slot));
+        match slot {
+            Some(s) if s.open && s.opening == stream.opening && self.epoch == stream.epoch => Ok(s.next),
+            _ => Err(SessionError::NoStream(stream.slot)),
+        }
+    }
+
+    /// Submits one entry and waits for its answer. Answers to others that come first are kept for [`Session::poll`].
+    ///
+    /// # Errors
+    /// As [`Session::submit`] and [`Session::wait`].
+    pub fn call(&mut self, entry: Descriptor) -> Result<Completed, SessionError> {
+        let mut others = Vec::new();
+        while self.room_for(entry.slot.get()) == 0 {
+            others.extend(self.wait()?);
+        }
+        let ticket = self.submit(&[entry])?;
+        loop {
+            let mut mine = None;
+            for completed in self.wait()? {
+                if completed.ticket == ticket {
+                    mine = Some(completed);
+                } else {
+                    others.push(completed);
+                }
+            }
+            if let Some(completed) = mine {
+                // Oldest first, and before anything that comes later.
+                self.ready.extend(others);
+                return Ok(completed);
+            }
+        }
+    }
+
+    /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's context document.
+    ///
+    /// # Errors
+    /// [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or as [`Session::call`].
+    pub fn begin(&mut self, context: [u8; 32]) -> Result<(StreamHandle, Completed), SessionError> {
+        self.healthy()?;
+        let slot = self.streams.free().ok_or(SessionError::NoFreeSlot(self.info.max_streams))?;
+        let completed = self.call(Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, context).sealed())?;
+        match completed.outcome {
+            Outcome::Accepted => {}
+            Outcome::Fault(fault) => {
+                // A sticky fault if there is one, else this entry's own.
+                self.healthy()?;
+                return Err(SessionError::Refused(fault));
+            }
+            Outcome::Judged(_) => return Err(SessionError::NoStream(slot)),
+        }
+        self.streams.openings += 1;
+        let opening = self.streams.openings;
+        if let Some(s) = self.streams.slot(slot) {
+            s.opening = opening;
+        }
+        Ok((StreamHandle { slot, opening, epoch: self.epoch }, completed))
+    }
+
+    /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment over [`Session::place`].
+    ///
+    /// # Errors
+    /// As [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`], not an error.
+    pub fn gate(
+        &mut self,
+        stream: &StreamHandle,
+        mutation: &Mutation,
+        commitment: [u8; 32],
+    ) -> Result<Completed, SessionError> {
+        let place = self.place(stream)?;
+        self.call(mutation.descriptor(place, commitment))
+    }
+
+    /// Judges a descriptor as the next entry of `stream`: its slot, sequence and CRC are filled in.
+    ///
+    /// # Errors
+    /// As [`Session::gate`].
+    pub fn gate_descriptor(
+        &mut self,
+        stream: &StreamHandle,
+        descriptor: Descriptor,
+    ) -> Result<Completed, SessionError> {
+        let place = self.place(stream)?;
+        let placed = Descriptor { slot: U16::new(place.slot), sequence: U32::new(place.sequence), ..descriptor };
+        self.call(placed.sealed())
+    }
+
+    /// Has a digest recorded as the next entry of `stream`.
+    ///
+    /// # Errors
+    /// As [`Session::gate`].
+    pub fn note(&mut self, stream: &StreamHandle, digest: [u8; 32]) -> Result<Completed, SessionError> {
+        let place = self.place(stream)?;
+        self.call(Descriptor::entry(Opcode::Note, place, digest).sealed())
+    }
+
+    /// Ends `stream` and frees its slot. `trailing` covers trailing inert bytes.
+    ///
+    /// # Errors
+    /// [`SessionError::NoStream`], or as [`Session::call`]. When the card refused it, the slot stays open.
+    pub fn end(&mut self, stream: StreamHandle, trailing: [u8; 32]) -> Result<Completed, SessionError> {
+        let place = Place { slot: stream.slot, sequence: self.next_sequence(&stream)? };
+        self.call(Descriptor::entry(Opcode::End, place, trailing).sealed())
+    }
+}

@@ -1,0 +1,99 @@
+//! Into the submission rings: each entry into the one of its slot's lane.
+
+use portcullis_core::wire::{Descriptor, Opcode, lane_of};
+
+use super::Session;
+use crate::card::Card;
+use crate::driver::error::SessionError;
+use crate::driver::lane::{LaneDriver, Pending};
+
+fn is_gate(entry: &Descriptor) -> bool {
+    entry.opcode == u8::from(Opcode::Gate)
+}
+
+impl<C: Card> Session<C> {
+    /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it. Slots, sequences and CRCs
+    /// are the caller's; at most one GATE of a slot is in flight. A card that has enough to do hears of them with the next that come, at the
+    /// latest from [`Session::poll`] or [`Session::wait`].
+    ///
+    /// # Errors
+    /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.
+    pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
+        for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {
+            let slot = entry.slot.get();
+            let earlier = entries.iter().take(i).any(|other| is_gate(other) && other.slot == entry.slot);
+            if earlier || self.streams.is_held(slot) {
+                self.healthy()?;
+                return Err(SessionError::InFlight(slot));
+            }
+        }
+        self.push(entries, None, true)
+    }
+
+    /// [`Session::submit`] without the check of streams, for entries that the card is meant to refuse.
+    ///
+    /// # Errors
+    /// [`SessionError::RingFull`] with nothing submitted, or the session's state.
+    #[cfg(feature = "test-hooks")]
+    pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
+        self.push(entries, None, false)
+    }
+
+    /// [`Session::submit_raw`] to `lane`, whatever the entries' slots: a lane refuses those that are not its own.
+    ///
+    /// # Errors
+    /// As [`Session::submit_raw`]; [`SessionError::NoLane`].
+    #[cfg(feature = "test-hooks")]
+    pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
+        self.submit_to_lane(lane, entries)
+    }
+
+    /// Submits to `lane` whatever the entries' slots: a lane refuses those that are not its own.
+    pub(crate) fn submit_to_lane(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
+        self.healthy()?;
+        if usize::from(lane) >= self.lanes.len() {
+            return Err(SessionError::NoLane(lane));
+        }
+        self.push(entries, Some(lane), false)
+    }
+
+    fn push(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
+        self.healthy()?;
+        let lanes = self.info.lanes;
+        // How many of them go to a lane.
+        let share = |lane: &LaneDriver| {
+            entries.iter().filter(|entry| Some(lane.number) == to.or(lane_of(entry.slot.get(), lanes))).count()
+        };
+        for lane in &self.lanes {
+            let (entries, room) = (share(lane), lane.room());
+            if entries > room {
+                return Err(SessionError::RingFull { entries, room });
+            }
+        }
+        let credit = self.await_credit(share);
+        self.or_mark_lost(credit)?;
+        for lane in &mut self.lanes {
+            lane.heartbeat.entries += share(lane) as u64;
+        }
+        let pushed = self.push_all(entries, to, hold);
+        self.or_mark_lost(pushed)
+    }
+
+    fn push_all(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
+        let first = self.submitted;
+        for entry in entries {
+            let at = to.or(lane_of(entry.slot.get(), self.info.lanes)).ok_or(SessionError::NotOpen)?;
+            let lane = self.lanes.get_mut(usize::from(at)).ok_or(SessionError::NotOpen)?;
+            let holds_stream = hold && is_gate(entry);
+            let (ticket, index) = (self.submitted, lane.rings.submitted);
+            lane.pending.push_back(Pending { ticket, index, entry: *entry, holds_stream });
+            self.submitted += 1;
+            lane.rings.push(&mut self.card, entry)?;
+            if holds_stream {
+                self.streams.hold(entry.slot.get());
+            }
+        }
+        self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_submitted(&mut self.card, false))?;
+        Ok(first)
+    }
+}

@@ -1,0 +1,84 @@
+//! Which stream slots are open, and where each stream stands.
+
+use portcullis_core::wire::{Descriptor, Opcode, lane_of};
+
+use super::outcome::Outcome;
+
+/// A stream of one session. Only [`super::Session::end`] ends it; a handle that is dropped leaves the slot open until CLOSE.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StreamHandle {
+    pub(super) slot: u16,
+    /// Which opening of the slot; tells a handle that outlived its stream.
+    pub(super) opening: u64,
+    pub(super) epoch: u32,
+}
+
+impl StreamHandle {
+    /// Stream slot.
+    #[must_use]
+    pub const fn slot(&self) -> u16 {
+        self.slot
+    }
+}
+
+/// The driver's view of a slot, moved by the card's answers only.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Slot {
+    pub(super) open: bool,
+    /// Sequence of the next accepted entry.
+    pub(super) next: u32,
+    /// A GATE is in flight.
+    held: bool,
+    /// A typed call opened it.
+    pub(super) opening: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct StreamTable {
+    pub(super) slots: Vec<Slot>,
+    pub(super) openings: u64,
+    /// Lanes of the card, at least 1.
+    lanes: u8,
+}
+
+impl StreamTable {
+    pub(super) fn new(max_streams: u32, lanes: u8) -> Self {
+        // Slots are 16 bits.
+        let slots = usize::try_from(max_streams).unwrap_or(usize::MAX).min(1 << 16);
+        Self { slots: vec![Slot::default(); slots], openings: 0, lanes }
+    }
+
+    pub(super) fn slot(&mut self, slot: u16) -> Option<&mut Slot> {
+        self.slots.get_mut(usize::from(slot))
+    }
+
+    pub(super) fn is_held(&self, slot: u16) -> bool {
+        self.slots.get(usize::from(slot)).is_some_and(|s| s.held)
+    }
+
+    pub(super) fn hold(&mut self, slot: u16) {
+        if let Some(s) = self.slot(slot) {
+            s.held = true;
+        }
+    }
+
+    /// Follows the card: an accepted entry moves its slot, anything else moves nothing.
+    pub(super) fn answered(&mut self, entry: &Descriptor, outcome: &Outcome, held: bool) {
+        let Some(slot) = self.slot(entry.slot.get()) else { return };
+        if held {
+            slot.held = false;
+        }
+        if outcome.fault().is_none() {
+            slot.open = entry.opcode != u8::from(Opcode::End);
+            slot.next = entry.sequence.get().wrapping_add(1);
+        }
+    }
+
+    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened one after another
+    /// go to all lanes.
+    pub(super) fn free(&self) -> Option<u16> {
+        let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
+        let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);
+        free.clone().find(|&slot| lane_of(slot, self.lanes) == turn).or_else(|| free.next())
+    }
+}

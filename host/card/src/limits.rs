@@ -1,0 +1,10 @@
+//! What every card can have: numbers of lanes, sizes of rings.
+
+/// Numbers of lanes that a card can have.
+pub const LANES: [u8; 4] = [1, 2, 4, 8];
+/// Smallest log2 of submission ring entries: rings are made of whole pages.
+pub const RING_LOG2_MIN: u8 = 5;
+/// Smallest log2 of log ring entries.
+pub const LOG_LOG2_MIN: u8 = 4;
+/// Largest log2 of checkpoint ring entries.
+pub const CHECKPOINT_LOG2_MAX: u8 = 8;

@@ -1,0 +1,54 @@
+//! A mapped base address register of a PCI function.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use memmap2::MmapRaw;
+
+/// A mapped base address register.
+#[derive(Debug)]
+pub struct Bar(MmapRaw);
+
+impl Bar {
+    /// A mapping of a register window.
+    pub(crate) const fn of(map: MmapRaw) -> Self {
+        Self(map)
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never true.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads a register of 32 bits. `None` outside, or at an address that is no multiple of 4.
+    #[must_use]
+    pub fn read32(&self, address: u32) -> Option<u32> {
+        let value = u32::from_le(self.word(address)?.load(Ordering::Relaxed));
+        fence(Ordering::Acquire);
+        Some(value)
+    }
+
+    /// Writes a register of 32 bits, after everything that was written to memory before.
+    #[must_use]
+    pub fn write32(&self, address: u32, value: u32) -> Option<()> {
+        fence(Ordering::SeqCst);
+        self.word(address)?.store(value.to_le(), Ordering::Release);
+        Some(())
+    }
+
+    fn word(&self, address: u32) -> Option<&AtomicU32> {
+        let at = usize::try_from(address).ok()?;
+        if at % 4 != 0 || at.checked_add(4)? > self.len() {
+            return None;
+        }
+        // SAFETY: the word lies in the mapping and is aligned, as the mapping is; registers are accessed in this way only.
+        // A load or store of an aligned `AtomicU32` is one access of 32 bits, which a device needs.
+        Some(unsafe { AtomicU32::from_ptr(self.0.as_mut_ptr().add(at).cast()) })
+    }
+}

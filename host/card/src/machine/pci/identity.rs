@@ -1,0 +1,45 @@
+//! Whether a PCI function is a Portcullis card: its ids, then its magic register where that can be read without a driver.
+
+use super::{Function, IDS, Sysfs};
+use crate::machine::bar::Bar;
+use crate::registers;
+use memmap2::MmapOptions;
+use std::fs;
+
+/// Bytes of BAR0 that are mapped to read its first register.
+const PAGE: usize = 4096;
+
+impl Function {
+    /// Whether the ids are those of a card. A card that was built with other ids is not known by them.
+    #[must_use]
+    pub fn has_card_ids(&self) -> bool {
+        IDS.contains(&(self.vendor, self.device))
+    }
+}
+
+impl Sysfs {
+    /// Why `function` is not a card, if it is not. No register of a function with foreign ids is read: a read can have effects.
+    pub(super) fn foreign(&self, function: &Function) -> Option<String> {
+        let Function { bdf, vendor, device, .. } = function;
+        if !function.has_card_ids() {
+            return Some(format!("{bdf} is {vendor:04x}:{device:04x}, which are not the ids of a Portcullis card"));
+        }
+        let magic = self.magic(function)?;
+        let known = registers::magic();
+        (magic != known).then(|| {
+            format!("{bdf} has the ids of a card, but its magic register reads {magic:#010x}, not {known:#010x}")
+        })
+    }
+
+    /// The first word of BAR0, where the kernel has switched the function's memory on.
+    fn magic(&self, function: &Function) -> Option<u32> {
+        let folder = self.folder(function.bdf);
+        let enabled = fs::read_to_string(folder.join("enable")).ok()?.trim().parse::<u32>().ok()?;
+        if enabled == 0 {
+            return None;
+        }
+        let file = fs::File::open(folder.join("resource0")).ok()?;
+        let map = MmapOptions::new().len(PAGE).map_raw_read_only(&file).ok()?;
+        Bar::of(map).read32(0)
+    }
+}

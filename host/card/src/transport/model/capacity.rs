@@ -1,0 +1,25 @@
+//! How large the model is: the RTL's defaults.
+
+use portcullis_core::wire::key_flags;
+
+use crate::registers::{ENTROPY_WINDOW, POLICY_WINDOW};
+
+/// Rows of the policy bank, as the RTL's default.
+pub const POLICY_ROWS: u16 = 256;
+/// Rows of the entropy bank, as the RTL's default.
+pub const ENTROPY_ROWS: u16 = 64;
+/// Stream slots, as the RTL's default.
+pub const MAX_STREAMS: u32 = 1024;
+/// Largest log2 of ring entries.
+pub(super) const RING_LOG2_MAX: u8 = 15;
+/// Largest log2 of log entries.
+pub(super) const LOG_LOG2_MAX: u8 = 20;
+/// Reads that the RTL has in flight; the model has none.
+pub(super) const READS: u32 = 32;
+/// The model's evidence is nobody's: its key flags say so like the simulated card's.
+pub(super) const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
+/// Bytes of the register window.
+pub(super) const REGISTER_WINDOW: u32 = 1 << 20;
+/// Bytes of a bank's window.
+pub(super) const BANK_WINDOW: u32 = 0x4_0000;
+const _: () = assert!(POLICY_WINDOW + BANK_WINDOW <= ENTROPY_WINDOW);

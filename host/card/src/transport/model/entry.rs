@@ -1,0 +1,118 @@
+//! The entry checks, in the order of the fault codes; the same rules as `entry_faults` of `rtl/pkg/gate_pkg.sv`.
+
+use portcullis_core::wire::{
+    Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,
+    StageOutcome, fields_touched, flags,
+};
+use zerocopy::IntoBytes;
+
+/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+type Context = [u8; 4];
+
+/// An open stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenStream {
+    /// Sequence of the next accepted entry.
+    next: u32,
+    /// Context of the first GATE that was accepted.
+    context: Option<Context>,
+}
+
+/// A stream slot: `Some` while open.
+pub(super) type Slot = Option<OpenStream>;
+
+/// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` when it has
+/// none.
+pub(super) fn first_fault(entry: &Descriptor, header: &ImageHeader, slot: Option<Slot>) -> Fault {
+    if entry.crc.get() != entry.computed_crc() {
+        return Fault::Crc;
+    }
+    if entry.version != LAYOUT_VERSION {
+        return Fault::Version;
+    }
+    let Ok(opcode) = Opcode::try_from(entry.opcode) else { return Fault::Opcode };
+    let body = if opcode == Opcode::Gate { gate_fault(entry, header) } else { digest_fault(entry) };
+    if body != Fault::None {
+        return body;
+    }
+    stream_fault(entry, opcode, slot)
+}
+
+/// BEGIN, END and NOTE: bytes 8 to 91 belong to GATE alone.
+fn digest_fault(entry: &Descriptor) -> Fault {
+    let unused = entry.as_bytes().get(8..92).unwrap_or(&[1]);
+    if unused.iter().all(|byte| *byte == 0) { Fault::None } else { Fault::Reserved }
+}
+
+fn gate_fault(d: &Descriptor, header: &ImageHeader) -> Fault {
+    let known_flags = u16::from(d.flags) & !flags::ALL == 0;
+    let known_fields = u16::from(d.fields_touched) & !fields_touched::ALL == 0;
+    if !d.reserved_is_zero() || !known_flags || !known_fields {
+        return Fault::Reserved;
+    }
+    let declared = |mask: u32, value: u8| 1u32.checked_shl(value.into()).is_some_and(|bit| mask & bit != 0);
+    let enumerations = Category::try_from(d.category).is_ok()
+        && Granularity::try_from(d.granularity).is_ok()
+        && Epistemic::try_from(d.epistemic).is_ok()
+        && Anchor::try_from(d.anchor).is_ok()
+        && declared(header.temporal.get(), d.temporal)
+        && declared(header.domain.get(), d.domain)
+        && declared(header.audience.get(), d.audience)
+        && declared(header.register.get(), d.register);
+    if !enumerations {
+        return Fault::Enumeration;
+    }
+    if (d.classes.get() | d.established.get()) & !header.classes.get() != 0 {
+        return Fault::Class;
+    }
+    let fractions =
+        [d.novelty, d.uncertainty, d.certainty, d.content_deviation, d.certainty_divergence, d.register_divergence];
+    let known = u16::from(d.flags) & flags::UNCERTAINTY_KNOWN != 0;
+    if fractions.iter().any(|f| f.get() > BASIS_POINTS_MAX) || (!known && d.uncertainty.get() != BASIS_POINTS_MAX) {
+        return Fault::BasisPoints;
+    }
+    let absent = |(slot, value): (usize, i32)| d.quantity_present >> slot & 1 == 0 && value != 0;
+    if d.quantity_present & !header.quantities != 0 || d.quantities.iter().map(|q| q.get()).enumerate().any(absent) {
+        return Fault::Quantity;
+    }
+    let stage = |outcome: u8, reason: u8| match StageOutcome::try_from(outcome) {
+        Ok(StageOutcome::Pass) => reason == 0,
+        Ok(StageOutcome::Reject | StageOutcome::Decompose) => true,
+        Err(_) => false,
+    };
+    if !stage(d.validation_outcome, d.validation_reason) || !stage(d.lineage_outcome, d.lineage_reason) {
+        return Fault::StageCode;
+    }
+    Fault::None
+}
+
+fn stream_fault(entry: &Descriptor, opcode: Opcode, slot: Option<Slot>) -> Fault {
+    let sequence = entry.sequence.get();
+    let Some(slot) = slot else { return Fault::Slot };
+    match (opcode, slot) {
+        (Opcode::Begin, None) if sequence == 0 => Fault::None,
+        (Opcode::Begin, None) => Fault::Sequence,
+        (Opcode::Begin, Some(_)) | (_, None) => Fault::Slot,
+        (_, Some(stream)) if sequence != stream.next => Fault::Sequence,
+        // The last sequence of all can only end the stream, so that the counter never wraps.
+        (Opcode::Gate | Opcode::Note, Some(_)) if sequence == u32::MAX => Fault::Sequence,
+        (Opcode::Gate, Some(stream)) if stream.context.is_some_and(|first| first != context(entry)) => Fault::Context,
+        (Opcode::Gate | Opcode::Note | Opcode::End, Some(_)) => Fault::None,
+    }
+}
+
+fn context(entry: &Descriptor) -> Context {
+    [entry.domain, entry.audience, entry.register, entry.epistemic]
+}
+
+/// The slot after an accepted entry.
+pub(super) fn slot_after(entry: &Descriptor, slot: Slot) -> Slot {
+    let next = entry.sequence.get().wrapping_add(1);
+    let context = match Opcode::try_from(entry.opcode).ok()? {
+        Opcode::Begin => None,
+        Opcode::Gate => Some(context(entry)),
+        Opcode::Note => slot.and_then(|stream| stream.context),
+        Opcode::End => return None,
+    };
+    Some(OpenStream { next, context })
+}

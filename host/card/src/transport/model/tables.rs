@@ -1,0 +1,164 @@
+//! The table windows: header and two banks, written word by word.
+
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
+
+use super::capacity::{BANK_WINDOW, ENTROPY_ROWS, POLICY_ROWS};
+use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, bytes_of};
+
+const HEADER_WORDS: usize = ImageHeader::BYTES / 4;
+const ROW_WORDS: usize = Row::BYTES / 4;
+
+/// Row and word of an address in a bank's window.
+fn place(address: u32) -> (usize, usize) {
+    ((address >> 8 & 0x3ff) as usize, (address >> 2 & 0x3f) as usize)
+}
+
+#[derive(Debug)]
+struct Bank {
+    rows: Vec<[u32; ROW_WORDS]>,
+    /// Rows that were written whole, in order.
+    valid: Vec<bool>,
+    /// The row under way and the one word that continues it; 0 means that a row has to start again.
+    open_row: usize,
+    next_word: usize,
+}
+
+impl Bank {
+    fn new(rows: u16) -> Self {
+        let rows = usize::from(rows);
+        Self { rows: vec![[0; ROW_WORDS]; rows], valid: vec![false; rows], open_row: 0, next_word: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.valid.fill(false);
+        (self.open_row, self.next_word) = (0, 0);
+    }
+
+    fn write(&mut self, address: u32, value: u32) {
+        let (row, word) = place(address);
+        let Some(place) = self.rows.get_mut(row).and_then(|words| words.get_mut(word)) else { return };
+        *place = value;
+        let continues = word == 0 || (word == self.next_word && row == self.open_row);
+        let last = word == ROW_WORDS - 1;
+        if let Some(valid) = self.valid.get_mut(row) {
+            *valid = continues && last;
+        }
+        self.open_row = row;
+        self.next_word = if continues && !last { word + 1 } else { 0 };
+    }
+
+    /// An invalid row reads as zero.
+    fn read(&self, address: u32) -> u32 {
+        let (row, word) = place(address);
+        let valid = self.valid.get(row).copied().unwrap_or_default();
+        let value = self.rows.get(row).and_then(|words| words.get(word)).copied();
+        if valid { value.unwrap_or_default() } else { 0 }
+    }
+
+    /// The first `count` rows; `None` when one of them is not valid.
+    fn rows(&self, count: u16) -> Option<Vec<Row>> {
+        let valid = self.valid.get(..usize::from(count))?;
+        let rows = self.rows.get(..usize::from(count))?;
+        if !valid.iter().all(|valid| *valid) {
+            return None;
+        }
+        Some(rows.iter().map(|words| zerocopy::transmute!(bytes_of::<ROW_WORDS, { Row::BYTES }>(*words))).collect())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct TableMemory {
+    header: [u32; HEADER_WORDS],
+    header_valid: [bool; HEADER_WORDS],
+    policy: Bank,
+    entropy: Bank,
+}
+
+impl Default for TableMemory {
+    fn default() -> Self {
+        Self {
+            header: [0; HEADER_WORDS],
+            header_valid: [false; HEADER_WORDS],
+            policy: Bank::new(POLICY_ROWS),
+            entropy: Bank::new(ENTROPY_ROWS),
+        }
+    }
+}
+
+/// What an address above the registers belongs to.
+enum Window {
+    Header(usize),
+    Policy,
+    Entropy,
+    Nothing,
+}
+
+fn window(address: u32) -> Window {
+    match address {
+        HEADER_WINDOW.. if address < HEADER_WINDOW + ImageHeader::BYTES as u32 => {
+            Window::Header((address - HEADER_WINDOW) as usize / 4)
+        }
+        POLICY_WINDOW.. if address < POLICY_WINDOW + BANK_WINDOW => Window::Policy,
+        ENTROPY_WINDOW.. if address < ENTROPY_WINDOW + BANK_WINDOW => Window::Entropy,
+        _ => Window::Nothing,
+    }
+}
+
+impl TableMemory {
+    /// Nothing is valid any more.
+    pub(super) fn clear(&mut self) {
+        self.header.fill(0);
+        self.header_valid.fill(false);
+        self.policy.clear();
+        self.entropy.clear();
+    }
+
+    pub(super) fn write(&mut self, address: u32, value: u32) {
+        match window(address) {
+            Window::Header(word) => {
+                if let (Some(place), Some(valid)) = (self.header.get_mut(word), self.header_valid.get_mut(word)) {
+                    *place = value;
+                    *valid = true;
+                }
+            }
+            Window::Policy => self.policy.write(address, value),
+            Window::Entropy => self.entropy.write(address, value),
+            Window::Nothing => {}
+        }
+    }
+
+    pub(super) fn read(&self, address: u32) -> u32 {
+        match window(address) {
+            Window::Header(word) => self.header.get(word).copied().unwrap_or_default(),
+            Window::Policy => self.policy.read(address),
+            Window::Entropy => self.entropy.read(address),
+            Window::Nothing => 0,
+        }
+    }
+
+    pub(super) fn header(&self) -> ImageHeader {
+        zerocopy::transmute!(bytes_of::<HEADER_WORDS, { ImageHeader::BYTES }>(self.header))
+    }
+
+    /// Whether the header fits this card: magic, version, map digest, reserved bits, row counts.
+    pub(super) fn header_fits(&self) -> bool {
+        let header = self.header();
+        let counted = |rows: u16, available: u16| rows != 0 && rows <= available;
+        header.magic.get() == IMAGE_MAGIC
+            && header.version == LAYOUT_VERSION
+            && header.map_digest == MAP_DIGEST
+            && header.reserved_is_zero()
+            && header.quantities >> 4 == 0
+            && counted(header.policy_rows.get(), POLICY_ROWS)
+            && counted(header.entropy_rows.get(), ENTROPY_ROWS)
+    }
+
+    /// The rows that the header counts; `None` unless it and every one of them was written whole.
+    pub(super) fn complete(&self) -> Option<(Vec<Row>, Vec<Row>)> {
+        let header = self.header();
+        let whole = self.header_valid.iter().all(|valid| *valid);
+        let policy = self.policy.rows(header.policy_rows.get())?;
+        let entropy = self.entropy.rows(header.entropy_rows.get())?;
+        whole.then_some((policy, entropy))
+    }
+}

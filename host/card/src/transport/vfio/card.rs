@@ -1,0 +1,160 @@
+//! The card behind VFIO as a [`Card`].
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vmm_sys_util::eventfd::EventFd;
+
+use super::device::{Interrupts, PciDevice};
+use super::error::VfioError;
+use super::open::Access;
+use crate::card::{Card, DmaBuffer, Watch};
+use crate::error::CardError;
+use crate::machine::bar::Bar;
+use crate::machine::pci::Bdf;
+use crate::transport::memory::DmaMemory;
+
+/// The base address register with the card's registers.
+const REGISTERS: u32 = 0;
+/// Bytes that the register map takes.
+const MAP_BYTES: u64 = 0x2000;
+/// Where Amazon's shell and the XDMA bridge keep their interrupt block (PG195, "IRQ Block Registers"), in which base
+/// address register, and which vendor's devices have it.
+const IRQ_BLOCK: (u32, u32) = (2, 0x2000);
+const IRQ_BLOCK_VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
+/// What stands in the upper half of the block's first register.
+const IRQ_BLOCK_ID: u32 = 0x1fc2;
+
+/// One wait.
+const QUANTUM: Duration = Duration::from_millis(1);
+/// How long the watched byte is looked at before the process sleeps.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// A card that the kernel's VFIO gives to this process.
+#[derive(Debug)]
+pub struct VfioCard {
+    device: PciDevice,
+    event: Option<EventFd>,
+}
+
+impl VfioCard {
+    /// Opens the card and resets it.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
+        let mut device = PciDevice::open(bdf, access)?;
+        // The last user's state must not be this one's. Not every function can be reset; the driver resets the design too.
+        let _ = device.reset();
+        device.bar(REGISTERS, MAP_BYTES)?;
+        // Interrupts are hints: a card without any is polled.
+        let event = device.interrupt(Interrupts::Msix).ok();
+        if event.is_some() && IRQ_BLOCK_VENDORS.contains(&device.ids()?.0) {
+            open_irq_block(&mut device);
+        }
+        Ok(Self { device, event })
+    }
+
+    /// The PCI function, for what the card's registers do not cover.
+    pub const fn device(&mut self) -> &mut PciDevice {
+        &mut self.device
+    }
+
+    fn bar(&self) -> Result<&Bar, CardError> {
+        self.device.mapped_bar(REGISTERS).ok_or(CardError::Gone(0))
+    }
+
+    fn memory(&self, buffer: &DmaBuffer) -> Result<&DmaMemory, CardError> {
+        self.device.memory(buffer.address()).map_err(|_| CardError::UnknownBuffer(buffer.address()))
+    }
+}
+
+/// Lets the first interrupt through a block that holds all of them back after reset, where there is one.
+fn open_irq_block(device: &mut PciDevice) {
+    let (index, base) = IRQ_BLOCK;
+    if let Ok(bar) = device.bar(index, u64::from(base) + 0x100)
+        && bar.read32(base).is_some_and(|id| id >> 16 == IRQ_BLOCK_ID)
+    {
+        // Request 0 to vector 0, then the mask; both lie in the register that was just mapped.
+        let _ = bar.write32(base + 0x80, 0x0302_0100);
+        let _ = bar.write32(base + 0x04, 1);
+    }
+}
+
+impl Card for VfioCard {
+    fn describe(&self) -> String {
+        let behind = match self.device.access() {
+            Access::Iommu => "behind an IOMMU",
+            Access::NoIommu => "without an IOMMU: it reaches all memory of this machine",
+        };
+        format!("PCI card {} {behind}", self.device.bdf())
+    }
+
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        let bar = self.bar()?;
+        let value = bar.read32(address).ok_or(CardError::Address(address))?;
+        // A lost device reads all ones everywhere; the first register never does.
+        if value == u32::MAX && bar.read32(0).is_none_or(|first| first == u32::MAX) {
+            return Err(CardError::Gone(address));
+        }
+        Ok(value)
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.bar()?.write32(address, value).ok_or(CardError::Address(address))
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError> {
+        let address = self.device.allocate(bytes, u64::MAX)?;
+        Ok(DmaBuffer::new(address, bytes))
+    }
+
+    fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
+        self.device.release(buffer.address())?;
+        Ok(())
+    }
+
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.memory(buffer)?.read_buffer(buffer, offset, into)
+    }
+
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        self.memory(buffer)?.write_buffer(buffer, offset, from)
+    }
+
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        let start = Instant::now();
+        if let Some(watch) = watch {
+            while start.elapsed() < SPIN {
+                let mut byte = [0];
+                self.dma_read(watch.buffer, watch.offset, &mut byte)?;
+                if byte == [watch.value] {
+                    return Ok(());
+                }
+                std::hint::spin_loop();
+            }
+        }
+        let rest = Timespec::try_from(QUANTUM).unwrap_or_default();
+        match &self.event {
+            Some(event) => {
+                // Somebody else's signal, or an interrupt, ends the wait early: the caller looks again.
+                // SAFETY: the descriptor belongs to `event`, which outlives the call.
+                let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(event)) };
+                let _ = poll(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], Some(&rest));
+                let _ = event.read();
+            }
+            None => std::thread::sleep(QUANTUM),
+        }
+        Ok(())
+    }
+
+    fn quantum(&self) -> &'static str {
+        "1 ms"
+    }
+
+    fn patience(&self) -> u32 {
+        // Thousands of times the card's own watchdog, which is milliseconds; a simulated card behind a virtual machine is slower.
+        30_000
+    }
+}

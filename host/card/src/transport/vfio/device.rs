@@ -1,0 +1,299 @@
+//! A PCI device in this process: configuration space, registers, memory, interrupts, reset.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+
+use memmap2::MmapOptions;
+use vfio_bindings::bindings::vfio::{
+    VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD, VFIO_PCI_CONFIG_REGION_INDEX, VFIO_PCI_MSI_IRQ_INDEX,
+    VFIO_PCI_MSIX_IRQ_INDEX, VFIO_REGION_INFO_FLAG_MMAP, vfio_region_info,
+};
+use vmm_sys_util::eventfd::EventFd;
+use vmm_sys_util::ioctl::{ioctl, ioctl_with_mut_ref, ioctl_with_ptr};
+
+use super::error::VfioError;
+use super::iommu;
+use super::open::{Access, DeviceHandle, open};
+use super::ranges::Ranges;
+use super::request;
+use crate::machine::bar::Bar;
+use crate::machine::pci::{Bdf, Sysfs};
+use crate::transport::memory::{DmaMemory, PageSize};
+
+/// PCI command register (PCI 3.0, 6.2.2) and its bits.
+const COMMAND: u64 = 4;
+const MEMORY_SPACE: u16 = 1 << 1;
+const BUS_MASTER: u16 = 1 << 2;
+
+/// Which kind of message-signalled interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupts {
+    /// MSI.
+    Msi,
+    /// MSI-X.
+    Msix,
+}
+
+/// A device that is open. Dropping it stops its DMA before its memory goes.
+pub struct PciDevice {
+    bdf: Bdf,
+    /// First, so that a process that is killed closes the device, which stops it, before the memory's files.
+    opened: DeviceHandle,
+    config: u64,
+    bars: BTreeMap<u32, Bar>,
+    ranges: Ranges,
+    mapped: BTreeMap<u64, DmaMemory>,
+}
+
+impl std::fmt::Debug for PciDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PciDevice").field("bdf", &self.bdf).field("mapped", &self.mapped.keys()).finish_non_exhaustive()
+    }
+}
+
+impl PciDevice {
+    /// Opens a function that `vfio-pci` has, resets it where it can be reset, and lets it answer and do DMA.
+    ///
+    /// # Errors
+    /// [`VfioError`], with what mends it.
+    pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
+        let opened = open(bdf, access, &Sysfs::default())?;
+        let config = region(&opened, VFIO_PCI_CONFIG_REGION_INDEX)?.offset;
+        let ranges = Ranges::new(match &opened {
+            DeviceHandle::Iommu { container, .. } => iommu::ranges(container.as_ref())?,
+            DeviceHandle::NoIommu { .. } => Vec::new(),
+        });
+        let mut device = Self { bdf, opened, config, bars: BTreeMap::new(), ranges, mapped: BTreeMap::new() };
+        device.enable(true)?;
+        Ok(device)
+    }
+
+    /// Address of the function.
+    #[must_use]
+    pub const fn bdf(&self) -> Bdf {
+        self.bdf
+    }
+
+    /// What stands between the device and memory.
+    #[must_use]
+    pub const fn access(&self) -> Access {
+        match self.opened {
+            DeviceHandle::Iommu { .. } => Access::Iommu,
+            DeviceHandle::NoIommu { .. } => Access::NoIommu,
+        }
+    }
+
+    /// Reads configuration space.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`].
+    pub fn config_read<const N: usize>(&self, offset: u64) -> Result<[u8; N], VfioError> {
+        let mut bytes = [0; N];
+        let file = self.file()?;
+        file.read_exact_at(&mut bytes, self.config + offset)
+            .map_err(|source| VfioError::Ioctl { what: "read configuration space", source })?;
+        Ok(bytes)
+    }
+
+    /// Writes configuration space.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`].
+    pub fn config_write(&self, offset: u64, bytes: &[u8]) -> Result<(), VfioError> {
+        let file = self.file()?;
+        file.write_all_at(bytes, self.config + offset)
+            .map_err(|source| VfioError::Ioctl { what: "write configuration space", source })
+    }
+
+    /// Vendor and device id.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`].
+    pub fn ids(&self) -> Result<(u16, u16), VfioError> {
+        let [a, b, c, d] = self.config_read::<4>(0)?;
+        Ok((u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])))
+    }
+
+    /// Lets the device answer in its memory space and, with `master`, do DMA and raise interrupts; else neither.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`].
+    pub fn enable(&mut self, master: bool) -> Result<(), VfioError> {
+        let old = u16::from_le_bytes(self.config_read(COMMAND)?);
+        let both = MEMORY_SPACE | BUS_MASTER;
+        let new = if master { old | both } else { (old | MEMORY_SPACE) & !BUS_MASTER };
+        self.config_write(COMMAND, &new.to_le_bytes())?;
+        // The write has arrived when a read comes back.
+        let now = u16::from_le_bytes(self.config_read(COMMAND)?);
+        if now & both != new & both {
+            let source =
+                io::Error::other(format!("the command register reads {now:#06x} after {new:#06x} was written"));
+            return Err(VfioError::Ioctl { what: "change the command register", source });
+        }
+        Ok(())
+    }
+
+    /// Resets the function; it answers and does DMA as before.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`], also for a device that has no reset.
+    pub fn reset(&mut self) -> Result<(), VfioError> {
+        // SAFETY: the request takes no argument.
+        if unsafe { ioctl(&self.opened.fd(), request::VFIO_DEVICE_RESET()) } < 0 {
+            return Err(VfioError::Ioctl { what: "reset the device", source: io::Error::last_os_error() });
+        }
+        self.enable(true)
+    }
+
+    /// Maps a base address register of at least `needed` bytes.
+    ///
+    /// # Errors
+    /// [`VfioError::Region`], [`VfioError::Ioctl`].
+    pub fn bar(&mut self, index: u32, needed: u64) -> Result<&Bar, VfioError> {
+        if !self.bars.contains_key(&index) {
+            let info = region(&self.opened, index)?;
+            if info.size < needed || info.flags & VFIO_REGION_INFO_FLAG_MMAP == 0 {
+                return Err(VfioError::Region { bdf: self.bdf, region: index, size: info.size, needed });
+            }
+            let len = usize::try_from(info.size).unwrap_or(usize::MAX);
+            let map = MmapOptions::new().offset(info.offset).len(len).map_raw(&self.opened.fd());
+            let map = map.map_err(|source| VfioError::Ioctl { what: "map the registers", source })?;
+            self.bars.insert(index, Bar::of(map));
+        }
+        self.bars.get(&index).ok_or(VfioError::Region { bdf: self.bdf, region: index, size: 0, needed })
+    }
+
+    /// A base address register that [`PciDevice::bar`] has mapped.
+    #[must_use]
+    pub fn mapped_bar(&self, index: u32) -> Option<&Bar> {
+        self.bars.get(&index)
+    }
+
+    /// Allocates zeroed memory that the device reaches at the address that comes back, at most at `highest`.
+    ///
+    /// # Errors
+    /// [`VfioError::Memory`], [`VfioError::Addresses`], [`VfioError::Open`].
+    pub fn allocate(&mut self, bytes: usize, highest: u64) -> Result<u64, VfioError> {
+        let (pages, remedy) = match self.access() {
+            Access::Iommu => (PageSize::Small, "is there enough memory?"),
+            Access::NoIommu => (PageSize::Huge, "reserve huge pages: `sysctl vm.nr_hugepages=64`"),
+        };
+        let memory = || DmaMemory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source });
+        let (address, memory) = match &self.opened {
+            DeviceHandle::Iommu { container, .. } => {
+                // The address first: memory that no address is left for would be taken from everybody else.
+                let size = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(VfioError::Addresses(bytes))?;
+                let address = self.ranges.take(size as u64, highest).ok_or(VfioError::Addresses(bytes))?;
+                let mapped = memory().and_then(|memory| {
+                    // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives the
+                    // device's right to it: `release` and `drop` take the right away first.
+                    let mapped = unsafe { container.vfio_dma_map(address, memory.len(), memory.start()) };
+                    mapped.map(|()| memory).map_err(|error| VfioError::Open {
+                        step: format!("map {size} bytes for the card"),
+                        remedy: "raise the limit of locked memory: `ulimit -l unlimited`".into(),
+                        source: error.into(),
+                    })
+                });
+                if mapped.is_err() {
+                    self.ranges.give(address);
+                }
+                (address, mapped?)
+            }
+            DeviceHandle::NoIommu { .. } => {
+                let memory = memory()?;
+                let address = iommu::physical(&memory)
+                    .map_err(|source| VfioError::Memory { bytes, remedy: "buffers without an IOMMU lie within neighbouring huge pages, and physical addresses need CAP_SYS_ADMIN", source })?;
+                if address.checked_add(memory.len() as u64 - 1).is_none_or(|last| last > highest) {
+                    return Err(VfioError::Addresses(bytes));
+                }
+                (address, memory)
+            }
+        };
+        self.mapped.insert(address, memory);
+        Ok(address)
+    }
+
+    /// Memory of this device.
+    ///
+    /// # Errors
+    /// [`VfioError::Unmapped`].
+    pub fn memory(&self, address: u64) -> Result<&DmaMemory, VfioError> {
+        self.mapped.get(&address).ok_or(VfioError::Unmapped(address))
+    }
+
+    /// Takes memory away from the device. It must be quiet where no IOMMU stands before it.
+    ///
+    /// The memory comes back, so that somebody can see that the device reaches it no more.
+    ///
+    /// # Errors
+    /// [`VfioError::Unmapped`], [`VfioError::Open`].
+    pub fn release(&mut self, address: u64) -> Result<DmaMemory, VfioError> {
+        let size = self.memory(address)?.len();
+        if let DeviceHandle::Iommu { container, .. } = &self.opened {
+            container.vfio_dma_unmap(address, size).map_err(|error| VfioError::Open {
+                step: format!("take {size} bytes away from the card"),
+                remedy: "they stay mapped until the process ends".into(),
+                source: error.into(),
+            })?;
+            self.ranges.give(address);
+        }
+        self.mapped.remove(&address).ok_or(VfioError::Unmapped(address))
+    }
+
+    /// Has the first interrupt raise an event. A hint: nothing may depend on it.
+    ///
+    /// # Errors
+    /// [`VfioError::Ioctl`].
+    pub fn interrupt(&mut self, kind: Interrupts) -> Result<EventFd, VfioError> {
+        let failed = |source| VfioError::Ioctl { what: "set up interrupts", source };
+        let event = EventFd::new(rustix::event::EventfdFlags::NONBLOCK.bits().cast_signed()).map_err(failed)?;
+        let index = match kind {
+            Interrupts::Msi => VFIO_PCI_MSI_IRQ_INDEX,
+            Interrupts::Msix => VFIO_PCI_MSIX_IRQ_INDEX,
+        };
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&event);
+        // struct vfio_irq_set: argsz, flags, index, start, count, then one descriptor.
+        let flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
+        let set: [u32; 6] = [24, flags, index, 0, 1, fd.cast_unsigned()];
+        // SAFETY: the request reads `argsz` bytes, and `set` has that many.
+        if unsafe { ioctl_with_ptr(&self.opened.fd(), request::VFIO_DEVICE_SET_IRQS(), set.as_ptr()) } < 0 {
+            return Err(failed(io::Error::last_os_error()));
+        }
+        Ok(event)
+    }
+
+    fn file(&self) -> Result<fs::File, VfioError> {
+        let fd = self.opened.fd().as_fd().try_clone_to_owned();
+        Ok(fd.map_err(|source| VfioError::Ioctl { what: "use the device's descriptor", source })?.into())
+    }
+}
+
+impl Drop for PciDevice {
+    fn drop(&mut self) {
+        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still write.
+        let stopped = self.enable(false).is_ok();
+        // A mapped register block would keep the device open.
+        self.bars.clear();
+        let addresses: Vec<u64> = self.mapped.keys().copied().collect();
+        for address in addresses {
+            // An IOMMU keeps the device out of what was unmapped; without one only the device itself does.
+            let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
+            if !out && let Some(memory) = self.mapped.remove(&address) {
+                // The device may have it until the process ends, when the kernel closes it and resets it.
+                std::mem::forget(memory);
+            }
+        }
+    }
+}
+
+fn region(opened: &DeviceHandle, index: u32) -> Result<vfio_region_info, VfioError> {
+    let mut info = vfio_region_info { argsz: size_of::<vfio_region_info>() as u32, index, ..Default::default() };
+    // SAFETY: the request fills the structure, whose size is in it.
+    if unsafe { ioctl_with_mut_ref(&opened.fd(), request::VFIO_DEVICE_GET_REGION_INFO(), &mut info) } < 0 {
+        return Err(VfioError::Ioctl { what: "say what regions the device has", source: io::Error::last_os_error() });
+    }
+    Ok(info)
+}

@@ -1,0 +1,372 @@
+//! `portcullis ca`, `ticket` and `witness`: the outside parties, who certify cards, issue tickets and see checkpoints.
+
+use crate::failure::{Failure, SUCCESS};
+use crate::open;
+use anyhow::{Context, anyhow, bail};
+use clap::{Subcommand, ValueEnum};
+use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
+use portcullis_authority::keys;
+use portcullis_authority::tickets::{Issuer, Request, TicketRecord};
+use portcullis_authority::witness::Witness;
+use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::hex;
+use portcullis_evidence::ticket::issuer_key;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const DAY: u64 = 24 * 60 * 60;
+
+#[derive(Subcommand)]
+pub(crate) enum Ca {
+    /// Make a root: a new key (mode 600) and its certificate.
+    Root {
+        /// New file for the private key.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Subject (RFC 4514), such as `CN=Example Root,O=Example`.
+        #[arg(long)]
+        subject: String,
+        /// Days of validity, from now.
+        #[arg(long, default_value_t = 3650)]
+        days: u64,
+        /// A root of simulated cards, which certifies nothing else.
+        #[arg(long)]
+        simulated: bool,
+    },
+    /// Certify a card's public key.
+    Device {
+        /// The authority's private key.
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// The authority's certificate, PEM.
+        #[arg(long, value_name = "FILE")]
+        certificate: PathBuf,
+        /// The card's public key, 64 hexadecimal digits (`portcullis card info`).
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+        /// The card's design id, 32 hexadecimal digits.
+        #[arg(long, value_name = "HEX")]
+        design_id: String,
+        /// Whose key it is.
+        #[arg(long)]
+        class: ClassArg,
+        /// A regulator was present when the key was placed.
+        #[arg(long)]
+        supervised: bool,
+        /// Subject (RFC 4514).
+        #[arg(long)]
+        subject: String,
+        /// Days of validity, from now.
+        #[arg(long, default_value_t = 825)]
+        days: u64,
+    },
+    /// Print the root of simulations, for the folder `sim-roots` of a trust folder. Its key is public.
+    Simulation,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ClassArg {
+    /// A simulated card.
+    Sim,
+    /// One key for every card of the design (AWS).
+    Class,
+    /// The key of one card (Alveo).
+    Device,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct IssuerArgs {
+    /// The issuer's state, SQLite; made when it is not there.
+    #[arg(long, value_name = "FILE")]
+    store: PathBuf,
+    /// The issuer's private key; made, with mode 600, when it is not there.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Name of the issuer.
+    #[arg(long, default_value = "issuer")]
+    name: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Ticket {
+    /// Issue the next ticket of a card: refused while its last session is neither closed nor abandoned.
+    Issue {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+        /// The card's public key, 64 hexadecimal digits (`portcullis card info`).
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+        /// Policy digest, 64 hexadecimal digits (`portcullis policy digest`, image).
+        #[arg(long, value_name = "HEX")]
+        policy: String,
+        /// Permitted context document, by its digest; may be given several times. Default: any.
+        #[arg(long, value_name = "HEX")]
+        context: Vec<String>,
+        /// Permitted profile, as `run --profile` takes it: the session may use no other; may be given several times. Default: any.
+        #[arg(long, value_name = "FILE")]
+        profile: Vec<PathBuf>,
+        /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records no seat.
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
+        seat: u16,
+        /// Accepted entries without a heartbeat after which the card refuses; 0 is no limit.
+        #[arg(long, default_value_t = 0)]
+        heartbeat_records: u32,
+        /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is no limit.
+        #[arg(long, default_value_t = 0)]
+        heartbeat_ticks: u32,
+        /// Hours in which the session may be held, from now.
+        #[arg(long, default_value_t = 24)]
+        hours: u64,
+        /// New file for the ticket.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Show the opening checkpoint of a ticket's session to the issuer.
+    Redeem {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+        /// `checkpoints/00000000.cose` of the bundle.
+        checkpoint: PathBuf,
+        /// The card's public key.
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+    },
+    /// Show the closing checkpoint of a ticket's session to the issuer.
+    Close {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+        /// The last file in `checkpoints/` of the bundle.
+        checkpoint: PathBuf,
+        /// The card's public key.
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+    },
+    /// Give a ticket up whose session did not end as it should.
+    Abandon {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+        /// The card's public key.
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+        /// Serial of the ticket.
+        #[arg(long)]
+        serial: u64,
+        /// Why.
+        #[arg(long)]
+        remark: String,
+    },
+    /// List every ticket that was issued, and what became of it.
+    List {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+    },
+    /// Print the issuer's public key, for the folder `issuers` of a trust folder.
+    Key {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum WitnessCommand {
+    /// Serve a witness on loopback: it sees checkpoints, signs what it saw, gives the next heartbeat's nonce, and refuses forks.
+    Serve {
+        #[command(flatten)]
+        witness: WitnessArgs,
+        /// Port of 127.0.0.1; 0 takes a free one, and says which.
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+    /// Print the witness's key, for the folder `witnesses` of a trust folder.
+    Key {
+        #[command(flatten)]
+        witness: WitnessArgs,
+    },
+    /// List the forks that the witness has refused.
+    Forks {
+        #[command(flatten)]
+        witness: WitnessArgs,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct WitnessArgs {
+    /// The witness's state, SQLite; made when it is not there.
+    #[arg(long, value_name = "FILE")]
+    store: PathBuf,
+    /// The witness's private key; made, with mode 600, when it is not there.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Name of the witness, as in `witness.example/w1`.
+    #[arg(long, default_value = "witness")]
+    name: String,
+    /// Public key of an issuer whose tickets open logs, PEM; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    issuer: Vec<PathBuf>,
+}
+
+/// The one seat that can be issued.
+fn seat(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) => Ok(0),
+        _ => Err("only seat 0 can be issued: a card of this layout version records no seat".to_owned()),
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn days(days: u64) -> Window {
+    let now = now();
+    Window { not_before: now, not_after: now.saturating_add(days.saturating_mul(DAY)) }
+}
+
+fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[u8; N]> {
+    hex::decode(text).ok_or_else(|| anyhow!("the {what} is {} hexadecimal digits, not `{text}`", 2 * N))
+}
+
+pub(crate) fn key(path: &Path) -> anyhow::Result<ed25519_dalek::SigningKey> {
+    Ok(if path.exists() { keys::load(path)? } else { keys::generate(path)? })
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+pub(crate) fn ca(command: &Ca) -> Result<u8, Failure> {
+    Ok(run_ca(command)?)
+}
+
+fn run_ca(command: &Ca) -> anyhow::Result<u8> {
+    let pem = match command {
+        Ca::Root { key, subject, days: validity, simulated } => {
+            CertificateAuthority::root(keys::generate(key)?, subject, days(*validity), *simulated)?.certificate_pem()?
+        }
+        Ca::Simulation => ca::simulation()?.certificate_pem()?,
+        Ca::Device { key, certificate, public_key, design_id, class, supervised, subject, days: validity } => {
+            let class = match class {
+                ClassArg::Sim => Class::Sim,
+                ClassArg::Class => Class::Class,
+                ClassArg::Device => Class::Device,
+            };
+            let pem = String::from_utf8(read(certificate)?)?;
+            let authority = CertificateAuthority::load(keys::load(key)?, &pem, matches!(class, Class::Sim))?;
+            authority.certify(&Device {
+                public_key: digits("public key", public_key)?,
+                design_id: digits("design id", design_id)?,
+                class,
+                supervised: *supervised,
+                subject: subject.clone(),
+                window: days(*validity),
+            })?
+        }
+    };
+    outln!("{}", pem.trim_end());
+    Ok(SUCCESS)
+}
+
+impl IssuerArgs {
+    fn open(&self) -> anyhow::Result<Issuer> {
+        Ok(Issuer::open(&self.store, key(&self.key)?, &self.name)?)
+    }
+}
+
+pub(crate) fn ticket(command: &Ticket) -> Result<u8, Failure> {
+    Ok(run_ticket(command)?)
+}
+
+fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
+    match command {
+        Ticket::Issue {
+            issuer,
+            public_key,
+            policy,
+            context,
+            profile,
+            // There is no other than 0.
+            seat: _,
+            heartbeat_records,
+            heartbeat_ticks,
+            hours,
+            output,
+        } => {
+            let now = now();
+            let request = Request {
+                key: key_id(&digits::<32>("public key", public_key)?),
+                policy: digits("policy digest", policy)?,
+                contexts: context.iter().map(|c| digits("context digest", c)).collect::<Result<_, _>>()?,
+                profiles: profile
+                    .iter()
+                    .map(|file| Ok(open::profile(Some(file))?.digest().0))
+                    .collect::<anyhow::Result<_>>()?,
+                heartbeat_records: *heartbeat_records,
+                heartbeat_ticks: *heartbeat_ticks,
+                window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },
+            };
+            let new = || format!("the ticket needs a new file, not `{}`", output.display());
+            if output.exists() {
+                bail!(new());
+            }
+            let ticket = issuer.open()?.issue(&request)?;
+            let mut file = std::fs::File::create_new(output).with_context(new)?;
+            std::io::Write::write_all(&mut file, &ticket)?;
+            file.sync_all()?;
+            let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;
+            outln!("ticket {} of key {}", issued.content.serial, hex::encode(&request.key));
+        }
+        Ticket::Redeem { issuer, checkpoint, public_key } => {
+            show(&issuer.open()?.redeem(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
+        }
+        Ticket::Close { issuer, checkpoint, public_key } => {
+            show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
+        }
+        Ticket::Abandon { issuer, public_key, serial, remark } => {
+            let key = key_id(&digits::<32>("public key", public_key)?);
+            show(&issuer.open()?.abandon(&key, *serial, remark)?)?;
+        }
+        Ticket::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
+        Ticket::Key { issuer } => {
+            outln!("{}", keys::public_pem(&key(&issuer.key)?.verifying_key())?.trim_end());
+        }
+    }
+    Ok(SUCCESS)
+}
+
+fn show(ticket: &TicketRecord) -> anyhow::Result<()> {
+    outln!("ticket {} of key {}: {}", ticket.serial, hex::encode(&ticket.key), ticket.state);
+    Ok(())
+}
+
+impl WitnessArgs {
+    fn open(&self) -> anyhow::Result<Witness> {
+        let issuer = |path: &PathBuf| -> anyhow::Result<_> {
+            issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))
+        };
+        let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
+        Ok(Witness::open(&self.store, key(&self.key)?, &self.name, issuers)?)
+    }
+}
+
+pub(crate) fn witness(command: &WitnessCommand) -> Result<u8, Failure> {
+    Ok(run_witness(command)?)
+}
+
+fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
+    match command {
+        WitnessCommand::Serve { witness, port } => {
+            let server = Server::start(Arc::new(witness.open()?), *port, Limits::default())?;
+            outln!("listening on {}", server.address());
+            server.wait();
+        }
+        WitnessCommand::Key { witness } => outln!("{}", witness.open()?.public()),
+        WitnessCommand::Forks { witness } => {
+            for fork in witness.open()?.forks()? {
+                outln!("{fork:?}");
+            }
+        }
+    }
+    Ok(SUCCESS)
+}

@@ -1,0 +1,31 @@
+//! `portcullis report`: a ledger as one HTML page that needs nothing but itself.
+
+use crate::failure::{Failure, SUCCESS};
+use crate::lineage;
+use anyhow::Context;
+use portcullis_report::ledger::{LedgerModel, page};
+use std::path::PathBuf;
+
+/// The page has the text with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds, and counts by
+/// stage and rule.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The ledger.
+    ledger: PathBuf,
+    /// The page.
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let mut reader = lineage::read(&args.ledger)?;
+    let mut model = LedgerModel::new(reader.header().clone());
+    for entry in reader.by_ref() {
+        model.add(entry.map_err(anyhow::Error::from)?);
+    }
+    lineage::tail(&reader, &args.ledger);
+    model.torn = reader.tail() != portcullis_gate::ledger::Tail::Whole;
+    std::fs::write(&args.output, page(&model)).with_context(|| format!("cannot write `{}`", args.output.display()))?;
+    outln!("{}: {} streams", args.output.display(), model.streams.len());
+    Ok(SUCCESS)
+}

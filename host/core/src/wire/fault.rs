@@ -1,0 +1,71 @@
+//! The class of a fault: the high byte of its code.
+
+use super::Fault;
+
+/// What a fault concerns, and with that what it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultClass {
+    /// No fault.
+    None,
+    /// One entry is refused.
+    Entry,
+    /// One entry is refused until a heartbeat renews the credit.
+    Credit,
+    /// Rings, bus or commands: ends the session.
+    Transport,
+    /// Tables or hash cores: ends the session.
+    Integrity,
+}
+
+impl FaultClass {
+    /// Whether the fault answers an entry, and the session goes on.
+    #[must_use]
+    pub const fn refuses_entry(self) -> bool {
+        matches!(self, Self::Entry | Self::Credit)
+    }
+
+    /// Whether the fault is sticky and ends the session.
+    #[must_use]
+    pub const fn ends_session(self) -> bool {
+        matches!(self, Self::Transport | Self::Integrity)
+    }
+}
+
+impl Fault {
+    /// The fault's class.
+    #[must_use]
+    pub const fn class(self) -> FaultClass {
+        match (self as u16) >> 8 {
+            0 => FaultClass::None,
+            1 => FaultClass::Entry,
+            2 => FaultClass::Credit,
+            3 => FaultClass::Transport,
+            // No other class exists: see the test. A new one would end the session.
+            _ => FaultClass::Integrity,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, FaultClass};
+
+    #[test]
+    fn every_fault_has_one_class() {
+        for &fault in Fault::ALL {
+            let code = u16::from(fault);
+            assert!(code >> 8 <= 4, "{code:#06x} has an unknown class");
+            let class = fault.class();
+            assert_eq!(class == FaultClass::None, fault == Fault::None);
+            assert_eq!(
+                u8::from(class.refuses_entry()) + u8::from(class.ends_session()),
+                u8::from(code != 0),
+                "{code:#06x}"
+            );
+        }
+        assert_eq!(Fault::Crc.class(), FaultClass::Entry);
+        assert_eq!(Fault::Credit.class(), FaultClass::Credit);
+        assert_eq!(Fault::Watchdog.class(), FaultClass::Transport);
+        assert_eq!(Fault::TableChanged.class(), FaultClass::Integrity);
+    }
+}

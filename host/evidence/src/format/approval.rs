@@ -1,0 +1,81 @@
+//! The approval of a policy: somebody with an approver's key says that this table image may be used.
+//!
+//! A signed statement (module `statement`) with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
+
+use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
+use crate::format::statement::Statement;
+use ed25519_dalek::{SigningKey, VerifyingKey};
+
+/// An approval, whose signature is not checked until [`Approval::signer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// SHA-256 of the table image.
+    pub policy: [u8; 32],
+    /// Name that the approver claims.
+    pub name: String,
+    statement: Statement,
+}
+
+impl Approval {
+    /// The approval in `cose`; `None` for anything but its one encoding.
+    #[must_use]
+    pub fn parse(cose: &[u8]) -> Option<Self> {
+        let statement = Statement::parse(cose)?;
+        let (policy, name) = read(&statement.payload).ok()?;
+        Some(Self { policy, name, statement })
+    }
+
+    /// The message that says so, signed by `key`.
+    #[must_use]
+    pub fn sign(policy: [u8; 32], name: &str, key: &SigningKey) -> Vec<u8> {
+        Statement::sign(&payload(&policy, name), key)
+    }
+
+    /// The one of `keys` that signed it.
+    #[must_use]
+    pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
+        self.statement.signer(keys)
+    }
+}
+
+fn read(payload: &[u8]) -> Result<([u8; 32], String), CborError> {
+    let mut payload = Reader::new(payload);
+    payload.exactly(Major::Map, 2)?;
+    payload.exactly(Major::Unsigned, 1)?;
+    let policy = payload.array()?;
+    payload.exactly(Major::Unsigned, 2)?;
+    let name = payload.text()?.to_owned();
+    payload.end()?;
+    Ok((policy, name))
+}
+
+fn payload(policy: &[u8; 32], name: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_head(&mut out, Major::Map, 2);
+    put_head(&mut out, Major::Unsigned, 1);
+    put_bytes(&mut out, policy);
+    put_head(&mut out, Major::Unsigned, 2);
+    put_text(&mut out, name);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_counts() {
+        let key = SigningKey::from_bytes(&[3; 32]);
+        let message = Approval::sign([5; 32], "board", &key);
+        let keys = [key.verifying_key()];
+        assert!(Approval::parse(&message).unwrap().signer(&keys).is_some());
+        assert!(Approval::parse(&message).unwrap().signer([]).is_none());
+        for bit in 0..message.len() * 8 {
+            let mut wrong = message.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert!(Approval::parse(&wrong).is_none_or(|a| a.signer(&keys).is_none()), "bit {bit}");
+        }
+        assert!((0..message.len()).all(|length| Approval::parse(&message[..length]).is_none()));
+        assert!(Approval::parse(&[&message[..], &[0]].concat()).is_none());
+    }
+}

@@ -1,0 +1,137 @@
+//! A bundle in a tar archive.
+
+use super::error::BundleError;
+use super::files::{Directory, Files};
+use super::name::{self, FILES_MAX};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+const BLOCK: u64 = 512;
+/// How to make an archive that is read here.
+const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
+
+/// The files of a tar archive in the ustar form, without extensions. They stand at its top or in one folder. Nothing is written to a
+/// disk; a link, a name that comes twice and a file that is cut short are errors.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    path: PathBuf,
+    /// Where each file begins, and its size.
+    files: BTreeMap<String, (u64, u64)>,
+}
+
+impl Archive {
+    /// The files in the archive at `path`.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Nothing` for what is no archive, `Content`, `Kind`, `Litter`, `Io`.
+    pub fn open(path: &Path) -> Result<Self, BundleError> {
+        let shown = path.to_string_lossy();
+        let mut from = BufReader::new(File::open(path).map_err(BundleError::io(&shown))?);
+        let length = from.get_ref().metadata().map_err(BundleError::io(&shown))?.len();
+        let mut files = BTreeMap::new();
+        let mut at = 0u64;
+        while let Some(header) = Header::read(&mut from, &shown, at, path)? {
+            let begins = at + BLOCK;
+            let blocks = header.size.div_ceil(BLOCK) * BLOCK;
+            at = begins + blocks;
+            if begins + header.size > length || files.len() >= FILES_MAX {
+                return Err(BundleError::content(&shown, format!("`{}` is cut short, or one too many", header.name)));
+            }
+            from.seek(SeekFrom::Start(at)).map_err(BundleError::io(&shown))?;
+            let last = header.name.rsplit('/').next().unwrap_or_default();
+            match header.kind {
+                b'5' => {}
+                b'0' | 0 if name::is_litter(last) => return Err(BundleError::Litter(header.name)),
+                b'0' | 0 => {
+                    if files.insert(header.name.clone(), (begins, header.size)).is_some() {
+                        return Err(BundleError::content(&shown, format!("`{}` is there twice", header.name)));
+                    }
+                }
+                b'L' | b'K' | b'x' | b'g' => {
+                    return Err(BundleError::content(&shown, format!("it has extended headers; {REMEDY}")));
+                }
+                _ => return Err(BundleError::Kind(header.name)),
+            }
+        }
+        Ok(Self { path: path.to_owned(), files: without_folder(files) })
+    }
+}
+
+impl Files for Archive {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        Ok(self.files.iter().map(|(name, (_, size))| (name.clone(), *size)).collect())
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        let missing = || std::io::Error::from(ErrorKind::NotFound);
+        let (begins, size) = *self.files.get(name).ok_or_else(missing).map_err(BundleError::io(name))?;
+        let mut file = File::open(&self.path).map_err(BundleError::io(name))?;
+        file.seek(SeekFrom::Start(begins)).map_err(BundleError::io(name))?;
+        Ok(Box::new(file.take(size)))
+    }
+}
+
+/// The files of a bundle at `path`: of a tar archive where a file stands there, else of a folder.
+///
+/// # Errors
+/// As [`Archive::open`]. A folder is not looked at yet.
+pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
+    Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
+}
+
+/// A bundle has files beside its folders: where all files are below one folder, the archive is of that folder.
+fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
+    let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));
+    match folder {
+        Some(folder) if files.keys().all(|name| name.starts_with(&folder)) => {
+            files.into_iter().map(|(name, place)| (name.split_at(folder.len()).1.to_owned(), place)).collect()
+        }
+        _ => files,
+    }
+}
+
+struct Header {
+    name: String,
+    size: u64,
+    kind: u8,
+}
+
+impl Header {
+    /// The next header; `None` at the block of zeros that ends an archive.
+    fn read(from: &mut impl Read, shown: &str, at: u64, path: &Path) -> Result<Option<Self>, BundleError> {
+        let wrong = |what: &str| BundleError::content(shown, format!("{what} at byte {at}"));
+        let mut block = [0; BLOCK as usize];
+        let read = from.read_exact(&mut block);
+        let is_header = read.is_ok() && block.get(257..262) == Some(b"ustar");
+        if at == 0 && !is_header {
+            let what = "it is neither a folder nor a tar archive".to_owned();
+            return Err(BundleError::Nothing { path: path.to_owned(), what });
+        }
+        match read {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(wrong("the archive ends")),
+            read => read.map_err(BundleError::io(shown))?,
+        }
+        if block.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let field = |range: std::ops::Range<usize>| {
+            let bytes = block.get(range).unwrap_or_default();
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(|_| wrong("a header that is no text"))
+        };
+        let octal = |range| u64::from_str_radix(field(range)?.trim(), 8).map_err(|_| wrong("a number that is none"));
+        let blanked = block.iter().enumerate().map(|(i, byte)| if (148..156).contains(&i) { b' ' } else { *byte });
+        if !is_header || octal(148..156)? != blanked.map(u64::from).sum::<u64>() {
+            return Err(wrong("no header with its checksum"));
+        }
+        // In GNU's form something else stands in the place of the prefix.
+        let prefix = if block.get(262) == Some(&0) { field(345..500)? } else { "" };
+        let name = field(0..100)?;
+        let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+        let name = name.strip_prefix("./").map_or(name.clone(), str::to_owned);
+        let kind = *block.get(156).unwrap_or(&0);
+        Ok(Some(Self { name, size: octal(124..136)?, kind }))
+    }
+}

@@ -1,0 +1,91 @@
+//! Why files are not a bundle.
+
+use super::name::MANIFEST;
+
+/// Why files are no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// Reading or writing failed; nothing is said about the evidence.
+    #[error("cannot read or write `{name}`: {source}")]
+    Io {
+        /// File or folder.
+        name: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// There is nothing to check.
+    #[error("`{}` holds no bundle: {what}", path.display())]
+    Nothing {
+        /// File or folder.
+        path: std::path::PathBuf,
+        /// What is there in its place.
+        what: String,
+    },
+    /// A file that the system of somebody who looked at the bundle left there.
+    #[error("`{0}` was left there by a file manager and is no part of the bundle: remove it, and check again")]
+    Litter(String),
+    /// A name that no bundle has.
+    #[error("`{0}` is no file of a bundle")]
+    Name(String),
+    /// A symbolic link, a device, or anything else that is neither file nor folder.
+    #[error("`{0}` is neither a file nor a folder")]
+    Kind(String),
+    /// A file that every bundle has is not there.
+    #[error("`{0}` is missing{hint}", hint = hint(.0))]
+    Missing(String),
+    /// A file over its cap, or too many files.
+    #[error("`{name}` is larger than {cap} bytes")]
+    Size {
+        /// File.
+        name: String,
+        /// Its cap in bytes.
+        cap: u64,
+    },
+    /// A line that no reader of a bundle would take.
+    #[error(
+        "`{name}`: the line about record {index} would have {bytes} bytes, and at most {cap} are read; govern smaller texts or spans"
+    )]
+    Line {
+        /// File.
+        name: String,
+        /// Log index of the record.
+        index: u64,
+        /// Bytes of the line.
+        bytes: u64,
+        /// The most.
+        cap: u64,
+    },
+    /// Content that is not what the name says.
+    #[error("`{name}`: {what}")]
+    Content {
+        /// File.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// What to do about a file that is missing.
+fn hint(name: &str) -> &'static str {
+    if name == MANIFEST {
+        ": the session still runs, or it died: then `portcullis bundle finish` completes the bundle"
+    } else {
+        ""
+    }
+}
+
+impl BundleError {
+    pub(crate) fn content(name: &str, what: impl ToString) -> Self {
+        Self::Content { name: name.to_owned(), what: what.to_string() }
+    }
+
+    pub(crate) fn io(name: &str) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { name: name.to_owned(), source }
+    }
+
+    /// Whether nothing was checked, which says nothing about the evidence.
+    #[must_use]
+    pub const fn is_operational(&self) -> bool {
+        matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_))
+    }
+}

@@ -1,0 +1,134 @@
+//! Where the files of a bundle come from.
+
+use super::error::BundleError;
+use super::name;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Deepest folder in a bundle.
+pub(super) const DEPTH_MAX: usize = 12;
+const BUFFER: u64 = 1 << 18;
+
+/// A set of files.
+pub trait Files {
+    /// Names, with `/` between their parts, and sizes in bytes.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError>;
+
+    /// A file's content from its start.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError>;
+}
+
+/// The files below a folder.
+#[derive(Clone, Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// The files below `path`.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    fn list(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        depth: usize,
+        into: &mut BTreeMap<String, u64>,
+    ) -> Result<(), BundleError> {
+        let at = folder.to_string_lossy();
+        let before = into.len();
+        for entry in fs::read_dir(folder).map_err(BundleError::io(&at))? {
+            let entry = entry.map_err(BundleError::io(&at))?;
+            let file_name = entry.file_name();
+            let name = format!("{prefix}{}", file_name.to_string_lossy());
+            if file_name.to_str().is_none() || depth > DEPTH_MAX || into.len() >= name::FILES_MAX {
+                return Err(BundleError::Name(name));
+            }
+            if name::is_litter(&file_name.to_string_lossy()) {
+                return Err(BundleError::Litter(name));
+            }
+            // Of the entry itself: a link is not followed.
+            let about = entry.metadata().map_err(BundleError::io(&name))?;
+            if about.is_dir() {
+                self.list(&entry.path(), &format!("{name}/"), depth + 1, into)?;
+            } else if about.is_file() {
+                into.insert(name, about.len());
+            } else {
+                return Err(BundleError::Kind(name));
+            }
+        }
+        // A folder is the name of the files in it.
+        if into.len() == before && !prefix.is_empty() {
+            return Err(BundleError::Name(prefix.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Files for Directory {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        let nothing = |what: &str| BundleError::Nothing { path: self.0.clone(), what: what.to_owned() };
+        match fs::metadata(&self.0) {
+            Err(error) => return Err(nothing(&error.to_string())),
+            Ok(about) if !about.is_dir() => return Err(nothing("it is not a folder")),
+            Ok(_) => {}
+        }
+        let mut names = BTreeMap::new();
+        self.list(&self.0, "", 0, &mut names)?;
+        if names.is_empty() {
+            return Err(nothing("the folder is empty"));
+        }
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        let file = File::open(self.0.join(name)).map_err(BundleError::io(name))?;
+        Ok(Box::new(file))
+    }
+}
+
+/// Files in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
+
+impl Files for MemoryFiles {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        Ok(self.0.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let bytes = self.0.get(name).ok_or_else(missing).map_err(BundleError::io(name))?;
+        Ok(Box::new(&**bytes))
+    }
+}
+
+/// At most `size` bytes of a file. Most files of a bundle are far smaller than the buffer of a large one.
+pub(super) fn buffered<'a>(from: Box<dyn Read + 'a>, size: u64) -> Box<dyn BufRead + 'a> {
+    let capacity = usize::try_from(size.clamp(1, BUFFER)).unwrap_or(1);
+    Box::new(BufReader::with_capacity(capacity, from.take(size)))
+}
+
+/// SHA-256 of a file's content.
+pub(super) fn digest(name: &str, from: &mut dyn BufRead) -> Result<[u8; 32], BundleError> {
+    let mut hash = Sha256::new();
+    loop {
+        let bytes = from.fill_buf().map_err(BundleError::io(name))?;
+        if bytes.is_empty() {
+            return Ok(hash.finalize().into());
+        }
+        hash.update(bytes);
+        let length = bytes.len();
+        from.consume(length);
+    }
+}

@@ -1,0 +1,81 @@
+//! The folder of a bundle that is being written: its lock, its modes, what is forced to the disk, the seal.
+
+use super::error::BundleError;
+use super::files::{Directory, Files as _};
+use super::manifest::Manifest;
+use super::name::{self, cap};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Content of the bundle's README: what it holds, and how to check it.
+pub const README_TEXT: &str = include_str!("README.md");
+/// A bundle holds texts and salts: only its user may read it.
+pub(super) const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// What is behind the name of a file that is not whole yet.
+pub(super) const PART: &str = ".part";
+
+/// Takes the lock of a bundle that is being written.
+pub(super) fn lock(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
+        }
+        // A file system without locks.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+pub(super) fn create_file(folder: &Path, name: &str) -> io::Result<File> {
+    let path = folder.join(name);
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
+/// Puts the name of a file on the disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Forces every file below a bundle's folder to the disk, and their names.
+pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
+    for name in Directory::new(folder).names()?.keys() {
+        let path = folder.join(name);
+        let synced = File::open(&path).and_then(|file| file.sync_all()).and_then(|()| sync_folder(&path));
+        synced.map_err(BundleError::io(name))?;
+    }
+    Ok(())
+}
+
+/// Writes the manifest over every file, and everything to the disk.
+pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
+    let manifest = Manifest::of(&Directory::new(folder))?;
+    for file in &manifest.files {
+        fits(&file.path, file.size)?;
+    }
+    sync(folder)?;
+    let json = manifest.to_json()?;
+    let part = format!("{}{PART}", name::MANIFEST);
+    let written = create_file(folder, &part).and_then(|mut file| {
+        file.write_all(&json)?;
+        file.sync_all()?;
+        fs::rename(folder.join(&part), folder.join(name::MANIFEST))?;
+        sync_folder(&folder.join(name::MANIFEST))
+    });
+    written.map_err(BundleError::io(name::MANIFEST))
+}
+
+/// A bundle that a verifier would refuse is not finished.
+pub(super) fn fits(name: &str, size: u64) -> Result<(), BundleError> {
+    match cap(name) {
+        Some(cap) if size > cap => Err(BundleError::Size { name: name.to_owned(), cap }),
+        _ => Ok(()),
+    }
+}

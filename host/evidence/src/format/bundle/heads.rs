@@ -1,0 +1,31 @@
+//! How many records of which lane stand under a checkpoint.
+
+use super::error::BundleError;
+use super::name::HEADS;
+use crate::format::checkpoint::LANES_MAX;
+use portcullis_core::wire::LaneHead;
+use std::io::{BufRead, Read};
+use zerocopy::IntoBytes;
+
+/// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They are not signed by themselves;
+/// the root that a checkpoint signs is the root over them.
+pub struct Heads<'a> {
+    from: Box<dyn BufRead + 'a>,
+    lanes: u8,
+}
+
+impl<'a> Heads<'a> {
+    pub(super) fn new(from: Box<dyn BufRead + 'a>, lanes: u8) -> Self {
+        Self { from, lanes: lanes.min(LANES_MAX) }
+    }
+
+    /// The heads under the next checkpoint, lane 0 first. A bundle has them for as many checkpoints as it holds.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn read(&mut self) -> Result<Vec<LaneHead>, BundleError> {
+        let mut heads = vec![LaneHead::ZERO; self.lanes.into()];
+        self.from.read_exact(heads.as_mut_slice().as_mut_bytes()).map_err(BundleError::io(HEADS))?;
+        Ok(heads)
+    }
+}

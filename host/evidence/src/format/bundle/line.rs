@@ -1,0 +1,240 @@
+//! The JSON lines of a bundle, read one at a time.
+
+use super::error::BundleError;
+use super::name::line_max;
+use portcullis_core::hex::Hex;
+use portcullis_core::json;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::io::{BufRead, Read};
+use std::marker::PhantomData;
+
+/// Domain separation of a span commitment.
+const SPAN_TAG: &[u8] = b"portcullis/span/1\0";
+
+/// A line about one record.
+pub trait Indexed {
+    /// Log index of the record.
+    fn index(&self) -> u64;
+}
+
+/// A line of `streams.jsonl`: what the caller calls a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamLine {
+    /// Log index of the BEGIN record.
+    pub index: u64,
+    /// Number of the stream: how many streams began in its lane before it.
+    pub stream: u64,
+    /// Identity of the text in its input.
+    pub id: String,
+}
+
+/// A line of `inputs.jsonl`: what a stream was given, which is all that a replay needs besides policy, context document, anchor stores
+/// and salts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputLine {
+    /// Log index of the BEGIN record.
+    pub index: u64,
+    /// The input, for the replay; kept byte for byte.
+    pub input: Box<RawValue>,
+}
+
+/// A line of `spans.jsonl`: the text behind a record's commitment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpanLine {
+    /// Log index of the record.
+    pub index: u64,
+    /// Salt of the commitment.
+    pub salt: Hex<16>,
+    /// Inert text held before the span; for END the trailing inert text.
+    pub held: String,
+    /// The span.
+    pub text: String,
+}
+
+/// A line of `receipts.jsonl`: what the reader of a released span was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    /// Serial of the session's ticket.
+    pub serial: u64,
+    /// Lane.
+    pub lane: u8,
+    /// Log index of the record.
+    pub index: u64,
+    /// Salt of the commitment.
+    pub salt: Hex<16>,
+}
+
+impl Indexed for StreamLine {
+    fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl Indexed for InputLine {
+    fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl Indexed for SpanLine {
+    fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl Indexed for Receipt {
+    fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl Receipt {
+    /// The receipt in a JSON text.
+    ///
+    /// # Errors
+    /// Another text.
+    pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
+        json::from_slice(text)
+    }
+}
+
+impl SpanLine {
+    /// The commitment to this text: SHA-256(`portcullis/span/1\0` || salt || u32 length || held || text).
+    #[must_use]
+    pub fn commitment(&self) -> [u8; 32] {
+        commitment(&self.salt.0, &[self.held.as_bytes(), self.text.as_bytes()])
+    }
+}
+
+/// The commitment to the concatenation of `parts`. A text of 4 GiB or more has none that a card could hold; its length saturates.
+#[must_use]
+pub fn commitment(salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    let head = Sha256::new().chain_update(SPAN_TAG).chain_update(salt).chain_update(length.to_le_bytes());
+    parts.iter().fold(head, |hash, part| hash.chain_update(part)).finalize().into()
+}
+
+/// The lines of one lane's file, in strictly ascending order of their indices, each asked for by its index.
+pub struct Lines<'a, T> {
+    name: String,
+    from: Option<Box<dyn BufRead + 'a>>,
+    next: Option<T>,
+    last: Option<u64>,
+    started: bool,
+    line: PhantomData<T>,
+}
+
+impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
+    /// The lines of `from`; of a file that is not there, none.
+    pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
+        Self { name, from, next: None, last: None, started: false, line: PhantomData }
+    }
+
+    /// The line about record `index`, when it is the next one.
+    ///
+    /// # Errors
+    /// A line that is not one, out of order, too long, or about a record before `index` that has been passed.
+    pub fn about(&mut self, index: u64) -> Result<Option<T>, BundleError> {
+        self.start()?;
+        match &self.next {
+            Some(line) if line.index() == index => {
+                let line = self.next.take();
+                self.next = self.read()?;
+                Ok(line)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The record that the next line is about; `None` after the last line. A line that was not asked for stays here.
+    ///
+    /// # Errors
+    /// As [`Lines::about`].
+    pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
+        self.start()?;
+        Ok(self.next.as_ref().map(Indexed::index))
+    }
+
+    fn start(&mut self) -> Result<(), BundleError> {
+        if !self.started {
+            self.started = true;
+            self.next = self.read()?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Option<T>, BundleError> {
+        let Some(from) = self.from.as_mut() else { return Ok(None) };
+        let mut line = Vec::new();
+        from.take(line_max(&self.name)).read_until(b'\n', &mut line).map_err(BundleError::io(&self.name))?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        if line.pop() != Some(b'\n') {
+            return Err(BundleError::content(&self.name, "a line that is too long, or without its end"));
+        }
+        let line: T = json::from_slice(&line).map_err(|error| BundleError::content(&self.name, error))?;
+        if self.last.is_some_and(|last| last >= line.index()) {
+            return Err(BundleError::content(&self.name, format!("line {} is out of order", line.index())));
+        }
+        self.last = Some(line.index());
+        Ok(Some(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Lines<'_, StreamLine> {
+        Lines::new("streams.jsonl".to_owned(), Some(Box::new(text.as_bytes())))
+    }
+
+    #[test]
+    fn known_commitment() {
+        // printf 'portcullis/span/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
+        let expected = "8b5c54a92d839b9dd787dce455386534e1e794fb7326b367ab61d60faa6b86d0";
+        assert_eq!(portcullis_core::hex::encode(&commitment(&[0; 16], &[b"a", b"bc"])), expected);
+    }
+
+    #[test]
+    fn in_order_and_asked_for() {
+        let text = "{\"index\":1,\"stream\":0,\"id\":\"a\"}\n{\"index\":4,\"stream\":1,\"id\":\"b\"}\n";
+        let mut all = lines(text);
+        assert!(all.about(0).unwrap().is_none());
+        assert_eq!(all.about(1).unwrap().unwrap().id, "a");
+        assert!(all.about(2).unwrap().is_none());
+        assert_eq!(all.rest().unwrap(), Some(4));
+        assert_eq!(all.about(4).unwrap().unwrap().id, "b");
+        assert_eq!(all.rest().unwrap(), None);
+    }
+
+    #[test]
+    fn strict() {
+        let good = "{\"index\":1,\"stream\":0,\"id\":\"a\"}\n";
+        let twice = good.repeat(2);
+        let long = format!("{{\"index\":1,\"stream\":0,\"id\":\"{}\"}}\n", "a".repeat(1 << 20));
+        for (wrong, at) in [
+            ("{\"index\":1,\"stream\":0,\"id\":\"a\"}", 0),
+            ("\n", 0),
+            ("{\"index\":1,\"stream\":0,\"id\":\"a\",\"x\":1}\n", 0),
+            ("{\"index\":1,\"index\":1,\"stream\":0,\"id\":\"a\"}\n", 0),
+            ("{\"index\":1.0,\"stream\":0,\"id\":\"a\"}\n", 0),
+            ("{\"index\":1,\"stream\":0,\"id\":\"a\"} {}\n", 0),
+            ("{\"index\":-1,\"stream\":0,\"id\":\"a\"}\n", 0),
+            ("[1,0,\"a\"]\n", 0),
+            (&twice, 1),
+            (&long, 0),
+        ] {
+            assert!(lines(wrong).about(at).is_err(), "{}", &wrong[..40.min(wrong.len())]);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `manifest.json`: the list of a bundle's files.
+
+use super::error::BundleError;
+use super::files::{Files, buffered, digest};
+use super::name::MANIFEST;
+use portcullis_core::hex::Hex;
+use portcullis_core::json;
+use serde::{Deserialize, Serialize};
+
+/// `schema` of a manifest.
+pub const SCHEMA: &str = "portcullis/bundle/1";
+
+/// `manifest.json`: every other file of the bundle. A convenience: whoever changed a file could change it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Files, in bytewise order of their paths.
+    #[serde(deserialize_with = "json::objects")]
+    pub files: Vec<ManifestFile>,
+}
+
+impl Manifest {
+    /// The manifest over `files`, itself left out.
+    ///
+    /// # Errors
+    /// [`BundleError`], as the files give it.
+    pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
+        let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
+        for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
+            let sha256 = Hex(digest(&path, &mut *buffered(files.open(&path)?, size))?);
+            manifest.files.push(ManifestFile { path, size, sha256 });
+        }
+        Ok(manifest)
+    }
+
+    /// The file's content.
+    ///
+    /// # Errors
+    /// [`BundleError::Content`].
+    pub fn to_json(&self) -> Result<Vec<u8>, BundleError> {
+        let mut json = serde_json::to_vec_pretty(self).map_err(|error| BundleError::content(MANIFEST, error))?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}
+
+/// A file of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestFile {
+    /// Path in the bundle.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256.
+    pub sha256: Hex<32>,
+}

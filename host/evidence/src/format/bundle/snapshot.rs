@@ -1,0 +1,120 @@
+//! One state of a bundle, whoever reads it and however often.
+
+use super::error::BundleError;
+use super::files::Files;
+use sha2::{Digest, Sha256};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::rc::Rc;
+
+/// Files up to this size are kept in memory, as long as there is room.
+const KEPT_MAX: u64 = 1 << 20;
+/// Bytes that are kept in all.
+const ROOM: u64 = 32 << 20;
+
+/// Files, each hashed as it is read. The list of names is taken once. Small files are read once and kept. A file that is too large to
+/// keep can be read again, but not unnoticed with another content: [`Snapshot::changed`] names it. The owner of a bundle can change it
+/// between two reads, so that the one is checked and the other is used.
+pub struct Snapshot<'a> {
+    files: &'a dyn Files,
+    names: RefCell<Option<BTreeMap<String, u64>>>,
+    kept: RefCell<BTreeMap<String, Rc<[u8]>>>,
+    room: Cell<u64>,
+    seen: Rc<RefCell<FileDigests>>,
+}
+
+/// What was read to its end.
+#[derive(Default)]
+struct FileDigests {
+    digests: BTreeMap<String, [u8; 32]>,
+    changed: Option<String>,
+}
+
+impl FileDigests {
+    fn add(&mut self, name: &str, digest: [u8; 32]) {
+        let first = *self.digests.entry(name.to_owned()).or_insert(digest);
+        if first != digest {
+            self.changed.get_or_insert_with(|| name.to_owned());
+        }
+    }
+}
+
+impl<'a> Snapshot<'a> {
+    /// Nothing is read yet.
+    #[must_use]
+    pub fn new(files: &'a dyn Files) -> Self {
+        Self { files, names: RefCell::default(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
+    }
+
+    /// A file that had another content when it was read again.
+    #[must_use]
+    pub fn changed(&self) -> Option<String> {
+        self.seen.borrow().changed.clone()
+    }
+
+    /// The listed size; no more of a file is read.
+    fn size(&self, name: &str) -> Result<u64, BundleError> {
+        self.names()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))
+    }
+}
+
+impl Files for Snapshot<'_> {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        if let Some(names) = &*self.names.borrow() {
+            return Ok(names.clone());
+        }
+        let names = self.files.names()?;
+        *self.names.borrow_mut() = Some(names.clone());
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        if let Some(bytes) = self.kept.borrow().get(name) {
+            return Ok(Box::new(Cursor::new(Rc::clone(bytes))));
+        }
+        let size = self.size(name)?;
+        let mut from = HashingReader {
+            name: name.to_owned(),
+            from: self.files.open(name)?.take(size),
+            left: size,
+            hash: Some(Sha256::new()),
+            seen: Rc::clone(&self.seen),
+        };
+        if size > KEPT_MAX || size > self.room.get() {
+            return Ok(Box::new(from));
+        }
+        self.room.set(self.room.get() - size);
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).map_err(BundleError::io(name))?;
+        let bytes: Rc<[u8]> = bytes.into();
+        self.kept.borrow_mut().insert(name.to_owned(), Rc::clone(&bytes));
+        Ok(Box::new(Cursor::new(bytes)))
+    }
+}
+
+/// A file on its way; at its end its digest is known.
+struct HashingReader<R> {
+    name: String,
+    from: R,
+    /// Bytes up to its end.
+    left: u64,
+    hash: Option<Sha256>,
+    seen: Rc<RefCell<FileDigests>>,
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.from.read(into)?;
+        if let Some(hash) = &mut self.hash {
+            hash.update(into.get(..length).unwrap_or_default());
+        }
+        self.left = self.left.saturating_sub(length as u64);
+        if (self.left == 0 || length == 0 && !into.is_empty())
+            && let Some(hash) = self.hash.take()
+        {
+            self.seen.borrow_mut().add(&self.name, hash.finalize().into());
+        }
+        Ok(length)
+    }
+}

@@ -1,0 +1,335 @@
+//! Takes the texts of streams out of a bundle: spans, salts, receipts, inputs and context documents. The records stay, so that everything
+//! else still verifies, and a signed statement says what was taken out and why.
+
+use super::error::BundleError;
+use super::files::Directory;
+use super::finish;
+use super::folder::{self, PART};
+use super::line::{Indexed, Lines};
+use super::name;
+use super::read::Bundle;
+use crate::format::log::read;
+use crate::format::note::{Note, WitnessProof};
+use crate::format::ticket::Ticket;
+use crate::format::withholding::{StreamAt, Terms, Withholding};
+use ed25519_dalek::SigningKey;
+use portcullis_core::wire::RecordType;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+/// Which streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamChoice {
+    /// Those with these ids.
+    Streams(BTreeSet<String>),
+    /// All but those with these ids.
+    AllBut(BTreeSet<String>),
+    /// Those whose records a witness saw whole before this Unix second.
+    Before(u64),
+}
+
+/// Who takes them out, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct WithholdReason<'a> {
+    /// Name of whoever signs: one line.
+    pub name: &'a str,
+    /// Why: one line.
+    pub reason: &'a str,
+    /// Their key.
+    pub key: &'a SigningKey,
+    /// Whether the ids of the streams are taken out too.
+    pub names: bool,
+}
+
+/// What was taken out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WithholdReport {
+    /// Streams.
+    pub streams: u64,
+    /// Lines about their records.
+    pub lines: u64,
+    /// Context documents.
+    pub contexts: u64,
+}
+
+/// Why nothing is taken out. Nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum WithholdError {
+    /// Ids that no stream has.
+    #[error("no stream of the bundle is called `{0}`")]
+    Unknown(String),
+    /// Nothing to take out.
+    #[error("the choice matches no stream of the bundle; nothing was taken out")]
+    Nothing,
+    /// Without a witness note the times of the streams are not known.
+    #[error(
+        "the bundle has no witness note, so the times of its streams are not known; choose them with --stream or --all-but"
+    )]
+    NoWitness,
+    /// A reason or a name that no reader takes.
+    #[error("`--name` takes one line of 1 to 200 bytes, `--reason` one line of 1 to 4096 bytes")]
+    WithholdReason,
+    /// The ticket is malformed.
+    #[error("`ticket.cose`: {0}")]
+    Ticket(#[from] crate::format::ticket::TicketError),
+    /// No finished bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+}
+
+impl WithholdError {
+    /// Whether this says nothing about the files.
+    #[must_use]
+    pub const fn is_operational(&self) -> bool {
+        match self {
+            Self::Bundle(error) => error.is_operational(),
+            Self::Ticket(_) => false,
+            Self::Unknown(_) | Self::Nothing | Self::NoWitness | Self::WithholdReason => true,
+        }
+    }
+}
+
+/// Writes the bundle in `from` into the new folder `to`, without what is chosen.
+///
+/// # Errors
+/// [`WithholdError`]; then there is no folder `to`.
+pub fn withhold(
+    from: &Path,
+    to: &Path,
+    choice: &StreamChoice,
+    reason: WithholdReason<'_>,
+) -> Result<WithholdReport, WithholdError> {
+    let directory = Directory::new(from);
+    let bundle = Bundle::open(&directory)?;
+    bundle.check_manifest()?;
+    let streams = streams(&bundle)?;
+    let chosen = choose(&bundle, &streams, choice)?;
+    let terms = Terms {
+        ticket: Ticket::parse(&bundle.read(name::TICKET)?)?.digest,
+        before: bundle.digest(name::MANIFEST)?,
+        name: reason.name.to_owned(),
+        reason: reason.reason.to_owned(),
+        streams: chosen.clone(),
+    };
+    let statement = Withholding::sign(&terms, reason.key).ok_or(WithholdError::WithholdReason)?;
+    let here = to.to_string_lossy();
+    DirBuilder::new().mode(0o700).create(to).map_err(BundleError::io(&here))?;
+    let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
+    let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
+    done.map_err(|error| {
+        // What is half done is of no use to anybody.
+        let _ = fs::remove_dir_all(to);
+        error.into()
+    })
+}
+
+/// As [`withhold`], in the folder itself: the bundle without the texts takes the place of the one with them, which is removed.
+///
+/// # Errors
+/// [`WithholdError`].
+pub fn withhold_in_place(
+    folder: &Path,
+    choice: &StreamChoice,
+    reason: WithholdReason<'_>,
+) -> Result<WithholdReport, WithholdError> {
+    let at = folder.to_string_lossy().into_owned();
+    let io = || BundleError::io(&at);
+    // Links, and `.` at the end of a path, have no neighbour of their own name.
+    let folder = fs::canonicalize(folder)
+        .map_err(|source| BundleError::Nothing { path: folder.to_owned(), what: source.to_string() })?;
+    let _lock = folder::lock(&folder).map_err(io())?;
+    let mut other = folder.clone().into_os_string();
+    other.push(PART);
+    let other = Path::new(&other);
+    let done = withhold(&folder, other, choice, reason)?;
+    let cwd = rustix::fs::CWD;
+    let exchanged = rustix::fs::renameat_with(cwd, &folder, cwd, other, rustix::fs::RenameFlags::EXCHANGE);
+    exchanged.map_err(io::Error::from).map_err(|error| {
+        let _ = fs::remove_dir_all(other);
+        io()(error)
+    })?;
+    fs::remove_dir_all(other).map_err(io())?;
+    Ok(done)
+}
+
+/// What is known of a stream.
+#[derive(Default)]
+struct Known {
+    id: Option<String>,
+    context: [u8; 32],
+    /// Log indices of the records about its texts, BEGIN first.
+    records: Vec<u64>,
+    /// Index of its last record.
+    last: u64,
+}
+
+type Streams = BTreeMap<StreamAt, Known>;
+
+/// The streams of a bundle, with the records of each.
+fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
+    let mut streams = Streams::new();
+    for lane in 0..bundle.lanes() {
+        let mut log = bundle.records(lane)?;
+        let mut names = bundle.streams(lane)?;
+        let mut slots = BTreeMap::new();
+        let mut index = 0;
+        while let Some(record) = read(&mut log).map_err(BundleError::io(&name::in_lane(name::RECORDS, lane)))? {
+            let slot = record.descriptor.slot.get();
+            let kind = RecordType::try_from(record.answer.record_type).ok();
+            if kind == Some(RecordType::Begin) {
+                slots.insert(slot, index);
+                let id = names.about(index)?.map(|line| line.id);
+                let context = record.descriptor.commitment;
+                streams.insert((lane, index), Known { id, context, ..Known::default() });
+            }
+            let about = matches!(
+                kind,
+                Some(
+                    RecordType::Begin | RecordType::Verdict | RecordType::End | RecordType::Refused | RecordType::Note
+                )
+            );
+            let stream = slots.get(&slot).filter(|_| about).and_then(|begin| streams.get_mut(&(lane, *begin)));
+            if let Some(stream) = stream {
+                stream.records.push(index);
+                stream.last = index;
+            }
+            index += 1;
+        }
+    }
+    Ok(streams)
+}
+
+fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &StreamChoice) -> Result<BTreeSet<StreamAt>, WithholdError> {
+    if let StreamChoice::Streams(ids) | StreamChoice::AllBut(ids) = choice {
+        let is_known = |id: &&String| streams.values().any(|known| known.id.as_ref() == Some(*id));
+        if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
+            return Err(WithholdError::Unknown(unknown.clone()));
+        }
+    }
+    let seen = if let StreamChoice::Before(second) = choice { seen_before(bundle, *second)? } else { Vec::new() };
+    let is_meant = |(lane, _): &StreamAt, known: &Known| match choice {
+        StreamChoice::Streams(ids) => known.id.as_ref().is_some_and(|id| ids.contains(id)),
+        StreamChoice::AllBut(ids) => known.id.as_ref().is_none_or(|id| !ids.contains(id)),
+        StreamChoice::Before(_) => seen.get(usize::from(*lane)).is_some_and(|size| known.last < *size),
+    };
+    let chosen: BTreeSet<_> = streams.iter().filter(|(at, known)| is_meant(at, known)).map(|(at, _)| *at).collect();
+    if chosen.is_empty() { Err(WithholdError::Nothing) } else { Ok(chosen) }
+}
+
+/// Records of each lane under the last checkpoint that a witness says to have seen before this second.
+fn seen_before(bundle: &Bundle<'_>, second: u64) -> Result<Vec<u64>, WithholdError> {
+    let (mut sizes, mut witnessed) = (Vec::new(), false);
+    let mut heads = bundle.heads()?;
+    for serial in 0..bundle.checkpoints() {
+        let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
+        let note = name::witness(serial);
+        if !bundle.has(&note) {
+            continue;
+        }
+        witnessed = true;
+        let proof = WitnessProof::parse(&bundle.read(&note)?).map_err(|error| BundleError::content(&note, error))?;
+        let parsed = Note::parse(&proof.note).map_err(|error| BundleError::content(&note, error))?;
+        if parsed.claimed_time().is_none_or(|time| time >= second) {
+            break;
+        }
+        let name = name::checkpoint(serial);
+        let signed = crate::format::checkpoint::SignedCheckpoint::parse(&bundle.read(&name)?);
+        let signed = signed.map_err(|error| BundleError::content(&name, error))?;
+        sizes = heads.map_or_else(
+            || vec![signed.checkpoint.wire.size.get()],
+            |heads| heads.iter().map(|head| head.size.get()).collect(),
+        );
+    }
+    if witnessed { Ok(sizes) } else { Err(WithholdError::NoWitness) }
+}
+
+/// A copy without the texts of some streams.
+struct Copy<'a, 'b> {
+    bundle: &'b Bundle<'a>,
+    from: &'b Path,
+    to: &'b Path,
+    streams: &'b Streams,
+    chosen: &'b BTreeSet<StreamAt>,
+    names: bool,
+}
+
+impl Copy<'_, '_> {
+    fn all(&self, statement: &[u8]) -> Result<WithholdReport, BundleError> {
+        let mut done = WithholdReport { streams: self.chosen.len() as u64, ..WithholdReport::default() };
+        let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
+        let of_lines: BTreeSet<_> =
+            (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();
+        // A context document can be that of a stream that stays.
+        let contexts = |meant: bool| {
+            let streams = self.streams.iter().filter(move |(at, _)| self.chosen.contains(at) == meant);
+            streams.map(|(_, known)| known.context).collect::<BTreeSet<_>>()
+        };
+        let gone: BTreeSet<_> = contexts(true).difference(&contexts(false)).map(name::context).collect();
+        for name in self.bundle.names().keys() {
+            if name == name::MANIFEST || of_lines.contains(name) {
+                continue;
+            }
+            if gone.contains(name) {
+                done.contexts += 1;
+                continue;
+            }
+            self.whole(name).map_err(BundleError::io(name))?;
+        }
+        for lane in 0..self.bundle.lanes() {
+            if self.names {
+                done.lines += self.lines(name::STREAMS, lane, self.bundle.streams(lane)?)?;
+            } else {
+                self.if_there(&name::in_lane(name::STREAMS, lane))?;
+            }
+            done.lines += self.lines(name::INPUTS, lane, self.bundle.inputs(lane)?)?;
+            done.lines += self.lines(name::SPANS, lane, self.bundle.spans(lane)?)?;
+            done.lines += self.lines(name::RECEIPTS, lane, self.bundle.receipts(lane)?)?;
+        }
+        let number = self.bundle.below("withheld/").count() as u64;
+        let name = name::withheld(number);
+        finish::replace(self.to, &name, statement).map_err(BundleError::io(&name))?;
+        Ok(done)
+    }
+
+    /// Copies a file as it is.
+    fn whole(&self, name: &str) -> io::Result<()> {
+        let mut to = folder::create_file(self.to, name)?;
+        io::copy(&mut File::open(self.from.join(name))?, &mut to).map(|_| ())
+    }
+
+    fn if_there(&self, name: &str) -> Result<(), BundleError> {
+        if self.bundle.has(name) { self.whole(name).map_err(BundleError::io(name)) } else { Ok(()) }
+    }
+
+    /// Copies the lines about other streams; how many were left out.
+    fn lines<T>(&self, plain: &str, lane: u8, mut lines: Lines<'_, T>) -> Result<u64, BundleError>
+    where
+        T: Indexed + DeserializeOwned + Serialize,
+    {
+        let name = name::in_lane(plain, lane);
+        if !self.bundle.has(&name) {
+            return Ok(0);
+        }
+        let chosen = self.streams.iter().filter(|(at, _)| at.0 == lane && self.chosen.contains(at));
+        let records: BTreeSet<u64> = chosen.flat_map(|(_, known)| known.records.iter().copied()).collect();
+        let mut to = BufWriter::new(folder::create_file(self.to, &name).map_err(BundleError::io(&name))?);
+        let mut left_out = 0;
+        while let Some(index) = lines.rest()? {
+            let Some(line) = lines.about(index)? else { break };
+            if records.contains(&index) {
+                left_out += 1;
+                continue;
+            }
+            let mut json = serde_json::to_vec(&line).map_err(|error| BundleError::content(&name, error))?;
+            json.push(b'\n');
+            to.write_all(&json).map_err(BundleError::io(&name))?;
+        }
+        to.flush().map_err(BundleError::io(&name))?;
+        Ok(left_out)
+    }
+}

@@ -1,0 +1,291 @@
+//! Writes a bundle into a new folder.
+//!
+//! A process can die, a disk can be full and power can fail at any moment. So a file with a fixed content gets its name only when it is
+//! whole, growing files grow by whole units, and the manifest is written last: a folder without one is a bundle that was not finished,
+//! which [`finish`](super::finish()) completes.
+
+use super::disk::{Disk, GrowingFile};
+use super::error::BundleError;
+use super::finish::{self, FinishError, FinishReport};
+use super::folder::{FOLDER_MODE, PART, create_file, fits, lock, seal, sync, sync_folder};
+use super::line::Indexed;
+use super::name::{self, cap, line_max};
+use serde::Serialize;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most bytes that a file takes in the manifest, on the disk of most file systems.
+const LISTED: u64 = 512;
+
+/// A bundle that is being written. It is whole once [`Writer::finish`] returned.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    disk: Arc<Disk>,
+    /// Files so far.
+    files: AtomicU64,
+    /// Held as long as something is written there.
+    _lock: File,
+}
+
+impl Writer {
+    /// A bundle in a new folder.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`], a folder that exists already included.
+    pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
+        let folder = folder.into();
+        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| lock(&folder));
+        let lock = new.map_err(BundleError::io(&folder.to_string_lossy()))?;
+        Ok(Self { folder, disk: Arc::default(), files: AtomicU64::new(0), _lock: lock })
+    }
+
+    /// Folder of the bundle.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Keeps `closing` bytes of the disk back for the end of the session, and what the manifest needs.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`]: the disk has no such room.
+    pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
+        let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
+        reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
+    }
+
+    /// Has room kept back for `more` bytes that are written last, besides the manifest.
+    pub fn keep(&self, more: u64) {
+        self.disk.keep(self.last(more));
+    }
+
+    fn last(&self, more: u64) -> u64 {
+        let listed = self.files.load(Ordering::Relaxed).saturating_mul(LISTED);
+        // Files that are still to come: a few checkpoints.
+        listed.saturating_add(more).saturating_add(1 << 15)
+    }
+
+    /// Whether the disk was full: what was kept back is in use, and the session must be closed.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.disk.is_full()
+    }
+
+    /// A new file that grows by whole units.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Name` for a name that no bundle has, `Io`.
+    pub fn grow(&self, name: &str) -> Result<GrowingFile, BundleError> {
+        let file = known(name).and_then(|()| self.create_file(name).map_err(BundleError::io(name)))?;
+        Ok(GrowingFile::new(file, Arc::clone(&self.disk)))
+    }
+
+    /// A new file of JSON lines about records of `lane`, called `name` in lane 0.
+    ///
+    /// # Errors
+    /// As [`Writer::grow`].
+    pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
+        let name = name::in_lane(name, lane);
+        Ok(LineFile { file: self.grow(&name)?, name })
+    }
+
+    /// A file with this content. It replaces what is there under this name.
+    ///
+    /// # Errors
+    /// As [`Writer::grow`], and `Size` for content that no bundle may hold under this name.
+    pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        self.put_with(name, content, |_| Ok(()))
+    }
+
+    /// As [`Writer::put`], and the file is on the disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
+    pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
+        self.put_with(name, content, File::sync_all)?;
+        sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
+    }
+
+    fn put_with(&self, name: &str, content: &[u8], then: impl Fn(&File) -> io::Result<()>) -> Result<(), BundleError> {
+        known(name)?;
+        fits(name, content.len() as u64)?;
+        let part = format!("{name}{PART}");
+        let written = self.disk.with_room(|| {
+            // What a full disk left of the first attempt.
+            let _ = fs::remove_file(self.folder.join(&part));
+            let mut file = self.create_file(&part)?;
+            file.write_all(content)?;
+            then(&file)?;
+            fs::rename(self.folder.join(&part), self.folder.join(name))
+        });
+        written.map_err(|source| {
+            let _ = fs::remove_file(self.folder.join(&part));
+            BundleError::Io { name: name.to_owned(), source }
+        })?;
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.keep(0);
+        Ok(())
+    }
+
+    /// Puts the receipts of a lane, which were written as texts were released, in the order of their records.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn sort_receipts(&self, lane: u8) -> Result<(), BundleError> {
+        let name = name::in_lane(name::RECEIPTS, lane);
+        let file = File::open(self.folder.join(&name)).map_err(BundleError::io(&name))?;
+        let sorted = finish::sorted_receipts(&name, file, u64::MAX)?;
+        if !sorted.changed {
+            return Ok(());
+        }
+        self.disk.give_all();
+        self.put(&name, &sorted.content)
+    }
+
+    /// Forces every file that is there to the disk.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn sync(&self) -> Result<(), BundleError> {
+        sync(&self.folder)
+    }
+
+    /// Writes the manifest over every file, and what was written to the disk.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn finish(self) -> Result<(), BundleError> {
+        self.disk.give_all();
+        seal(&self.folder)
+    }
+
+    /// As [`Writer::finish`], after something could not be written: see [`finish`](super::finish()).
+    ///
+    /// # Errors
+    /// [`FinishError`].
+    pub fn mend(self) -> Result<FinishReport, FinishError> {
+        self.disk.give_all();
+        finish::complete(&self.folder, false)
+    }
+
+    /// Removes everything: there was no session.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn discard(self) -> Result<(), BundleError> {
+        fs::remove_dir_all(&self.folder).map_err(BundleError::io(&self.folder.to_string_lossy()))
+    }
+
+    fn create_file(&self, name: &str) -> io::Result<File> {
+        create_file(&self.folder, name)
+    }
+}
+
+/// A name that a bundle has, and that is not the manifest's.
+fn known(name: &str) -> Result<(), BundleError> {
+    match cap(name) {
+        Some(_) if name != name::MANIFEST => Ok(()),
+        _ => Err(BundleError::Name(name.to_owned())),
+    }
+}
+
+/// A file of JSON lines that is being written. What a reader would refuse is not written.
+#[derive(Debug)]
+pub struct LineFile {
+    name: String,
+    file: GrowingFile,
+}
+
+impl LineFile {
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Line` for one that is too long, with nothing written; `Content`, `Io`.
+    pub fn push(&mut self, line: &(impl Indexed + Serialize)) -> Result<(), BundleError> {
+        let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(&self.name, error))?;
+        json.push(b'\n');
+        let (name, bytes, cap) = (&self.name, json.len() as u64, line_max(&self.name));
+        if bytes > cap {
+            return Err(BundleError::Line { name: name.clone(), index: line.index(), bytes, cap });
+        }
+        self.file.push(&json).map_err(BundleError::io(name))
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.file.is_empty()
+    }
+
+    /// Hands what was added to the system.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn flush(&mut self) -> Result<(), BundleError> {
+        self.file.flush().map_err(BundleError::io(&self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Directory;
+    use super::super::line::{SpanLine, StreamLine};
+    use super::super::read::Bundle;
+    use super::*;
+    use portcullis_core::hex::Hex;
+
+    #[test]
+    fn only_the_user_reads_a_bundle() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Writer::create(folder.path().join("b")).unwrap();
+        writer.put(&name::checkpoint(0), b"").unwrap();
+        for (path, mode) in [("", 0o700), ("checkpoints", 0o700), ("checkpoints/00000000.cose", 0o600)] {
+            let found = fs::metadata(writer.folder().join(path)).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, mode, "{path}");
+        }
+    }
+
+    /// The longest line that is written is read, and one byte more is refused with nothing written.
+    #[test]
+    fn writer_and_reader_agree_on_the_longest_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Writer::create(folder.path().join("b")).unwrap();
+        let span =
+            |length: usize| SpanLine { index: 3, salt: Hex([0; 16]), held: String::new(), text: "a".repeat(length) };
+        let stream = |length: usize| StreamLine { index: 3, stream: 0, id: "a".repeat(length) };
+        let frame = |json: String| json.len() + 1;
+        let longest = 64 << 20;
+        let whole = longest - frame(serde_json::to_string(&span(0)).unwrap());
+        let mut spans = writer.lines(name::SPANS, 0).unwrap();
+        assert!(matches!(spans.push(&span(whole + 1)), Err(BundleError::Line { index: 3, .. })));
+        spans.push(&span(whole)).unwrap();
+        spans.flush().unwrap();
+        let mut streams = writer.lines(name::STREAMS, 0).unwrap();
+        let id = (1 << 20) - frame(serde_json::to_string(&stream(0)).unwrap());
+        assert!(matches!(streams.push(&stream(id + 1)), Err(BundleError::Line { .. })));
+        streams.push(&stream(id)).unwrap();
+        streams.flush().unwrap();
+        for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
+            writer.put(needed, b"").unwrap();
+        }
+        writer.put(&name::checkpoint(0), b"").unwrap();
+        let folder = writer.folder().to_owned();
+        writer.finish().unwrap();
+        let files = Directory::new(folder);
+        let bundle = Bundle::open(&files).unwrap();
+        assert_eq!(bundle.spans(0).unwrap().about(3).unwrap().unwrap().text.len(), whole);
+        assert_eq!(bundle.streams(0).unwrap().about(3).unwrap().unwrap().id.len(), id);
+    }
+}

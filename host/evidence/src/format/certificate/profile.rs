@@ -1,0 +1,97 @@
+//! What a certificate of a card must be: identifiers, limits, and why one is not accepted.
+
+use std::fmt;
+use x509_cert::spki::ObjectIdentifier;
+
+/// SLH-DSA-SHA2-128f (RFC 9909, section 3).
+pub const SLH_DSA_SHA2_128F: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.21");
+/// Extension: design that holds the key.
+pub const DESIGN_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.1");
+/// Extension: [`Class`] of the key.
+pub const CLASS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.2");
+/// Extension: the key was placed under supervision.
+pub const SUPERVISED: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.3");
+/// Content of [`CLASS`] for simulated cards and their roots.
+pub const SIMULATED: [u8; 3] = Class::Sim.encoded();
+/// Most intermediates between leaf and anchor.
+pub const MAX_CHAIN: usize = 4;
+/// Largest PEM file of certificates in bytes.
+pub const MAX_PEM: usize = 64 * 1024;
+
+/// One certificate of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The leaf.
+    Device,
+    /// An intermediate, counted from the leaf's issuer.
+    Chain(usize),
+    /// The anchor.
+    Root,
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device => f.write_str("device certificate"),
+            Self::Chain(index) => write!(f, "intermediate {index}"),
+            Self::Root => f.write_str("root"),
+        }
+    }
+}
+
+/// Why a certificate is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateError {
+    /// Not exactly the expected number of `CERTIFICATE` blocks, or text around them.
+    #[error("the {0} is not a sequence of certificates in PEM")]
+    Pem(Which),
+    /// Not a DER certificate in canonical encoding.
+    #[error("the {0} is not an X.509 certificate in DER")]
+    Der(Which),
+    /// Longer than [`MAX_PEM`] or [`MAX_CHAIN`].
+    #[error("the {0} is too long")]
+    Oversize(Which),
+    /// A field or extension that the profile does not permit.
+    #[error("the {0} {1}")]
+    Profile(Which, &'static str),
+    /// The issuer's name or key is not that of the next certificate.
+    #[error("the {0} is not signed by its issuer")]
+    Signature(Which),
+    /// No anchor issued the last certificate of the path.
+    #[error("the chain leads to no trusted root")]
+    UnknownRoot,
+    /// Outside its validity at the time asked about.
+    #[error("the {0} is not valid at second {1}")]
+    Validity(Which, u64),
+    /// The key is revoked.
+    #[error("the key of the {0} is revoked")]
+    RevokedKey(Which),
+    /// The design is revoked.
+    #[error("the design of the device is revoked")]
+    RevokedDesign,
+    /// Simulated and real are mixed.
+    #[error("a simulated device and a real root, or the other way about")]
+    ClassRoot,
+    /// A line of a revocation list.
+    #[error("line {0} of the revocation list is neither `key <64 hex digits>` nor `design <32 hex digits>`")]
+    Revocation(usize),
+}
+
+/// Whose key it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A simulation's: public.
+    Sim,
+    /// Common to every card that runs the design.
+    Class,
+    /// One card's own.
+    Device,
+}
+
+impl Class {
+    /// DER of the ENUMERATED in [`CLASS`].
+    #[must_use]
+    pub const fn encoded(self) -> [u8; 3] {
+        [0x0a, 1, self as u8]
+    }
+}

@@ -1,0 +1,533 @@
+//! The rules that the log of a card's lane follows from its OPEN record to its CLOSE record.
+//!
+//! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and in each
+//! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
+
+use portcullis_core::wire::{
+    Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
+    Stage, StageOutcome, lane_of,
+};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Bytes of a record in a log file.
+pub const BYTES: usize = Record::BYTES;
+/// Clocks in one unit of the heartbeat's tick limit.
+pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
+
+/// A rule that a record breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Layout version, record type, or a reserved byte.
+    #[error("it is no record of layout version {LAYOUT_VERSION}")]
+    Layout,
+    /// The log index is not the next.
+    #[error("its log index is {0}")]
+    Index(u64),
+    /// The tick is before the last record's.
+    #[error("its tick {0} is before the tick of the record before it")]
+    Tick(u64),
+    /// Epoch, lane or key flags of another session.
+    #[error("epoch, lane or key flags are not those of the session")]
+    Session,
+    /// The log does not start with OPEN, or opens twice.
+    #[error("OPEN does not stand first and only there")]
+    Open,
+    /// A record after CLOSE, or anything but CLOSE after an ALARM.
+    #[error("a {0} record follows the end of the session")]
+    AfterEnd(&'static str),
+    /// A session record that does not repeat what OPEN latched.
+    #[error("it does not repeat what OPEN latched")]
+    Latched,
+    /// The number of open streams in CLOSE.
+    #[error("it counts {found} open streams, but {tracked} are")]
+    OpenStreams {
+        /// As recorded.
+        found: u32,
+        /// As the log shows.
+        tracked: usize,
+    },
+    /// An accepted entry whose CRC, version, opcode or reserved bytes are wrong.
+    #[error("the card accepts no such entry")]
+    Entry,
+    /// BEGIN on an open slot or another entry on a free one.
+    #[error("slot {0} is not in the state that the entry needs")]
+    Slot(u16),
+    /// An entry that was accepted in a lane to which its stream is not pinned.
+    #[error("slot {0} belongs to another lane")]
+    Lane(u16),
+    /// A gap or a repetition within a stream.
+    #[error("sequence {found} where the stream's next is {next}")]
+    Sequence {
+        /// As recorded.
+        found: u32,
+        /// As the log shows.
+        next: u32,
+    },
+    /// A judged entry whose domain, audience, register or epistemic mode is not that of its stream's first.
+    #[error("the context is not that of the first GATE of the stream in slot {0}")]
+    Context(u16),
+    /// Determination, stage, fault and rows do not fit together or the record, or an entry was refused without cause.
+    #[error("determination, stage, fault and rows contradict")]
+    Answer,
+}
+
+/// What a record is, once it has been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogEvent {
+    /// OPEN, HEARTBEAT, CLOSE or ALARM.
+    Session(RecordType, SessionFields),
+    /// An entry that was accepted.
+    Entry(Opcode, Determination),
+    /// An entry that was refused.
+    Refusal(Fault),
+}
+
+/// Counts of what a log holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Records.
+    pub records: u64,
+    /// Streams begun.
+    pub streams: u64,
+    /// Mutations admitted.
+    pub admits: u64,
+    /// Mutations rejected.
+    pub rejects: u64,
+    /// Mutations to be decomposed.
+    pub decomposes: u64,
+    /// Digests noted.
+    pub notes: u64,
+    /// Heartbeats.
+    pub heartbeats: u64,
+    /// Alarms.
+    pub alarms: u64,
+    /// Entries refused, by fault.
+    #[serde(serialize_with = "as_list")]
+    pub refused: BTreeMap<EntryFault, u64>,
+    /// Rejects and decomposes, by what decided.
+    #[serde(skip)]
+    pub refusals: BTreeMap<DecidingStage, u64>,
+}
+
+impl Counts {
+    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count once.
+    pub fn add_lane(&mut self, lane: &Self) {
+        self.records += lane.records;
+        self.streams += lane.streams;
+        self.admits += lane.admits;
+        self.rejects += lane.rejects;
+        self.decomposes += lane.decomposes;
+        self.notes += lane.notes;
+        self.heartbeats = self.heartbeats.max(lane.heartbeats);
+        self.alarms = self.alarms.max(lane.alarms);
+        lane.refused.iter().for_each(|(why, count)| *self.refused.entry(*why).or_default() += count);
+        lane.refusals.iter().for_each(|(why, count)| *self.refusals.entry(*why).or_default() += count);
+    }
+}
+
+/// Why an entry was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct EntryFault {
+    /// The fault.
+    pub fault: &'static str,
+}
+
+/// What decided against a mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DecidingStage {
+    /// The stage that decided.
+    pub stage: Stage,
+    /// Row that decided, in the bank of that stage; none where no row matched, or where the host decided.
+    pub row: Option<u16>,
+}
+
+/// Counts as a list of objects: JSON has no keys but text.
+fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(serde::Serialize)]
+    struct Line<'a, K> {
+        #[serde(flatten)]
+        what: &'a K,
+        count: u64,
+    }
+    to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
+}
+
+/// What the records so far say of the session.
+#[derive(Clone, Debug)]
+struct OpenRecord {
+    session: SessionFields,
+    epoch: u32,
+    key_flags: u8,
+}
+
+/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+type Context = [u8; 4];
+
+const fn context(entry: &Descriptor) -> Context {
+    [entry.domain, entry.audience, entry.register, entry.epistemic]
+}
+
+/// An open stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Sequence of the next entry.
+    next: u32,
+    /// Context of the first judged entry.
+    context: Option<Context>,
+}
+
+impl Stream {
+    /// Whether a GATE that fits in all else is in another context than those before it.
+    fn changes_context(&self, entry: &Descriptor) -> bool {
+        self.context.is_some_and(|first| first != context(entry))
+    }
+}
+
+/// The rules, and the log so far.
+#[derive(Clone, Debug)]
+pub struct LogChecker {
+    rows: (u16, u16),
+    lane: u8,
+    lanes: u8,
+    opened: Option<OpenRecord>,
+    tick: u64,
+    streams: BTreeMap<u16, Stream>,
+    alarm: bool,
+    closed: bool,
+    // Accepted entries since OPEN or the last heartbeat, and its tick.
+    spent: u64,
+    heartbeat_tick: u64,
+    overdrawn: Option<u64>,
+    counts: Counts,
+}
+
+impl LogChecker {
+    /// For the log of a card of one lane, under an image with this many policy and entropy rows.
+    #[must_use]
+    pub fn new(rows: (u16, u16)) -> Self {
+        Self::of_lane(rows, 0, 1)
+    }
+
+    /// For the log of `lane`, one of `lanes`: streams whose slot modulo `lanes` is `lane`.
+    #[must_use]
+    pub fn of_lane(rows: (u16, u16), lane: u8, lanes: u8) -> Self {
+        Self {
+            rows,
+            lane,
+            lanes,
+            opened: None,
+            tick: 0,
+            streams: BTreeMap::new(),
+            alarm: false,
+            closed: false,
+            spent: 0,
+            heartbeat_tick: 0,
+            overdrawn: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Counts so far.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What OPEN recorded; `None` before it.
+    #[must_use]
+    pub fn open(&self) -> Option<&SessionFields> {
+        self.opened.as_ref().map(|opened| &opened.session)
+    }
+
+    /// Epoch and key flags of every record; `None` before OPEN.
+    #[must_use]
+    pub fn identity(&self) -> Option<(u32, u8)> {
+        self.opened.as_ref().map(|opened| (opened.epoch, opened.key_flags))
+    }
+
+    /// Whether CLOSE was the last record.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether there was an ALARM.
+    #[must_use]
+    pub const fn is_alarmed(&self) -> bool {
+        self.alarm
+    }
+
+    /// The first entry that was accepted after the heartbeat credit was spent.
+    #[must_use]
+    pub const fn overdrawn(&self) -> Option<u64> {
+        self.overdrawn
+    }
+
+    /// Tick of the last record.
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Checks the next record.
+    ///
+    /// # Errors
+    /// The first rule that it breaks. The log so far is then no longer meaningful.
+    pub fn next(&mut self, record: &Record) -> Result<LogEvent, Violation> {
+        let answer = &record.answer;
+        let kind = self.common(answer)?;
+        let event = match kind {
+            RecordType::Open | RecordType::Heartbeat | RecordType::Close | RecordType::Alarm => {
+                self.session_record(kind, record)?
+            }
+            RecordType::Begin | RecordType::Verdict | RecordType::Note | RecordType::End => self.entry(kind, record)?,
+            RecordType::Refused => self.refused(record)?,
+        };
+        self.tick = answer.tick.get();
+        self.counts.records += 1;
+        Ok(event)
+    }
+
+    fn common(&self, answer: &Answer) -> Result<RecordType, Violation> {
+        let kind = RecordType::try_from(answer.record_type).map_err(|_| Violation::Layout)?;
+        let index = answer.log_index.get();
+        let opened = self.opened.as_ref();
+        let holds = |holds, violation| if holds { Ok(()) } else { Err(violation) };
+        holds(answer.version == LAYOUT_VERSION && answer.reserved_is_zero(), Violation::Layout)?;
+        holds(index == self.counts.records, Violation::Index(index))?;
+        holds((kind == RecordType::Open) == opened.is_none(), Violation::Open)?;
+        holds(answer.tick.get() >= self.tick, Violation::Tick(answer.tick.get()))?;
+        let same = opened.is_none_or(|o| o.epoch == answer.epoch.get() && o.key_flags == answer.key_flags);
+        holds(same && answer.lane == self.lane, Violation::Session)?;
+        let over = self.closed || self.alarm && kind != RecordType::Close;
+        holds(!over, Violation::AfterEnd(kind.name()))?;
+        Ok(kind)
+    }
+
+    fn session_record(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, Violation> {
+        let answer = &record.answer;
+        let session = SessionFields::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
+        let cause = Fault::try_from(session.cause.get()).map_err(|_| Violation::Layout)?;
+        let fault = answer.fault.get();
+        let bare = is_bare(answer) && (fault == 0 || fault == session.cause.get());
+        if !session.reserved_is_zero() || !bare {
+            return Err(Violation::Layout);
+        }
+        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no session.
+        let ends = cause.class().ends_session();
+        let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
+        if !caused {
+            return Err(Violation::Answer);
+        }
+        let latched = self.open().is_none_or(|open| {
+            open.package_digest == session.package_digest
+                && open.ticket_digest == session.ticket_digest
+                && open.heartbeat_records == session.heartbeat_records
+                && open.heartbeat_ticks == session.heartbeat_ticks
+        });
+        if !latched {
+            return Err(Violation::Latched);
+        }
+        let found = session.open_streams.get();
+        let tracked = self.streams.len();
+        if u32::try_from(tracked) != Ok(found) {
+            return Err(Violation::OpenStreams { found, tracked });
+        }
+        match kind {
+            RecordType::Open => {
+                self.opened = Some(OpenRecord { session, epoch: answer.epoch.get(), key_flags: answer.key_flags });
+                self.heartbeat_tick = answer.tick.get();
+            }
+            RecordType::Heartbeat => {
+                (self.spent, self.heartbeat_tick) = (0, answer.tick.get());
+                self.counts.heartbeats += 1;
+            }
+            RecordType::Alarm => {
+                self.alarm = true;
+                self.counts.alarms += 1;
+            }
+            _ => self.closed = true,
+        }
+        Ok(LogEvent::Session(kind, session))
+    }
+
+    fn entry(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, Violation> {
+        let (entry, answer) = (&record.descriptor, &record.answer);
+        let opcode = match kind {
+            RecordType::Begin => Opcode::Begin,
+            RecordType::Verdict => Opcode::Gate,
+            RecordType::Note => Opcode::Note,
+            _ => Opcode::End,
+        };
+        let well_made = entry.version == LAYOUT_VERSION
+            && entry.opcode == u8::from(opcode)
+            && entry.reserved_is_zero()
+            && entry.crc.get() == entry.computed_crc();
+        if !well_made {
+            return Err(Violation::Entry);
+        }
+        self.place(opcode, entry)?;
+        let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
+        let stage = Stage::try_from(answer.stage).map_err(|_| Violation::Layout)?;
+        let fits =
+            if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
+        if !fits || answer.fault.get() != 0 {
+            return Err(Violation::Answer);
+        }
+        self.spend(answer);
+        self.count(opcode, answer, stage, determination);
+        Ok(LogEvent::Entry(opcode, determination))
+    }
+
+    /// Slot, sequence and context of an accepted entry.
+    fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
+        let (slot, found) = (entry.slot.get(), entry.sequence.get());
+        if lane_of(slot, self.lanes) != Some(self.lane) {
+            return Err(Violation::Lane(slot));
+        }
+        let stream = match (opcode, self.streams.get(&slot)) {
+            (Opcode::Begin, None) => Stream::default(),
+            (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),
+            (_, Some(stream)) => *stream,
+        };
+        let next = stream.next;
+        if found != next {
+            return Err(Violation::Sequence { found, next });
+        }
+        if opcode == Opcode::Gate && stream.changes_context(entry) {
+            return Err(Violation::Context(slot));
+        }
+        let judged = (opcode == Opcode::Gate).then(|| context(entry));
+        // The last sequence of all can only end the stream.
+        match (opcode, found.checked_add(1)) {
+            (Opcode::End, _) => drop(self.streams.remove(&slot)),
+            (_, Some(next)) => drop(self.streams.insert(slot, Stream { next, context: judged.or(stream.context) })),
+            (_, None) => return Err(Violation::Sequence { found, next }),
+        }
+        Ok(())
+    }
+
+    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes: those of the two banks are
+    /// known where no row matched.
+    fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
+        let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
+        let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
+        let bank = |row: u16| (row == ROW_NONE).then_some(StageOutcome::Reject);
+        let host = |outcome: u8| Some(StageOutcome::try_from(outcome).unwrap_or(StageOutcome::Reject));
+        let stages = [
+            (Stage::Policy, bank(policy)),
+            (Stage::Validation, host(entry.validation_outcome)),
+            (Stage::Lineage, host(entry.lineage_outcome)),
+            (Stage::Entropy, bank(entropy)),
+        ];
+        let before = stages.iter().take_while(|(this, _)| *this != stage);
+        let passed = before.into_iter().all(|(_, outcome)| outcome.is_none_or(|o| o == StageOutcome::Pass));
+        let deciding = stages.iter().find(|(this, _)| *this == stage);
+        let decided = match (deciding, determination) {
+            // An admit is what every stage passed.
+            (None, determination) => determination == Determination::Admit,
+            // At the greatest depth a decompose is a reject.
+            (Some((_, outcome)), Determination::Reject) => *outcome != Some(StageOutcome::Pass),
+            (Some((_, outcome)), Determination::Decompose) => outcome.is_none_or(|o| o == StageOutcome::Decompose),
+            (Some(_), _) => false,
+        };
+        in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
+    }
+
+    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one limit were
+    /// accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or more behind that record's.
+    fn is_spent(&self, tick: u64) -> bool {
+        self.open().is_some_and(|open| {
+            let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
+            let many = records != 0 && self.spent >= u64::from(records);
+            let late = ticks != 0 && tick.saturating_sub(self.heartbeat_tick) >= u64::from(ticks) * HEARTBEAT_CLOCKS;
+            many || late
+        })
+    }
+
+    /// Whether an entry fits its stream in everything but its context.
+    fn is_out_of_context(&self, entry: &Descriptor) -> bool {
+        let stream = self.streams.get(&entry.slot.get());
+        entry.opcode == u8::from(Opcode::Gate)
+            && stream.is_some_and(|stream| stream.next == entry.sequence.get() && stream.changes_context(entry))
+    }
+
+    /// An entry was accepted.
+    fn spend(&mut self, answer: &Answer) {
+        if self.is_spent(answer.tick.get()) {
+            self.overdrawn.get_or_insert(answer.log_index.get());
+        }
+        self.spent += 1;
+    }
+
+    fn refused(&mut self, record: &Record) -> Result<LogEvent, Violation> {
+        let (entry, answer) = (&record.descriptor, &record.answer);
+        let fault = Fault::try_from(answer.fault.get()).map_err(|_| Violation::Layout)?;
+        // Entry and credit faults only: any other ends the session.
+        let of_an_entry = fault.class().refuses_entry();
+        let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
+        let caused = match fault {
+            Fault::Credit => self.is_spent(answer.tick.get()),
+            Fault::Context => self.is_out_of_context(entry),
+            _ => true,
+        };
+        if !of_an_entry || !crc || !caused || !is_bare(answer) {
+            return Err(Violation::Answer);
+        }
+        *self.counts.refused.entry(EntryFault { fault: fault.name() }).or_default() += 1;
+        Ok(LogEvent::Refusal(fault))
+    }
+
+    fn count(&mut self, opcode: Opcode, answer: &Answer, stage: Stage, determination: Determination) {
+        let counts = &mut self.counts;
+        match (opcode, determination) {
+            (Opcode::Begin, _) => counts.streams += 1,
+            (Opcode::Note, _) => counts.notes += 1,
+            (Opcode::Gate, Determination::Admit) => counts.admits += 1,
+            (Opcode::Gate, _) => {
+                // The other bank's row did not decide.
+                let row = match stage {
+                    Stage::Policy => answer.policy_row.get(),
+                    Stage::Entropy => answer.entropy_row.get(),
+                    _ => ROW_NONE,
+                };
+                let deciding = DecidingStage { stage, row: (row != ROW_NONE).then_some(row) };
+                *counts.refusals.entry(deciding).or_default() += 1;
+                let total =
+                    if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
+                *total += 1;
+            }
+            (Opcode::End, _) => {}
+        }
+    }
+}
+
+/// No verdict: neither determination nor stage nor rows.
+fn is_bare(answer: &Answer) -> bool {
+    answer.determination == 0
+        && answer.stage == 0
+        && answer.policy_row.get() == ROW_NONE
+        && answer.entropy_row.get() == ROW_NONE
+}
+
+/// Reads the next record of a log; `None` at its end.
+///
+/// # Errors
+/// `UnexpectedEof` when the log ends within a record, and what `from` gives.
+pub fn read(from: &mut impl Read) -> io::Result<Option<Record>> {
+    let mut record = Record::ZERO;
+    let bytes = record.as_mut_bytes();
+    let (first, rest) = bytes.split_at_mut(1);
+    loop {
+        match from.read(first) {
+            Ok(0) => return Ok(None),
+            Ok(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    from.read_exact(rest)?;
+    Ok(Some(record))
+}

@@ -1,0 +1,85 @@
+//! Witness notes: the word of an outside party that a checkpoint was shown to it, when, as which one of its kind, and that no other
+//! was shown in its place.
+//!
+//! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key, hexadecimal>`. Each
+//! checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that the log is append-only for as long
+//! as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a C2SP `tlog-proof` that stands by itself:
+//! ```text
+//! c2sp.org/tlog-proof@v1
+//! extra <base64 of the entry>
+//! index <number of the entry in the log>
+//! <base64 of one hash of the inclusion proof, a line each; RFC 9162, 2.1.3>
+//!
+//! portcullis/<key>
+//! <entries in the log>
+//! <base64 of its root; RFC 9162, 2.1.1>
+//!
+//! — <witness> <base64 of key id, time and Ed25519 signature>
+//! ```
+//! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension lines) has cosignatures
+//! (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the log that it vouches for, and a signature
+//! of the card stands in each checkpoint already. The nonce of the next heartbeat is a field of the entry, not a line of the note: the
+//! root commits to it, so a witness that gives out two nonces for one checkpoint has signed two logs.
+
+mod error;
+mod head;
+mod proof;
+mod signed;
+
+pub use error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
+pub use head::{Head, decimal, hash};
+pub use proof::{WitnessEntry, WitnessProof};
+pub use signed::{Note, WitnessKey, cosign};
+
+use crate::format::tree::{self, Hash};
+
+/// What a witness vouches for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessedCheckpoint {
+    /// SHA-256 of the card's public key.
+    pub key: Hash,
+    /// Serial of the session's ticket.
+    pub ticket: u64,
+    /// Serial of the checkpoint in the session.
+    pub serial: u64,
+    /// SHA-256 of its 192 bytes.
+    pub checkpoint: Hash,
+    /// Nonce of the heartbeat that it entitles to, if it does.
+    pub nonce: Option<u64>,
+    /// Number of the entry in the witness's log of the key.
+    pub index: u64,
+    /// Name of the first known witness that signed.
+    pub witness: String,
+    /// Unix second at which that witness signed.
+    pub time: u64,
+}
+
+/// What a note says, once a witness among `witnesses` signed it and its entry is in the log.
+///
+/// # Errors
+/// The first reason not to believe it.
+pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
+    let proof = WitnessProof::parse(note)?;
+    let signed = Note::parse(&proof.note)?;
+    let (witness, time) = signed.verify(witnesses)?;
+    let head = Head::parse(signed.text)?;
+    let key = head.card()?;
+    let leaf = tree::leaf(&proof.entry.to_bytes());
+    if !tree::verify_inclusion(&leaf, proof.index, head.size, &proof.path, &head.root) {
+        return Err(NoteError::Inclusion);
+    }
+    let WitnessEntry { ticket, serial, checkpoint, nonce } = proof.entry;
+    Ok(WitnessedCheckpoint {
+        key,
+        ticket,
+        serial,
+        checkpoint,
+        nonce,
+        index: proof.index,
+        witness: witness.name().to_owned(),
+        time,
+    })
+}
+
+#[cfg(test)]
+mod tests;

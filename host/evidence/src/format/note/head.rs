@@ -1,0 +1,71 @@
+//! C2SP `tlog-checkpoint`: the text of a note about a log. Without extension lines, as that page recommends.
+
+use base64ct::{Base64, Encoding};
+
+use super::error::NoteError;
+use crate::format::tree::Hash;
+use portcullis_core::hex;
+
+const ORIGIN: &str = "portcullis/";
+
+/// State of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Names the log.
+    pub origin: String,
+    /// Entries.
+    pub size: u64,
+    /// Root of the tree over them (RFC 9162, 2.1.1).
+    pub root: Hash,
+}
+
+impl Head {
+    /// State of a witness's log for the card key of this id.
+    #[must_use]
+    pub fn of_card(key: &Hash, size: u64, root: Hash) -> Self {
+        Self { origin: format!("{ORIGIN}{}", hex::encode(key)), size, root }
+    }
+
+    /// Id of the card key that the log is for.
+    ///
+    /// # Errors
+    /// [`NoteError::Origin`].
+    pub fn card(&self) -> Result<Hash, NoteError> {
+        self.origin.strip_prefix(ORIGIN).and_then(hex::decode).ok_or(NoteError::Origin)
+    }
+
+    /// The note's text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))
+    }
+
+    /// Reads a note's text.
+    ///
+    /// # Errors
+    /// [`NoteError::Format`] for anything that [`Head::text`] would not write.
+    pub fn parse(text: &str) -> Result<Self, NoteError> {
+        let wrong = NoteError::Format("checkpoint of a log (C2SP tlog-checkpoint)");
+        let mut lines = text.strip_suffix('\n').ok_or(wrong.clone())?.split('\n');
+        let (Some(origin), Some(size), Some(root), None) = (lines.next(), lines.next(), lines.next(), lines.next())
+        else {
+            return Err(wrong);
+        };
+        let root = hash(root).filter(|_| !origin.is_empty()).ok_or(wrong.clone())?;
+        Ok(Self { origin: origin.to_owned(), size: decimal(size).ok_or(wrong)?, root })
+    }
+}
+
+/// A decimal number as these formats write it: digits, no leading zero but in `0`.
+#[must_use]
+pub fn decimal(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| plain)
+}
+
+/// A hash in base64 (RFC 4648, section 4).
+#[must_use]
+pub fn hash(text: &str) -> Option<Hash> {
+    let mut out = [0; 32];
+    (Base64::decode(text, &mut out).ok()?.len() == out.len()).then_some(out)
+}

@@ -1,0 +1,179 @@
+//! C2SP `signed-note` with cosignatures of C2SP `tlog-cosignature`, Ed25519.
+
+use std::fmt;
+
+use base64ct::{Base64, Encoding};
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use sha2::{Digest, Sha256};
+
+use super::error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
+use portcullis_core::hex;
+
+/// Signature type of a timestamped Ed25519 cosignature.
+const COSIGNATURE: u8 = 0x04;
+/// Last second that a cosignature can name.
+const MAX_TIME: u64 = i64::MAX as u64;
+
+/// Name and public key of a witness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessKey {
+    name: String,
+    key: VerifyingKey,
+}
+
+impl WitnessKey {
+    /// A witness of this name, such as `witness.example/w1`.
+    ///
+    /// # Errors
+    /// A name that is empty or holds spaces, control characters or `+`.
+    pub fn new(name: &str, key: VerifyingKey) -> Result<Self, NoteError> {
+        if !is_key_name(name) {
+            return Err(NoteError::Key(name.to_owned(), "key name"));
+        }
+        Ok(Self { name: name.to_owned(), key })
+    }
+
+    /// Reads a verifier key, `<name>+<key id>+<base64 of type and key>`, of type 0x04.
+    ///
+    /// # Errors
+    /// Anything else, and a key id that is not the key's.
+    pub fn parse(text: &str) -> Result<Self, NoteError> {
+        let wrong = || NoteError::Key(text.to_owned(), "verifier key of an Ed25519 witness");
+        // Neither name nor key id holds a plus; base64 may.
+        let mut parts = text.splitn(3, '+');
+        let (name, id, key) = (parts.next(), parts.next(), parts.next());
+        let key = Base64::decode_vec(key.ok_or_else(wrong)?).map_err(|_| wrong())?;
+        let key =
+            key.strip_prefix(&[COSIGNATURE]).and_then(|key| VerifyingKey::try_from(key).ok()).ok_or_else(wrong)?;
+        let found = Self::new(name.ok_or_else(wrong)?, key)?;
+        if id.and_then(hex::decode) == Some(found.id()) { Ok(found) } else { Err(wrong()) }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> [u8; 4] {
+        key_id(&self.name, COSIGNATURE, self.key.as_bytes())
+    }
+}
+
+impl fmt::Display for WitnessKey {
+    /// The verifier key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = Base64::encode_string(&[&[COSIGNATURE], &self.key.as_bytes()[..]].concat());
+        write!(f, "{}+{}+{key}", self.name, hex::encode(&self.id()))
+    }
+}
+
+/// A note: text, and who says to have signed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note<'a> {
+    /// The text, with its final newline.
+    pub text: &'a str,
+    signatures: Vec<SignatureLine<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SignatureLine<'a> {
+    name: &'a str,
+    id: [u8; 4],
+    signature: Vec<u8>,
+}
+
+impl<'a> Note<'a> {
+    /// Reads a note; no signature is checked.
+    ///
+    /// # Errors
+    /// Not a signed note, or too long a one.
+    pub fn parse(note: &'a str) -> Result<Self, NoteError> {
+        let wrong = NoteError::Format("signed note (C2SP signed-note)");
+        if note.len() > MAX_BYTES {
+            return Err(NoteError::Oversize);
+        }
+        if note.chars().any(|c| c < ' ' && c != '\n') {
+            return Err(wrong);
+        }
+        // The text ends with the newline before the last empty line.
+        let (text, signatures) =
+            note.rfind("\n\n").and_then(|at| Some((note.get(..=at)?, note.get(at + 2..)?))).ok_or(wrong.clone())?;
+        let lines = signatures.strip_suffix('\n').ok_or(wrong.clone())?.split('\n');
+        let signatures: Vec<_> = lines.map(signature_line).collect::<Option<_>>().ok_or(wrong)?;
+        if signatures.len() > MAX_SIGNATURES {
+            return Err(NoteError::Oversize);
+        }
+        Ok(Self { text, signatures })
+    }
+
+    /// The earliest Unix second that a signature claims. Nobody checked it.
+    #[must_use]
+    pub fn claimed_time(&self) -> Option<u64> {
+        let time = |line: &SignatureLine<'_>| line.signature.first_chunk().map(|time| u64::from_be_bytes(*time));
+        self.signatures.iter().filter_map(time).min()
+    }
+
+    /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys are ignored.
+    ///
+    /// # Errors
+    /// None of them did, or one of them is said to have and did not.
+    pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
+        let mut first = None;
+        for witness in witnesses {
+            let id = witness.id();
+            for line in self.signatures.iter().filter(|line| line.name == witness.name && line.id == id) {
+                let time = check(self.text, &line.signature, &witness.key)
+                    .ok_or_else(|| NoteError::Signature(witness.name.clone()))?;
+                first.get_or_insert((witness, time));
+            }
+        }
+        first.ok_or(NoteError::UnknownWitness)
+    }
+}
+
+/// The line by which a witness cosigns `text` at the Unix second `time`, with its newline.
+///
+/// # Errors
+/// A name that is no key name; a text that no note has; a time beyond 2^63 - 1.
+pub fn cosign(text: &str, name: &str, key: &SigningKey, time: u64) -> Result<String, NoteError> {
+    let witness = WitnessKey::new(name, key.verifying_key())?;
+    if !text.ends_with('\n') || time > MAX_TIME {
+        return Err(NoteError::Format("text that can be cosigned"));
+    }
+    let signature = key.sign(&message(text, time)).to_bytes();
+    let bytes = [&witness.id()[..], &time.to_be_bytes(), &signature].concat();
+    Ok(format!("\u{2014} {name} {}\n", Base64::encode_string(&bytes)))
+}
+
+fn signature_line(line: &str) -> Option<SignatureLine<'_>> {
+    let (name, bytes) = line.strip_prefix("\u{2014} ")?.split_once(' ')?;
+    let bytes = Base64::decode_vec(bytes).ok()?;
+    let (id, signature) = bytes.split_first_chunk()?;
+    is_key_name(name).then(|| SignatureLine { name, id: *id, signature: signature.to_vec() })
+}
+
+/// The time in a cosignature, if it is one of `key` over `text`.
+fn check(text: &str, signature: &[u8], key: &VerifyingKey) -> Option<u64> {
+    let (time, signature) = signature.split_first_chunk()?;
+    let time = u64::from_be_bytes(*time);
+    let signature = Signature::from_slice(signature).ok()?;
+    let valid = time <= MAX_TIME && key.verify_strict(&message(text, time), &signature).is_ok();
+    valid.then_some(time)
+}
+
+fn message(text: &str, time: u64) -> Vec<u8> {
+    format!("cosignature/v1\ntime {time}\n{text}").into_bytes()
+}
+
+fn is_key_name(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(|c| c == '+' || c.is_whitespace() || c.is_control())
+}
+
+/// Key id: the first bytes of SHA-256(name, newline, signature type, public key).
+pub(super) fn key_id(name: &str, kind: u8, key: &[u8]) -> [u8; 4] {
+    let digest = Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key).finalize();
+    let mut id = [0; 4];
+    id.copy_from_slice(digest.split_at(4).0);
+    id
+}

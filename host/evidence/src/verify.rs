@@ -1,0 +1,136 @@
+//! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
+//!
+//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and witnesses. The
+//! verifier uses no clock; times are the witness's, or are given.
+
+mod check;
+mod code;
+mod facts;
+mod findings;
+mod lane;
+mod lane_state;
+mod property;
+mod report;
+mod scan;
+pub mod series;
+mod trust;
+
+pub use check::image::{mapping_version, other_layout};
+pub(crate) use check::simulation::marks as marks_of_simulation;
+pub use code::{Code, ReplayCode, SeriesCode};
+pub use findings::{Conclusion, Properties, Reason};
+pub use property::{Property, Status};
+pub use report::{Assurance, Modes, Options, ProfileUse, Report, RuleCount, Summary, WithholdingUse};
+pub use trust::{Signer, Trust, TrustError, TrustedKey};
+
+use crate::format::bundle::{self, Bundle, BundleError, Files, Snapshot};
+use crate::format::certificate::{Class, DeviceCertificate};
+use crate::format::ticket::{SignedTicket, Ticket};
+use check::image::Tables;
+use facts::Facts;
+use findings::Findings;
+use portcullis_core::hex::Hex;
+
+/// Checks a bundle. `progress` receives the number of records done, now and then.
+///
+/// # Errors
+/// Files that are no bundle, and reading that failed. Everything else is a finding in the report.
+pub fn verify(
+    files: &dyn Files,
+    trust: &Trust,
+    options: Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report, BundleError> {
+    verify_snapshot(&Snapshot::new(files), trust, options, progress)
+}
+
+/// Checks a bundle, as [`verify`] does, over a snapshot that others read too.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_snapshot(
+    files: &Snapshot<'_>,
+    trust: &Trust,
+    options: Options,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report, BundleError> {
+    let bundle = Bundle::open(files)?;
+    let mut findings = Findings::default();
+    let mut summary = Summary { checkpoints: bundle.checkpoints(), ..Summary::default() };
+    summary.bundle_digest = Some(Hex(bundle.digest(bundle::MANIFEST)?));
+
+    findings.append(check::files::manifest(&bundle)?);
+    let tables = check::image::read(&bundle, &mut findings, &mut summary)?;
+    let ticket = check::ticket::read(&bundle, trust, &mut findings, &mut summary)?;
+    let notes = check::witness::read(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
+    let at = summary.witnessed.map(|(first, _)| first).or(options.at);
+    let device = check::certificate::read(&bundle, &trust.roots, at, &mut findings, &mut summary)?;
+    check::approval::read(&bundle, trust, &mut findings, &mut summary)?;
+    findings.append(check::files::digests(&bundle)?);
+
+    let withheld = check::withholding::read(&bundle, trust, ticket.as_ref(), &mut findings, &mut summary)?;
+
+    let image = match tables {
+        Tables::Image(image) => Some(image),
+        Tables::Malformed => None,
+        Tables::Unknown(what) => {
+            return Ok(unknown(&what, ticket.as_ref(), device.as_ref(), options, findings, summary));
+        }
+    };
+    let facts = Facts { ticket, image, device, notes, withheld };
+    let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
+    summary.refusals = check::image::rules(&summary.counts, facts.image.as_ref());
+    // Rule names come from the package only where it is the image's.
+    if summary.mapping_version.is_some() && !summary.refusals.is_empty() {
+        let names = check::rule_names::names(&bundle)?;
+        for refusal in &mut summary.refusals {
+            let name = refusal.rule.and_then(|rule| names.get(usize::from(rule)));
+            refusal.id = name.map(|name| name.id.clone());
+            refusal.reason = name.and_then(|name| name.reason.clone());
+        }
+    }
+    if let Some(name) = files.changed() {
+        findings.add(Code::FileChanged, format_args!("`{name}` changed while it was read"));
+    }
+    Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
+}
+
+/// A bundle of a version that this verifier does not know. Its records and checkpoints are not looked at, so that nothing is affirmed
+/// and nothing of them contradicted; what does not depend on the card's layouts was checked.
+fn unknown(
+    what: &str,
+    ticket: Option<&SignedTicket<Ticket>>,
+    device: Option<&DeviceCertificate>,
+    options: Options,
+    mut findings: Findings,
+    summary: Summary,
+) -> Report {
+    if let Some(ticket) = ticket {
+        if let Some(image) = summary.policy_digest {
+            findings.append(check::ticket::tables(&ticket.content, &image.0));
+        }
+        if let Some(device) = device {
+            findings.append(check::ticket::card(&ticket.content, device));
+        }
+    }
+    let simulated = check::simulation::check(device, None, options, &mut findings);
+    let what = format!("{what}: records and checkpoints were not read; verify with a release that knows it");
+    findings.add(Code::UnknownVersion, what);
+    // No signature was checked, so that there is no assurance of any level.
+    conclude(findings, summary, simulated, None)
+}
+
+fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {
+    let properties = findings.conclude();
+    let status = properties.worst();
+    let exit_code = status.exit_code(simulated);
+    let assurance =
+        device.filter(|_| properties.genuine.status != Status::Contradicted).map(|device| match device.class {
+            _ if simulated => Assurance::L0,
+            Class::Sim => Assurance::L0,
+            Class::Class => Assurance::L1,
+            Class::Device if device.supervised => Assurance::L3,
+            Class::Device => Assurance::L2,
+        });
+    Report { status, simulated, exit_code, assurance, properties, session }
+}

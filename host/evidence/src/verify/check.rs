@@ -1,0 +1,18 @@
+//! The checks, one a file. A check returns what it found; one that reads a part of the bundle returns that part too, and adds its findings.
+
+pub(super) mod approval;
+pub(super) mod certificate;
+pub(super) mod checkpoint;
+pub(super) mod context;
+pub(super) mod files;
+pub(super) mod heartbeat;
+pub(super) mod image;
+pub(super) mod lane_consistency;
+pub(super) mod receipt;
+pub(super) mod rule_names;
+pub(super) mod session;
+pub(super) mod simulation;
+pub(super) mod span;
+pub(super) mod ticket;
+pub(super) mod withholding;
+pub(super) mod witness;

@@ -1,0 +1,35 @@
+//! The device certificate: it leads to a trusted root.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::certificate::{self, DeviceCertificate, TrustStore};
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::report::Summary;
+use portcullis_core::hex::Hex;
+
+/// Follows the certificate to a root.
+pub(crate) fn read(
+    bundle: &Bundle<'_>,
+    roots: &TrustStore,
+    at: Option<u64>,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<Option<DeviceCertificate>, BundleError> {
+    let (leaf, chain) = (bundle.read(bundle::CERTIFICATE)?, bundle.read(bundle::CHAIN)?);
+    match certificate::verify_chain(&leaf, &chain, roots, at) {
+        Ok(device) => {
+            if at.is_none() {
+                let what = "no trusted time: the certificate's validity is not checked";
+                findings.add(Code::CertificateTime, what);
+            }
+            summary.device = Some(device.subject.clone());
+            summary.design_id = Some(Hex(device.design_id));
+            summary.key_id = Some(Hex(certificate::key_id(&device.public_key)));
+            Ok(Some(device))
+        }
+        Err(error) => {
+            findings.add(Code::Certificate, error);
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The files of the bundle: those of the manifest, and those whose names are digests.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use portcullis_core::hex;
+
+/// The list of files.
+pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
+    let mut findings = Findings::default();
+    match bundle.check_manifest() {
+        Err(error) if error.is_operational() => return Err(error),
+        Err(error) => findings.add(Code::Manifest, error),
+        Ok(()) => {}
+    }
+    Ok(findings)
+}
+
+/// Files whose names are digests, and the package. The replay that needs them is another program's.
+pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
+    let mut findings = Findings::default();
+    for (folder, suffix) in [("contexts/", ".json"), ("anchors/", "")] {
+        for (name, rest) in bundle.below(folder) {
+            let digest = rest.strip_suffix(suffix).and_then(hex::decode::<32>);
+            let same = digest == Some(bundle.digest(name)?);
+            findings.require(same, Code::FileDigest, || format!("`{name}` does not have the digest in its name"));
+        }
+    }
+    if bundle.below(bundle::PACKAGE).next().is_none() {
+        findings.add(Code::PackageWithheld, "the policy package is not in the bundle");
+    }
+    Ok(findings)
+}

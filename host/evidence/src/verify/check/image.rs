@@ -1,0 +1,129 @@
+//! The table image: one that this verifier reads, built from the package in the bundle.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::log::{Counts, DecidingStage};
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::report::{RuleCount, Summary};
+use portcullis_core::hex::{self, Hex};
+use portcullis_core::manifest::MAPPING_VERSION;
+use portcullis_core::releases;
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Row, Stage};
+use sha2::{Digest, Sha256};
+use zerocopy::FromBytes;
+
+/// The table image of the bundle.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    pub(crate) digest: [u8; 32],
+    pub(crate) header: ImageHeader,
+    rows: Vec<Row>,
+}
+
+/// What the bundle holds as its table image.
+pub(crate) enum Tables {
+    Image(Image),
+    /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be read.
+    Unknown(String),
+    /// Not an image.
+    Malformed,
+}
+
+/// Reads the image and compares the package with what its header says.
+pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut Summary) -> Result<Tables, BundleError> {
+    let bytes = bundle.read(bundle::IMAGE)?;
+    let digest = Sha256::digest(&bytes).into();
+    summary.policy_digest = Some(Hex(digest));
+    if let Some(version) = other_layout(&bytes) {
+        let what = format!("the table image is of layout version {version}, this verifier reads {LAYOUT_VERSION}");
+        return Ok(Tables::Unknown(what));
+    }
+    let parsed = ImageHeader::read_from_prefix(&bytes).ok().and_then(|(header, rest)| {
+        let rows = <[Row]>::ref_from_bytes(rest).ok()?;
+        let counted = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
+        let good = header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION && header.reserved_is_zero();
+        (good && rows.len() == counted).then(|| (header, rows.to_vec()))
+    });
+    let Some((header, rows)) = parsed else {
+        findings.add(Code::ImageMalformed, "the policy's table image is not one of this layout version");
+        return Ok(Tables::Malformed);
+    };
+    if !releases::all().any(|release| release.map_digest == header.map_digest) {
+        let map = hex::encode(&header.map_digest);
+        let what = format!("the table image is for the register map {map}, of no release that this verifier knows");
+        return Ok(Tables::Unknown(what));
+    }
+    summary.package_digest = Some(Hex(header.package_digest));
+    package(bundle, &header, findings, summary)?;
+    Ok(Tables::Image(Image { digest, header, rows }))
+}
+
+/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no version 0.
+#[must_use]
+pub fn other_layout(image: &[u8]) -> Option<u8> {
+    let [magic @ .., version] = *image.first_chunk::<5>()?;
+    (magic == IMAGE_MAGIC.to_le_bytes() && ![0, LAYOUT_VERSION].contains(&version)).then_some(version)
+}
+
+/// Mapping versions that a package digest is tried with; some are of the future.
+const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
+
+/// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping version and a line
+/// `SHA-256  length  path` for each file. `None` when it has it under none.
+///
+/// # Errors
+/// [`BundleError::Io`].
+pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
+    let mut listing = String::new();
+    for (name, path) in bundle.below(bundle::PACKAGE) {
+        let size = bundle.names().get(name).copied().unwrap_or_default();
+        listing.push_str(&format!("{}  {size}  {path}\n", hex::encode(&bundle.digest(name)?)));
+    }
+    let digest = |version: u32| -> [u8; 32] {
+        let head = format!("portcullis package 1, mapping {version}\n");
+        Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
+    };
+    // This program's own version is the likeliest.
+    Ok(std::iter::once(MAPPING_VERSION).chain(MAPPING_VERSIONS).find(|version| digest(*version) == *package_digest))
+}
+
+fn package(
+    bundle: &Bundle<'_>,
+    header: &ImageHeader,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<(), BundleError> {
+    // A package that is not there is a matter of replay.
+    if bundle.below(bundle::PACKAGE).next().is_none() {
+        return Ok(());
+    }
+    summary.mapping_version = mapping_version(bundle, &header.package_digest)?;
+    findings.require(summary.mapping_version.is_some(), Code::PackageDigest, || {
+        "the files of the policy package are not those that the table image was built from".to_owned()
+    });
+    let known = |version: &u32| releases::all().any(|release| release.mapping == *version);
+    if let Some(version) = summary.mapping_version.filter(|version| !known(version)) {
+        let what = format!("the package is of mapping version {version}, of no release that this program knows");
+        findings.add(Code::MappingVersion, what);
+    }
+    Ok(())
+}
+
+/// The rules behind the rows that decided.
+pub(crate) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
+    let rule = |refusal: &DecidingStage| {
+        let (image, row) = (image?, usize::from(refusal.row?));
+        // Policy rows stand first in an image.
+        let before = if refusal.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
+        image.rows.get(before + row).map(|row| row.rule.get())
+    };
+    let line = |(refusal, count): (&DecidingStage, &u64)| RuleCount {
+        stage: refusal.stage,
+        row: refusal.row,
+        rule: rule(refusal),
+        id: None,
+        reason: None,
+        count: *count,
+    };
+    counts.refusals.iter().map(line).collect()
+}

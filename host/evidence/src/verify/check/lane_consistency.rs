@@ -1,0 +1,60 @@
+//! The lanes of one session: each log is complete by itself, and all of them tell of the same session.
+
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::lane_state::LaneState;
+
+/// What every lane records of the session is the same in all of them.
+pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
+    let mut findings = Findings::default();
+    // A log that breaks a rule is contradicted already, and what it says means nothing.
+    let Some((first, others)) = lanes.split_first().filter(|_| !lanes.iter().any(|lane| lane.broken)) else {
+        return findings;
+    };
+    let mut require = |holds: bool, lane: usize, what: &str| {
+        findings.require(holds, Code::LaneSession, || format!("lane {lane} and another one {what}"));
+    };
+    let opened = |lane: &LaneState| {
+        lane.log.open().map(|open| {
+            let digests = (open.policy_digest, open.package_digest, open.ticket_digest);
+            (lane.log.identity(), digests, (open.heartbeat_records, open.heartbeat_ticks))
+        })
+    };
+    for (number, lane) in (1..).zip(others) {
+        require(opened(lane) == opened(first), number, "opened different sessions");
+    }
+    // A lane that was closed before a fault has none on record; a cut log has no end. What is there is alike.
+    let mut tables = None;
+    let mut cause = None;
+    for (number, lane) in lanes.iter().enumerate() {
+        if let Some(close) = &lane.close {
+            let found = *tables.get_or_insert(close.policy_digest);
+            require(found == close.policy_digest, number, "closed over different tables");
+        }
+        let causes = [lane.cause, lane.close.as_ref().map(|close| close.cause.get())];
+        for found in causes.into_iter().flatten().filter(|cause| *cause != 0) {
+            let known = *cause.get_or_insert(found);
+            require(known == found, number, "ended for different causes");
+        }
+    }
+    findings.append(heartbeats(lanes));
+    findings
+}
+
+/// A nonce that is presented is recorded once in each lane, and the next one after that: only the last may be missing where the end cut it.
+fn heartbeats(lanes: &[&LaneState]) -> Findings {
+    let mut findings = Findings::default();
+    let Some(longest) = lanes.iter().map(|lane| &lane.heartbeats).max_by_key(|digest| digest.count) else {
+        return findings;
+    };
+    for (number, lane) in lanes.iter().enumerate() {
+        let heartbeats = &lane.heartbeats;
+        let same = match longest.count - heartbeats.count {
+            0 => heartbeats.all == longest.all,
+            1 => heartbeats.all == longest.before,
+            _ => false,
+        };
+        findings.require(same, Code::LaneHeartbeats, || format!("lane {number} has other heartbeats than another one"));
+    }
+    findings
+}

@@ -1,0 +1,29 @@
+//! Receipts: each is of an admitted text, of this session and lane, with its text's salt.
+
+use crate::format::bundle::{Receipt, SpanLine};
+use crate::format::log::LogEvent;
+use crate::verify::code::Code;
+use crate::verify::facts::Facts;
+use crate::verify::findings::{At, Findings};
+use portcullis_core::wire::{Determination, Opcode};
+
+/// A receipt against the record and the lane that it names and the text disclosed for it.
+pub(crate) fn check(
+    receipt: &Receipt,
+    (at, lane): (At, u8),
+    event: LogEvent,
+    span: Option<&SpanLine>,
+    facts: &Facts,
+) -> Findings {
+    let mut findings = Findings::default();
+    let released =
+        matches!(event, LogEvent::Entry(Opcode::Gate, Determination::Admit) | LogEvent::Entry(Opcode::End, _));
+    let what = || format!("a receipt was given for {at}, which admits nothing");
+    findings.require(released, Code::ReceiptNotAdmitted, what);
+    let serial = facts.ticket.as_ref().is_none_or(|ticket| ticket.content.serial == receipt.serial);
+    let what = || format!("the receipt of {at} is of another session or lane");
+    findings.require(serial && receipt.lane == lane, Code::ReceiptSession, what);
+    let salt = span.is_none_or(|span| span.salt == receipt.salt);
+    findings.require(salt, Code::ReceiptSalt, || format!("the receipt of {at} has another salt than its text"));
+    findings
+}

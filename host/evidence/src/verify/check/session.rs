@@ -1,0 +1,43 @@
+//! Session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
+
+use crate::format::ticket::{SignedTicket, Ticket};
+use crate::verify::check::image::Image;
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use portcullis_core::hex;
+use portcullis_core::wire::{RecordType, SessionFields};
+
+/// What OPEN and CLOSE say of the tables, and what an ALARM says.
+pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&Image>) -> Findings {
+    let mut findings = Findings::default();
+    let Some(image) = image else { return findings };
+    match kind {
+        RecordType::Open | RecordType::Close => {
+            let open = kind == RecordType::Open;
+            let (code, name) = if open { (Code::OpenPolicy, "OPEN") } else { (Code::ClosePolicy, "CLOSE") };
+            let what = || format!("{name} records policy digest {}", hex::encode(&session.policy_digest));
+            findings.require(session.policy_digest == image.digest, code, what);
+            let what = || format!("{name} records package digest {}", hex::encode(&session.package_digest));
+            findings.require(session.package_digest == image.header.package_digest, Code::SessionPackage, what);
+        }
+        RecordType::Alarm => {
+            findings.add(Code::Alarm, format_args!("the card stopped with fault {:#06x}", session.cause.get()));
+        }
+        _ => {}
+    }
+    findings
+}
+
+/// What OPEN says of the ticket.
+pub(crate) fn ticket(kind: RecordType, session: &SessionFields, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
+    let mut findings = Findings::default();
+    let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };
+    findings.require(session.ticket_digest == ticket.digest, Code::OpenTicket, || {
+        format!("OPEN names ticket {}", hex::encode(&session.ticket_digest))
+    });
+    let same = session.heartbeat_records.get() == ticket.content.heartbeat_records
+        && session.heartbeat_ticks.get() == ticket.content.heartbeat_ticks;
+    findings
+        .require(same, Code::HeartbeatLimits, || "OPEN latched other heartbeat limits than the ticket sets".to_owned());
+    findings
+}

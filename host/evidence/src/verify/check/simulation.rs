@@ -1,0 +1,47 @@
+//! The marks of a simulated card.
+
+use crate::format::certificate::{Class, DeviceCertificate};
+use crate::format::checkpoint::SignedCheckpoint;
+use crate::sim;
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::property::Status;
+use crate::verify::report::Options;
+use portcullis_core::wire::key_flags;
+
+/// Marks of a simulated card, each of which is enough. Without a checkpoint that can be read, those of its certificate are looked for.
+pub(crate) fn marks(
+    device: Option<&DeviceCertificate>,
+    signed: Option<&SignedCheckpoint>,
+) -> Vec<(Code, &'static str)> {
+    let wire = signed.map(|signed| &signed.checkpoint.wire);
+    let designs = [wire.map(|wire| wire.design_id), device.map(|d| d.design_id)];
+    let flag = wire.is_some_and(|wire| u16::from(wire.key_flags) & key_flags::SIM != 0);
+    let key = device.is_some_and(|d| designs.iter().flatten().any(|design| sim::is_public(&d.public_key, design)));
+    let root = device.is_some_and(|d| d.class == Class::Sim);
+    let design = designs.iter().flatten().any(sim::is_design);
+    [
+        (flag, Code::SimFlag, "a checkpoint carries the flag of a simulated card"),
+        (key, Code::SimKey, "the key is the public one of simulated cards"),
+        (root, Code::SimRoot, "the certificate is that of a simulated card"),
+        (design, Code::SimDesign, "the design id is that of a simulated card"),
+    ]
+    .into_iter()
+    .filter_map(|(found, code, what)| found.then_some((code, what)))
+    .collect()
+}
+
+/// Reports the marks of a simulated card; whether there are any.
+pub(crate) fn check(
+    device: Option<&DeviceCertificate>,
+    signed: Option<&SignedCheckpoint>,
+    options: Options,
+    findings: &mut Findings,
+) -> bool {
+    let marks = marks(device, signed);
+    let status = if options.allow_sim { Status::Warned } else { Status::Contradicted };
+    for (code, what) in &marks {
+        findings.add_as(status, *code, what);
+    }
+    !marks.is_empty()
+}

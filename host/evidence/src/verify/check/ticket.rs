@@ -1,0 +1,59 @@
+//! The session's ticket: a trusted issuer made it, for this card and this policy.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::certificate::{DeviceCertificate, key_id};
+use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket};
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::report::Summary;
+use crate::verify::trust::{Signer, Trust};
+use portcullis_core::hex::{self, Hex};
+
+/// Reads the ticket and asks who issued it.
+pub(crate) fn read(
+    bundle: &Bundle<'_>,
+    trust: &Trust,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<Option<SignedTicket<Ticket>>, BundleError> {
+    let ticket = match Ticket::parse(&bundle.read(bundle::TICKET)?) {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            findings.add(Code::TicketMalformed, error);
+            return Ok(None);
+        }
+    };
+    let issuer = trust.issuer(&ticket).unwrap_or_else(|error| {
+        findings.add(Code::TicketIssuer, error);
+        Signer::unknown(&ticket.content.issuer)
+    });
+    if issuer.key.is_none() && issuer.claimed == SELF_ISSUER {
+        findings.add(Code::NoWitness, "the operator issued the ticket: nobody else saw the session");
+    }
+    summary.ticket_serial = Some(ticket.content.serial);
+    summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
+    summary.seat = Some(ticket.content.seat);
+    summary.issuer = Some(issuer);
+    summary.previous_close = Some(Hex(ticket.content.previous_close));
+    Ok(Some(ticket))
+}
+
+/// The card that the ticket is for.
+pub(crate) fn card(ticket: &Ticket, device: &DeviceCertificate) -> Findings {
+    let same = ticket.key == key_id(&device.public_key);
+    Findings::unless(same, Code::TicketKey, || "the ticket is for another card".to_owned())
+}
+
+/// The tables that the ticket is for. The digest is over the whole file, whatever its layout.
+pub(crate) fn tables(ticket: &Ticket, image: &[u8; 32]) -> Findings {
+    Findings::unless(ticket.policy == *image, Code::TicketPolicy, || {
+        format!("the ticket is for policy digest {}", hex::encode(&ticket.policy))
+    })
+}
+
+/// The text lane, which a ticket can require.
+pub(crate) fn text_lane(ticket: &Ticket) -> Findings {
+    Findings::unless(!ticket.text_lane, Code::TextLane, || {
+        "the ticket requires the text lane, and no card of this layout version has one".to_owned()
+    })
+}

@@ -1,0 +1,62 @@
+//! Withheld texts: which were taken out of the bundle, who says so, and that nothing of them is left.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::ticket::{SignedTicket, Ticket};
+use crate::format::withholding::{StreamAt, Withholding};
+use crate::verify::code::Code;
+use crate::verify::facts::Facts;
+use crate::verify::findings::{At, Findings};
+use crate::verify::lane_state::LaneState;
+use crate::verify::report::{Summary, WithholdingUse};
+use crate::verify::trust::Trust;
+use portcullis_core::hex::Hex;
+use std::collections::BTreeSet;
+
+/// Reads the withholdings; gives the streams that they name.
+pub(crate) fn read(
+    bundle: &Bundle<'_>,
+    trust: &Trust,
+    ticket: Option<&SignedTicket<Ticket>>,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<BTreeSet<StreamAt>, BundleError> {
+    let mut streams = BTreeSet::new();
+    for (serial, (name, _)) in (0..).zip(bundle.below("withheld/")) {
+        let Some(withholding) = Withholding::parse(&bundle.read(name)?).filter(|_| *name == bundle::withheld(serial))
+        else {
+            let what = format!("`{name}` is not a withholding, or its number is not the next one");
+            findings.add(Code::WithholdingMalformed, what);
+            continue;
+        };
+        let terms = &withholding.terms;
+        let same = ticket.is_none_or(|ticket| ticket.digest == terms.ticket);
+        findings.require(same, Code::WithholdingSession, || format!("`{name}` is about another session"));
+        let signer = trust.withholder(&withholding);
+        if signer.key.is_none() {
+            findings.add(Code::WithholdingUntrusted, format_args!("no key that may withhold signed `{name}`"));
+        }
+        let count = terms.streams.len() as u64;
+        let (reason, before) = (terms.reason.clone(), Hex(terms.before));
+        summary.withholdings.push(WithholdingUse { signer, reason, streams: count, before });
+        streams.extend(&terms.streams);
+    }
+    Ok(streams)
+}
+
+/// Something of a withheld stream that is there all the same.
+pub(crate) fn left(at: At, what: &str, findings: &mut Findings) {
+    let what = format!("{what} of {at} is there, but its stream is said to be withheld");
+    findings.add(Code::WithheldDisclosed, what);
+}
+
+/// Streams that no BEGIN record began.
+pub(crate) fn unknown(facts: &Facts, lanes: &[&LaneState]) -> Findings {
+    // A log that breaks a rule was not read to its end.
+    if lanes.iter().any(|lane| lane.broken) {
+        return Findings::default();
+    }
+    let met: u64 = lanes.iter().map(|lane| lane.withheld).sum();
+    Findings::unless(met == facts.withheld.len() as u64, Code::WithholdingStream, || {
+        "a withholding names a stream that did not begin".to_owned()
+    })
+}

@@ -1,0 +1,56 @@
+//! The witness's notes: of this session, in order, while the ticket was valid.
+
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::note::{self, WitnessKey, WitnessedCheckpoint};
+use crate::format::ticket::{SignedTicket, Ticket};
+use crate::verify::code::Code;
+use crate::verify::findings::Findings;
+use crate::verify::report::Summary;
+use std::collections::BTreeMap;
+
+/// Reads the witness's notes, by checkpoint serial.
+pub(crate) fn read(
+    bundle: &Bundle<'_>,
+    witnesses: &[WitnessKey],
+    ticket: Option<&SignedTicket<Ticket>>,
+    findings: &mut Findings,
+    summary: &mut Summary,
+) -> Result<BTreeMap<u64, WitnessedCheckpoint>, BundleError> {
+    let mut notes = BTreeMap::new();
+    let mut last: Option<WitnessedCheckpoint> = None;
+    for (name, _) in bundle.below("witness/") {
+        let note = match note::verify(&bundle.read(name)?, witnesses) {
+            Ok(note) => note,
+            Err(error) => {
+                findings.add(Code::WitnessNote, format_args!("`{name}`: {error}"));
+                continue;
+            }
+        };
+        let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
+        findings.require(named, Code::WitnessSerial, || format!("`{name}` is about checkpoint {}", note.serial));
+        if let Some(last) = &last {
+            // A witness takes the checkpoints of a session one after the other; another card of a class can come between.
+            let follows = note.index.checked_sub(last.index) >= note.serial.checked_sub(last.serial);
+            findings.require(follows && note.time >= last.time, Code::WitnessOrder, || {
+                format!("`{name}` does not follow the note before it in time or in the witness's log")
+            });
+        }
+        if let Some(SignedTicket { content: ticket, .. }) = ticket {
+            let same = note.key == ticket.key && note.ticket == ticket.serial;
+            findings.require(same, Code::WitnessSession, || format!("`{name}` is about another session"));
+            let valid = ticket.not_before <= note.time && note.time <= ticket.not_after;
+            findings.require(valid, Code::TicketValidity, || {
+                format!("`{name}` is of second {}, when the ticket was not valid", note.time)
+            });
+        }
+        last = Some(note.clone());
+        notes.insert(note.serial, note);
+    }
+    let first = notes.first_key_value().map(|(_, note)| note.time);
+    summary.witnessed = first.zip(notes.last_key_value().map(|(_, note)| note.time));
+    let ends = [0, bundle.checkpoints().saturating_sub(1)].iter().all(|serial| notes.contains_key(serial));
+    if !ends {
+        findings.add(Code::NoWitness, "no witness saw both the first and the last checkpoint");
+    }
+    Ok(notes)
+}

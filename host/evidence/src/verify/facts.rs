@@ -1,0 +1,18 @@
+//! What the verifier knows before it reads the records.
+
+use super::check::image::Image;
+use crate::format::certificate::DeviceCertificate;
+use crate::format::note::WitnessedCheckpoint;
+use crate::format::ticket::{SignedTicket, Ticket};
+use crate::format::withholding::StreamAt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The parts of the bundle that could be read and are what they must be.
+pub(super) struct Facts {
+    pub(super) ticket: Option<SignedTicket<Ticket>>,
+    pub(super) image: Option<Image>,
+    pub(super) device: Option<DeviceCertificate>,
+    pub(super) notes: BTreeMap<u64, WitnessedCheckpoint>,
+    /// Streams whose texts were taken out.
+    pub(super) withheld: BTreeSet<StreamAt>,
+}

@@ -1,0 +1,93 @@
+//! What the records of one lane say of the session, as far as its log has been read.
+
+use super::findings::At;
+use crate::format::checkpoint;
+use crate::format::log::LogChecker;
+use crate::format::tree::{Frontier, Hash};
+use portcullis_core::wire::{LaneHead, SessionFields};
+use sha2::{Digest, Sha256};
+
+/// Heartbeats in their order, as a digest over them: a log may hold very many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HeartbeatDigest {
+    pub(super) count: u64,
+    /// Over all of them.
+    pub(super) all: Hash,
+    /// Over all but the last.
+    pub(super) before: Hash,
+}
+
+impl HeartbeatDigest {
+    pub(super) fn push(&mut self, nonce: u64) {
+        self.count += 1;
+        self.before = self.all;
+        self.all = Sha256::new().chain_update(self.all).chain_update(nonce.to_le_bytes()).finalize().into();
+    }
+}
+
+/// A lane, as far as its log has been read.
+pub(super) struct LaneState {
+    pub(super) number: u8,
+    /// Whether there are others.
+    pub(super) one_of_several: bool,
+    pub(super) log: LogChecker,
+    /// Whether a record broke a rule. The checker says nothing of what follows.
+    pub(super) broken: bool,
+    pub(super) tree: Frontier,
+    /// Records under the last checkpoint, as its heads say.
+    pub(super) signed: u64,
+    /// Most records under any checkpoint, as the heads say.
+    pub(super) most: u64,
+    pub(super) heartbeats: HeartbeatDigest,
+    /// What CLOSE recorded.
+    pub(super) close: Option<SessionFields>,
+    /// What ALARM gives as its cause.
+    pub(super) cause: Option<u16>,
+    pub(super) first_tick: Option<u64>,
+    /// Streams that are withheld.
+    pub(super) withheld: u64,
+}
+
+impl LaneState {
+    /// Lane `number` of `lanes` before its first record, under an image of this many rows.
+    pub(super) fn new(number: u8, lanes: u8, rows: (u16, u16)) -> Self {
+        Self {
+            number,
+            one_of_several: lanes > 1,
+            log: LogChecker::of_lane(rows, number, lanes),
+            broken: false,
+            tree: Frontier::new(),
+            signed: 0,
+            most: 0,
+            heartbeats: HeartbeatDigest::default(),
+            close: None,
+            cause: None,
+            first_tick: None,
+            withheld: 0,
+        }
+    }
+
+    /// As findings name it.
+    pub(super) fn name(&self) -> String {
+        if self.one_of_several { format!("lane {}", self.number) } else { "the log".to_owned() }
+    }
+
+    /// Records read so far.
+    pub(super) const fn size(&self) -> u64 {
+        self.tree.size()
+    }
+
+    /// Ticks of the first and the last record.
+    pub(super) fn ticks(&self) -> Option<(u64, u64)> {
+        self.first_tick.map(|first| (first, self.log.tick()))
+    }
+
+    /// Head over the records so far.
+    pub(super) fn head(&self) -> LaneHead {
+        checkpoint::head(self.number, self.tree.size(), self.tree.root())
+    }
+
+    pub(super) fn at(&self, index: u64) -> At {
+        At { lane: self.one_of_several.then_some(self.number), index }
+    }
+}

@@ -1,0 +1,93 @@
+//! The five properties of a session, and where each stands.
+
+use serde::Serialize;
+use std::fmt;
+
+/// A property of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Property {
+    /// One policy was in force from OPEN to CLOSE, and it is the one in the bundle.
+    Policy,
+    /// A certified card made this evidence.
+    Genuine,
+    /// Nothing was dropped, reordered or forged.
+    Complete,
+    /// Everything that a replay needs is there.
+    Replayable,
+    /// No session, no part of one, is missing.
+    NoGaps,
+}
+
+impl Property {
+    /// The five, in the order of reports.
+    pub const ALL: [Self; 5] = [Self::Policy, Self::Genuine, Self::Complete, Self::Replayable, Self::NoGaps];
+
+    /// Name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Genuine => "genuine",
+            Self::Complete => "complete",
+            Self::Replayable => "replayable",
+            Self::NoGaps => "no_gaps",
+        }
+    }
+
+    /// What it says when it is affirmed.
+    #[must_use]
+    pub const fn claim(self) -> &'static str {
+        match self {
+            Self::Policy => {
+                "one policy was in force from the first record to the last, and it is the one in this bundle"
+            }
+            Self::Genuine => "a certified card made this evidence",
+            Self::Complete => "no record was dropped, reordered or forged",
+            Self::Replayable => "everything that a replay of text to verdict needs is in this bundle",
+            Self::NoGaps => "a trusted issuer opened the session, a witness saw it, and no part of it is missing",
+        }
+    }
+}
+
+/// Where a property stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Everything that was checked holds.
+    #[default]
+    Affirmed,
+    /// Something could not be checked, or is missing.
+    Warned,
+    /// Something is false.
+    Contradicted,
+}
+
+impl Status {
+    /// Name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Affirmed => "affirmed",
+            Self::Warned => "warned",
+            Self::Contradicted => "contradicted",
+        }
+    }
+
+    /// Exit code of what ends with it: simulated evidence is never 0.
+    #[must_use]
+    pub const fn exit_code(self, simulated: bool) -> u8 {
+        match (self, simulated) {
+            (Self::Contradicted, _) => 3,
+            (_, true) => 10,
+            (Self::Warned, false) => 5,
+            (Self::Affirmed, false) => 0,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,185 @@
+//! What the verifier is asked, and what it reports.
+
+use super::findings::Properties;
+use super::property::Status;
+use super::trust::Signer;
+use crate::format::log::Counts;
+use portcullis_core::hex::Hex;
+use portcullis_core::wire::{Epistemic, Stage};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is asked of the verifier.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Simulated evidence is checked like any other, and marked.
+    pub allow_sim: bool,
+    /// Unix second at which certificates must be valid where no witness gives a time.
+    pub at: Option<u64>,
+}
+
+/// How much an affirmed bundle is worth: whose word stands behind the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Assurance {
+    /// Simulated: the key is public.
+    L0,
+    /// One key for every card of the design.
+    L1,
+    /// The key of one card.
+    L2,
+    /// As L2, placed under supervision.
+    L3,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The worst of the five.
+    pub status: Status,
+    /// Whether any mark of a simulated card was found.
+    pub simulated: bool,
+    /// Exit code of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Level of assurance; absent when the certificate is not believed.
+    pub assurance: Option<Assurance>,
+    /// The five.
+    pub properties: Properties,
+    /// What the session was.
+    pub session: Summary,
+}
+
+/// What a session was, as far as the bundle shows it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// SHA-256 of the manifest, which names every other file with its digest.
+    pub bundle_digest: Option<Hex<32>>,
+    /// Serial of the ticket.
+    pub ticket_serial: Option<u64>,
+    /// Seat that it is for: which of several cards with one key.
+    pub seat: Option<u16>,
+    /// Who issued it; `self` is the operator.
+    pub issuer: Option<Signer>,
+    /// SHA-256 of the card's public key.
+    pub key_id: Option<Hex<32>>,
+    /// Subject of the device certificate.
+    pub device: Option<String>,
+    /// Design of the card.
+    pub design_id: Option<Hex<16>>,
+    /// SHA-256 of the table image.
+    pub policy_digest: Option<Hex<32>>,
+    /// SHA-256 of the policy package's listing.
+    pub package_digest: Option<Hex<32>>,
+    /// Version of the mapping that the package digest names.
+    pub mapping_version: Option<u32>,
+    /// Who approved the policy.
+    pub approvals: Vec<Signer>,
+    /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have gone on.
+    pub witnessed: Option<(u64, u64)>,
+    /// Ticks of the first and the last record, of all lanes.
+    pub ticks: Option<(u64, u64)>,
+    /// Lanes of the card, each with a log.
+    pub lanes: u8,
+    /// Signed checkpoints.
+    pub checkpoints: u64,
+    /// Records in the bundle.
+    pub records: u64,
+    /// Records that a checkpoint covers.
+    pub signed_records: u64,
+    /// Digest of the last checkpoint, which the next ticket names.
+    pub last_checkpoint: Option<Hex<32>>,
+    /// Previous close that the ticket names.
+    pub previous_close: Option<Hex<32>>,
+    /// Streams by mode, as far as their context documents are here.
+    pub modes: Modes,
+    /// The governed profiles, by digest. The operator chose them, unless the ticket permits certain ones only.
+    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    /// Whether the ticket permits certain profiles only; absent where it could not be read.
+    pub profiles_pinned: Option<bool>,
+    /// Streams whose profile cannot be seen: their context document is not here, or of another version.
+    pub profile_unknown: u64,
+    /// Streams that name another one as their predecessor.
+    pub continued: u64,
+    /// What was taken out of the bundle, and why.
+    pub withholdings: Vec<WithholdingUse>,
+    /// Spans that were disclosed and fit their commitments.
+    pub disclosed: u64,
+    /// Counts of the log, as far as it follows its rules.
+    pub counts: Counts,
+    /// Rejects and decomposes, by what decided.
+    pub refusals: Vec<RuleCount>,
+}
+
+/// Streams by mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Modes {
+    /// Refused text never left the gate, and the engine never saw it again.
+    pub driven: u64,
+    /// Refused text was kept from readers, not from what the engine wrote next.
+    pub held: u64,
+    /// The text was there before it was judged: nothing was prevented.
+    pub recorded: u64,
+    /// The reader got the text whatever the verdict was.
+    pub observed: u64,
+}
+
+/// Texts that were taken out of the bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WithholdingUse {
+    /// Who took them out.
+    pub signer: Signer,
+    /// Why.
+    pub reason: String,
+    /// How many streams.
+    pub streams: u64,
+    /// Digest of the bundle before.
+    pub before: Hex<32>,
+}
+
+/// A governed profile and how many streams used it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProfileUse {
+    /// Streams.
+    pub streams: u64,
+    /// Subject domain; absent for the first that the policy declares, as with the fields below.
+    pub domain: Option<String>,
+    /// Audience.
+    pub audience: Option<String>,
+    /// Temporal condition.
+    pub temporal: Option<String>,
+    /// Epistemic mode.
+    pub epistemic: Option<Epistemic>,
+    /// Register of language.
+    pub register: Option<String>,
+}
+
+impl std::fmt::Display for ProfileUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let fields = [
+            ("domain", self.domain.as_deref()),
+            ("audience", self.audience.as_deref()),
+            ("temporal", self.temporal.as_deref()),
+            ("epistemic", self.epistemic.map(Epistemic::name)),
+            ("register", self.register.as_deref()),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+        let given = given.collect::<Vec<_>>().join(", ");
+        f.write_str(if given.is_empty() { "the policy's defaults" } else { &given })
+    }
+}
+
+/// How often one rule, or none, decided against a mutation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleCount {
+    /// Stage that decided.
+    pub stage: Stage,
+    /// Row of its bank; absent where no row matched, or where the host decided.
+    pub row: Option<u16>,
+    /// Number of the row's rule in the image, in order of the rules' ids.
+    pub rule: Option<u16>,
+    /// Id of that rule; absent where the package is not in the bundle.
+    pub id: Option<String>,
+    /// What the rule gives as its reason.
+    pub reason: Option<String>,
+    /// Times.
+    pub count: u64,
+}

@@ -1,0 +1,130 @@
+//! One pass over checkpoints and records: under each checkpoint every lane is read on to its head. Memory does not grow with the logs.
+
+use super::check::checkpoint::{self, Order};
+use super::check::context::Contexts;
+use super::check::heartbeat::Nonces;
+use super::check::{lane_consistency, ticket, withholding};
+use super::code::Code;
+use super::facts::Facts;
+use super::findings::Findings;
+use super::lane::{Lane, Shared};
+use super::lane_state::LaneState;
+use super::report::{Options, Summary};
+use crate::format::bundle::{self, Bundle, BundleError};
+use crate::format::checkpoint::SignedCheckpoint;
+use crate::format::log::Counts;
+use portcullis_core::hex::Hex;
+use portcullis_core::wire::LaneHead;
+
+/// Checks every record and every checkpoint; whether any mark of simulation was found.
+pub(super) fn records(
+    bundle: &Bundle<'_>,
+    facts: &Facts,
+    options: Options,
+    findings: &mut Findings,
+    summary: &mut Summary,
+    progress: &mut dyn FnMut(u64),
+) -> Result<bool, BundleError> {
+    if let Some(signed) = &facts.ticket {
+        findings.append(ticket::text_lane(&signed.content));
+        if let Some(image) = &facts.image {
+            findings.append(ticket::tables(&signed.content, &image.digest));
+        }
+        if let Some(device) = &facts.device {
+            findings.append(ticket::card(&signed.content, device));
+        }
+    }
+    // Without an image the rows that records name cannot be checked.
+    let rows = facts
+        .image
+        .as_ref()
+        .map_or((u16::MAX, u16::MAX), |image| (image.header.policy_rows.get(), image.header.entropy_rows.get()));
+    let (contexts, nonces) = (Contexts::default(), Nonces::new(&facts.notes));
+    let shared = Shared { bundle, facts, findings, summary, contexts, nonces, checkpoints: 0, records: 0, progress };
+    let lanes = (0..bundle.lanes()).map(|lane| Lane::new(bundle, lane, rows)).collect::<Result<_, _>>()?;
+    let mut scan = Scan { options, shared, lanes, order: Order::default(), simulated: false };
+
+    let mut heads = bundle.heads()?;
+    for serial in 0..bundle.checkpoints() {
+        // There are heads for a checkpoint that is malformed, too.
+        let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
+        match SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
+            Ok(signed) => scan.checkpoint(&signed, heads.as_deref())?,
+            Err(error) => {
+                let what = format!("checkpoint {serial}: {error}");
+                scan.shared.findings.add(Code::CheckpointMalformed, what);
+            }
+        }
+    }
+    scan.finish()
+}
+
+struct Scan<'a, 'b> {
+    options: Options,
+    shared: Shared<'a, 'b>,
+    lanes: Vec<Lane<'a>>,
+    order: Order,
+    simulated: bool,
+}
+
+impl Scan<'_, '_> {
+    /// Reads the records that a checkpoint covers, and checks it.
+    fn checkpoint(&mut self, signed: &SignedCheckpoint, heads: Option<&[LaneHead]>) -> Result<(), BundleError> {
+        let checkpoint = &signed.checkpoint;
+        self.shared.findings.append(checkpoint::lanes(checkpoint, self.shared.bundle.lanes()));
+        let sizes = match heads {
+            Some(heads) => {
+                self.shared.findings.append(checkpoint::heads(checkpoint, heads));
+                heads.iter().map(|head| head.size.get()).collect()
+            }
+            // One lane: everything is its.
+            None => vec![checkpoint.wire.size.get()],
+        };
+        for (lane, size) in self.lanes.iter_mut().zip(&sizes) {
+            lane.sign(*size, &mut self.shared)?;
+        }
+        let Shared { facts, findings, .. } = &mut self.shared;
+        let lanes = states(&self.lanes);
+        // What a log does not hold is told at the end.
+        if lanes.iter().zip(&sizes).all(|(lane, size)| lane.size() >= *size) {
+            let heads: Vec<_> = lanes.iter().map(|lane| lane.head()).collect();
+            findings.append(checkpoint::root(checkpoint, &heads));
+            if !lanes.iter().any(|lane| lane.broken) {
+                findings.append(checkpoint::state(checkpoint, &lanes));
+            }
+        }
+        findings.append(self.order.check(checkpoint, sizes));
+        self.simulated |= checkpoint::signature(signed, facts, self.options, findings);
+        findings.append(checkpoint::tables(checkpoint, facts.image.as_ref()));
+        findings.append(checkpoint::ticket(checkpoint, facts));
+        self.shared.checkpoints = self.order.count();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<bool, BundleError> {
+        for lane in &mut self.lanes {
+            lane.read_to(u64::MAX, &mut self.shared)?;
+            lane.finish(self.shared.findings)?;
+        }
+        let Shared { bundle, facts, findings, summary, records, progress, .. } = self.shared;
+        let lanes = states(&self.lanes);
+        progress(records);
+        findings.append(lane_consistency::check(&lanes));
+        findings.append(withholding::unknown(facts, &lanes));
+        summary.lanes = bundle.lanes();
+        summary.records = records;
+        summary.signed_records = self.order.end(&lanes, findings);
+        summary.last_checkpoint = self.order.last().map(|last| Hex(last.digest()));
+        let ticks = lanes.iter().filter_map(|lane| lane.ticks());
+        summary.ticks = ticks.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)));
+        let mut counts = Counts::default();
+        lanes.iter().for_each(|lane| counts.add_lane(lane.log.counts()));
+        summary.counts = counts;
+        Ok(self.simulated)
+    }
+}
+
+/// What the lanes say so far.
+fn states<'a>(lanes: &'a [Lane<'_>]) -> Vec<&'a LaneState> {
+    lanes.iter().map(|lane| &lane.state).collect()
+}

@@ -1,0 +1,195 @@
+//! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and each seat a chain.
+
+use super::code::{Code, SeriesCode};
+use super::property::Status;
+use super::report::{Assurance, ProfileUse, Report};
+use super::trust::Signer;
+use crate::format::ticket::SELF_ISSUER;
+use portcullis_core::hex::Hex;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A session of a series.
+#[derive(Clone, Debug, Serialize)]
+pub struct SeriesSession {
+    /// Name of the bundle.
+    pub name: String,
+    /// Card.
+    pub key_id: Option<Hex<32>>,
+    /// Seat of its ticket.
+    pub seat: Option<u16>,
+    /// Serial of its ticket.
+    pub serial: Option<u64>,
+    /// The bundle's own status.
+    pub status: Status,
+    /// Its level of assurance.
+    pub assurance: Option<Assurance>,
+}
+
+/// Something about the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SeriesFinding {
+    /// Reason code.
+    pub code: SeriesCode,
+    /// How much it weighs.
+    pub status: Status,
+    /// Name of the bundle that it is about.
+    pub name: String,
+    /// In words.
+    pub detail: String,
+}
+
+/// What was found about a series.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// The worst of the sessions and of the chain.
+    pub status: Status,
+    /// As `verify`'s: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Sessions, by card and serial.
+    pub sessions: Vec<SeriesSession>,
+    /// What is wrong with the chain.
+    pub findings: Vec<SeriesFinding>,
+    /// The governed profiles of all sessions, with the streams that used each.
+    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    /// Streams whose profile cannot be seen.
+    pub profile_unknown: u64,
+    /// Who approved the policies, with the number of sessions.
+    pub approvals: Vec<ApprovalCount>,
+}
+
+/// An approver and the sessions whose policy they approved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApprovalCount {
+    /// Who.
+    pub by: Signer,
+    /// Policy digest.
+    pub policy: Option<Hex<32>>,
+    /// Sessions.
+    pub sessions: u64,
+}
+
+/// Joins the reports of bundles, each with its name.
+#[must_use]
+pub fn join(mut reports: Vec<(String, Report)>) -> Series {
+    reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
+    let mut findings = Vec::new();
+    let mut last = BTreeMap::new();
+    for (name, report) in &reports {
+        let mut add = |code, detail: String| {
+            findings.push(SeriesFinding { code, status: code.status(), name: name.clone(), detail })
+        };
+        let session = &report.session;
+        let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
+            add(SeriesCode::Unplaced, "its card or ticket is not known: it has no place in a series".to_owned());
+            continue;
+        };
+        // The operator counts as they like: such a session is in no chain.
+        if session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER) {
+            add(SeriesCode::SelfIssued, "the operator issued its ticket: it is in no chain".to_owned());
+            continue;
+        }
+        let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
+        let expected = previous.map_or(1, |(serial, _)| serial.saturating_add(1));
+        if previous.is_some_and(|(last, _)| last == serial) {
+            add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
+        } else if serial != expected {
+            add(SeriesCode::SerialMissing, format!("sessions {expected} to {} are missing", serial - 1));
+        } else if let Some((_, previous)) = previous {
+            check_close(previous, report, &mut add);
+        }
+    }
+    for (serial, report) in last.values() {
+        if !is_closed(report) {
+            let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
+            findings.push(SeriesFinding {
+                code: SeriesCode::Open,
+                status: SeriesCode::Open.status(),
+                name: name.unwrap_or_default(),
+                detail: format!("session {serial} is the card's last and is not closed"),
+            });
+        }
+    }
+    conclude(&reports, findings)
+}
+
+/// What a ticket says of the session before it against what that session's bundle shows.
+fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
+    let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
+    let shown = previous.session.last_checkpoint.map(|digest| digest.0);
+    if previous.properties.complete.reasons.iter().any(|reason| reason.code == Code::UnknownVersion) {
+        let what = "the session before it is of a version that this program does not know: how it ended cannot be read";
+        return add(SeriesCode::UnknownVersion, what.to_owned());
+    }
+    match (named, is_closed(previous)) {
+        (None, true) => {
+            add(
+                SeriesCode::PreviousClose,
+                "its ticket says that the session before was abandoned, but that was closed".to_owned(),
+            );
+        }
+        (None, false) => add(SeriesCode::Abandoned, "the session before it was abandoned".to_owned()),
+        (named, _) if named == shown => {}
+        _ => add(
+            SeriesCode::PreviousClose,
+            "its ticket names another end of the session before than that bundle shows".to_owned(),
+        ),
+    }
+}
+
+fn is_closed(report: &Report) -> bool {
+    report.properties.complete.reasons.iter().all(|reason| reason.code != Code::NotClosed)
+}
+
+/// Serials count per key and seat.
+const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
+    (report.session.key_id, report.session.seat, report.session.ticket_serial)
+}
+
+fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Series {
+    let bundles = reports.iter().map(|(_, report)| report.status);
+    // No sessions at all show nothing.
+    let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
+    let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
+    let exit_code = match status {
+        Status::Contradicted => 3,
+        _ if reports.iter().any(|(_, report)| report.simulated) => 10,
+        Status::Warned => 5,
+        Status::Affirmed => 0,
+    };
+    let session = |(name, report): &(String, Report)| SeriesSession {
+        name: name.clone(),
+        key_id: report.session.key_id,
+        seat: report.session.seat,
+        serial: report.session.ticket_serial,
+        status: report.status,
+        assurance: report.assurance,
+    };
+    let sessions = reports.iter().map(session).collect();
+    let profile_unknown = reports.iter().map(|(_, report)| report.session.profile_unknown).sum();
+    Series {
+        status,
+        exit_code,
+        sessions,
+        findings,
+        profiles: profiles(reports),
+        profile_unknown,
+        approvals: approvals(reports),
+    }
+}
+
+fn profiles(reports: &[(String, Report)]) -> BTreeMap<Hex<32>, ProfileUse> {
+    let mut all: BTreeMap<Hex<32>, ProfileUse> = BTreeMap::new();
+    for (digest, used) in reports.iter().flat_map(|(_, report)| &report.session.profiles) {
+        all.entry(*digest).and_modify(|sum| sum.streams += used.streams).or_insert_with(|| used.clone());
+    }
+    all
+}
+
+fn approvals(reports: &[(String, Report)]) -> Vec<ApprovalCount> {
+    let mut all: BTreeMap<(&Signer, Option<Hex<32>>), u64> = BTreeMap::new();
+    for (_, Report { session, .. }) in reports {
+        session.approvals.iter().for_each(|by| *all.entry((by, session.policy_digest)).or_default() += 1);
+    }
+    all.into_iter().map(|((by, policy), sessions)| ApprovalCount { by: by.clone(), policy, sessions }).collect()
+}

@@ -1,0 +1,68 @@
+//! A file of a bundle is read once, or found out when it changes.
+
+#![cfg(test)]
+
+use portcullis_evidence::bundle;
+use portcullis_evidence::verify::{Options, Report, verify};
+use portcullis_test_support::world::{World, assert_contradicted, codes, remanifest, sha};
+use std::collections::BTreeSet;
+
+#[track_caller]
+fn assert_affirmed(report: &Report) {
+    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
+}
+
+/// Gives another content of one file each time after the first.
+struct Swapped<'a> {
+    files: &'a bundle::MemoryFiles,
+    name: &'a str,
+    later: Vec<u8>,
+    opened: std::cell::Cell<u32>,
+}
+
+impl bundle::Files for Swapped<'_> {
+    fn names(&self) -> Result<std::collections::BTreeMap<String, u64>, bundle::BundleError> {
+        self.files.names()
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn std::io::Read + '_>, bundle::BundleError> {
+        if name == self.name && self.opened.replace(self.opened.get() + 1) > 0 {
+            return Ok(Box::new(&*self.later));
+        }
+        self.files.open(name)
+    }
+}
+
+/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card signed.
+#[test]
+fn a_file_is_read_once() {
+    let world = World::new();
+    let files = world.honest().files();
+    let trust = world.trust(false);
+    for name in files.0.keys() {
+        let mut later = files.0[name].clone();
+        later.iter_mut().for_each(|byte| *byte ^= 1);
+        let swapped = Swapped { files: &files, name, later, opened: Default::default() };
+        let report = verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap();
+        assert_affirmed(&report);
+        assert_eq!(swapped.opened.get(), 1, "{name}");
+    }
+}
+
+/// A file that is too large to be kept is read again, and not with another content.
+#[test]
+fn a_large_file_that_changes_while_it_is_read_is_found() {
+    let world = World::new();
+    let mut files = world.honest().files();
+    let text = "a".repeat(2 << 20).into_bytes();
+    let name = bundle::anchor(&sha(&text));
+    files.0.insert(name.clone(), text.clone());
+    remanifest(&mut files);
+    let trust = world.trust(false);
+    let check = |later: Vec<u8>| {
+        let swapped = Swapped { files: &files, name: &name, later, opened: Default::default() };
+        verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap()
+    };
+    assert_affirmed(&check(text.clone()));
+    assert_contradicted(&check("b".repeat(2 << 20).into_bytes()), "complete/file-changed");
+}

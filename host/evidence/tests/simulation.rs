@@ -1,0 +1,52 @@
+//! Simulated evidence is refused, and marked where it is allowed.
+
+#![cfg(test)]
+
+use portcullis_evidence::certificate::Class;
+use portcullis_evidence::sim;
+use portcullis_evidence::verify::{Assurance, Status};
+use portcullis_test_support::world::{Card, World, assert_contradicted, codes};
+use std::collections::BTreeSet;
+
+fn set(codes: &[&str]) -> BTreeSet<String> {
+    codes.iter().map(|code| (*code).to_owned()).collect()
+}
+
+#[test]
+fn simulated_evidence_is_refused_and_marked() {
+    let world = World::new();
+    let card = Card::simulated();
+    let files = world.session(&card, 1, [0; 32]).files();
+    assert_eq!(world.check(&files).exit_code, 3);
+    let report = world.check_sim(&files);
+    let marks = ["genuine/sim-design", "genuine/sim-flag", "genuine/sim-key", "genuine/sim-root"];
+    assert_eq!((codes(&report), report.exit_code), (set(&marks), 10));
+    assert_eq!((report.simulated, report.assurance), (true, Some(Assurance::L0)));
+}
+
+#[test]
+fn each_mark_of_simulation_is_enough() {
+    let world = World::new();
+    // The flag alone, signed by a real card.
+    let mut parts = world.honest();
+    parts.card = Card::flagged(1);
+    parts.play();
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-flag");
+    // The public key, certified as a real one's by mistake.
+    let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
+    // The same, of the design's simulation, in papers that name the design itself.
+    let mut simulated = [0x33; 16];
+    simulated[0] |= 0x80;
+    let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);
+    parts = world.session(&key.renamed([0x33; 16]), 1, [0; 32]);
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
+    // The design of a simulated card in a real one's checkpoints.
+    parts = world.honest();
+    parts.log.checkpoints[1].design_id[0] |= 0x80;
+    assert_contradicted(&world.check(&parts.files()), "genuine/sim-design");
+    // The simulation's root is not among the real ones.
+    let report = world.check(&world.session(&Card::simulated(), 1, [0; 32]).files());
+    assert_contradicted(&report, "genuine/certificate");
+    assert_eq!((report.status, report.assurance), (Status::Contradicted, None));
+}

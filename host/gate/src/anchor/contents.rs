@@ -1,0 +1,113 @@
+//! What a store holds: entities with their aliases, facts with their sources, and sources that may be cited; its canonical form and digest.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Something that has a name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entity {
+    /// Identity within all stores.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is also called.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What it is: `person`, `place` and so on; for people who read the store.
+    #[serde(default)]
+    pub kind: String,
+}
+
+/// Something that is so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// Id of the entity that it is about.
+    pub entity: String,
+    /// The fact, as a sentence.
+    pub text: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// A source that may be cited.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Citation {
+    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything that begins so.
+    pub id: String,
+    /// Where the permission comes from.
+    pub source: String,
+}
+
+/// What a store holds, in canonical order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Entities by id.
+    pub entities: Vec<Entity>,
+    /// Facts.
+    pub facts: Vec<Fact>,
+    /// Sources that may be cited.
+    pub citations: Vec<Citation>,
+}
+
+/// One line of a store in JSON Lines.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    Entity(Entity),
+    Fact(Fact),
+    Citation(Citation),
+}
+
+impl Contents {
+    /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is there.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn canonical(mut self) -> Result<Self, String> {
+        for entity in &mut self.entities {
+            entity.aliases.sort_unstable();
+            entity.aliases.dedup();
+        }
+        self.entities.sort_unstable();
+        self.facts.sort_unstable();
+        self.facts.dedup();
+        self.citations.sort_unstable();
+        self.citations.dedup();
+        if let Some(pair) = self.entities.windows(2).find(|w| w.first().map(|e| &e.id) == w.last().map(|e| &e.id)) {
+            return Err(format!("entity `{}` stands there twice", pair.first().map_or("", |e| e.id.as_str())));
+        }
+        let blank = |e: &&Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| n.trim().is_empty());
+        if let Some(entity) = self.entities.iter().find(blank) {
+            return Err(format!("entity `{}` has an empty name", entity.id));
+        }
+        let known = |id: &str| self.entities.binary_search_by(|e| e.id.as_str().cmp(id)).is_ok();
+        if let Some(fact) = self.facts.iter().find(|f| !known(&f.entity)) {
+            return Err(format!("a fact is of `{}`, which no entity of the store is", fact.entity));
+        }
+        Ok(self)
+    }
+
+    /// Canonical JSON Lines: entities, facts and citations, each in order.
+    #[must_use]
+    pub fn json_lines(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let entities = self.entities.iter().cloned().map(Line::Entity);
+        let facts = self.facts.iter().cloned().map(Line::Fact);
+        let citations = self.citations.iter().cloned().map(Line::Citation);
+        for line in entities.chain(facts).chain(citations) {
+            // Plain strings always serialise.
+            all.extend(serde_json::to_vec(&line).unwrap_or_default());
+            all.push(b'\n');
+        }
+        all
+    }
+
+    /// SHA-256 over the canonical JSON Lines: the same for every form of one content.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.json_lines()).into()
+    }
+}

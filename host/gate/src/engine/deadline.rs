@@ -1,0 +1,124 @@
+//! An engine on a thread of its own, with a deadline for each answer.
+
+use super::{Engine, EngineError, Proposal, View};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+enum Ask {
+    Propose { intent: String, facts: Vec<String>, admitted: String, attempt: u32 },
+    Advance(String),
+    RollBack(usize),
+}
+
+/// Any engine, bounded in time: one that gives no answer by the deadline, or dies, is never asked again. Its thread is left behind.
+pub struct DeadlineEngine {
+    name: String,
+    asks: Sender<Ask>,
+    answers: Receiver<Result<Proposal, EngineError>>,
+    deadline: Duration,
+    failed: Option<EngineError>,
+}
+
+impl DeadlineEngine {
+    /// Puts `engine` on its thread.
+    #[must_use]
+    pub fn new(mut engine: Box<dyn Engine>, deadline: Duration) -> Self {
+        let name = engine.name();
+        let (asks, asked) = channel();
+        let (answer, answers) = channel();
+        thread::spawn(move || {
+            for ask in asked {
+                match ask {
+                    Ask::Propose { intent, facts, admitted, attempt } => {
+                        let view = View { intent: &intent, facts: &facts, admitted: &admitted };
+                        if answer.send(engine.propose(&view, attempt)).is_err() {
+                            return;
+                        }
+                    }
+                    Ask::Advance(admitted) => engine.advance(&admitted),
+                    Ask::RollBack(steps) => engine.roll_back(steps),
+                }
+            }
+        });
+        Self { name, asks, answers, deadline, failed: None }
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        if self.asks.send(ask).is_err() {
+            self.failed.get_or_insert(EngineError::Gone("its thread has ended".into()));
+        }
+    }
+}
+
+impl Engine for DeadlineEngine {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+        let (intent, admitted) = (view.intent.to_owned(), view.admitted.to_owned());
+        if self.failed.is_none() {
+            self.ask(Ask::Propose { intent, facts: view.facts.to_vec(), admitted, attempt });
+        }
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let error = match self.answers.recv_timeout(self.deadline) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) => {
+                EngineError::Deadline { millis: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) }
+            }
+            Err(RecvTimeoutError::Disconnected) => EngineError::Gone("it panicked".into()),
+        };
+        self.failed = Some(error.clone());
+        Err(error)
+    }
+
+    fn advance(&mut self, admitted: &str) {
+        self.ask(Ask::Advance(admitted.to_owned()));
+    }
+
+    fn roll_back(&mut self, steps: usize) {
+        self.ask(Ask::RollBack(steps));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Odd(u32);
+
+    impl Engine for Odd {
+        fn name(&self) -> String {
+            "odd".into()
+        }
+
+        fn propose(&mut self, _: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+            match self.0 {
+                0 => thread::sleep(Duration::from_secs(3600)),
+                1 => std::panic::resume_unwind(Box::new("gone")),
+                _ => {}
+            }
+            Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted })
+        }
+
+        fn advance(&mut self, _: &str) {}
+
+        fn roll_back(&mut self, _: usize) {}
+    }
+
+    #[test]
+    fn an_engine_that_hangs_or_dies_is_given_up_for_good() {
+        let view = View { intent: "", facts: &[], admitted: "" };
+        let of = |kind| {
+            let mut engine = DeadlineEngine::new(Box::new(Odd(kind)), Duration::from_millis(200));
+            [engine.propose(&view, 0), engine.propose(&view, 1)]
+        };
+        assert_eq!(of(2), [Ok(Proposal::End), Ok(Proposal::Exhausted)]);
+        let late = Err(EngineError::Deadline { millis: 200 });
+        assert_eq!(of(0), [late.clone(), late]);
+        assert!(of(1).iter().all(|r| matches!(r, Err(EngineError::Gone(_)))));
+    }
+}

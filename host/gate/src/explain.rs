@@ -1,0 +1,96 @@
+//! How one text is mapped, and which rows decide: by the software evaluator. Nothing is released and no card is asked.
+
+use portcullis_core::mutation::Place;
+use portcullis_core::state::SemanticState;
+use portcullis_core::wire::{Determination, Granularity, Stage};
+use portcullis_mapping::{Mapper, SpanInput};
+use portcullis_policy::context::{ContextError, Contexts};
+use portcullis_policy::evaluate::Evaluator;
+use portcullis_policy::evaluate::reference::row_matches;
+use portcullis_policy::image::Bank;
+use portcullis_policy::{Compiled, Package};
+use std::ops::Range;
+
+/// A piece of a text.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Those bytes.
+    pub text: String,
+    /// What it comes to; `None` for inert bytes, which nothing judges by themselves.
+    pub span: Option<SpanExplanation>,
+}
+
+/// What a span comes to.
+#[derive(Clone, Debug)]
+pub struct SpanExplanation {
+    /// Category, by its Cedar name.
+    pub category: String,
+    /// Every field of the descriptor by its Cedar name.
+    pub context: serde_json::Value,
+    /// The tables' answer.
+    pub determination: Determination,
+    /// The stage that gave it.
+    pub stage: Stage,
+    /// Rules of which a row matches, each once, those of the policy bank first.
+    pub rules: Vec<String>,
+}
+
+/// Explains a text piece by piece. `state` is where it begins, and takes up what is admitted.
+///
+/// # Errors
+/// [`ContextError`]: a descriptor that the vocabulary cannot show.
+pub fn explain(
+    (package, compiled, mapper): (&Package, &Compiled, &Mapper),
+    state: &mut SemanticState,
+    text: String,
+) -> Result<Vec<Piece>, ContextError> {
+    let image = &compiled.image;
+    let evaluator = Evaluator::new(image);
+    let text = mapper.read(text, Granularity::Span);
+    let mut pieces = Vec::new();
+    let mut inert_prefix = false;
+    let mut sequence = 1;
+    for piece in text.pieces() {
+        let mut shown = Piece { range: piece.range.clone(), text: text.slice(&piece.range).to_owned(), span: None };
+        if piece.inert {
+            inert_prefix = true;
+            pieces.push(shown);
+            continue;
+        }
+        let candidate = SpanInput {
+            text: &text,
+            span: &piece.range,
+            granularity: Granularity::Span,
+            inert_prefix,
+            depth: 0,
+            alternatives: 0,
+            logprobs: None,
+        };
+        inert_prefix = false;
+        let mapped = mapper.map(state, candidate);
+        let descriptor = mapped.mutation.descriptor(Place { slot: 0, sequence }, [0; 32]);
+        let verdict = evaluator.judge(&descriptor);
+        let (category, context) = Contexts::new(package.vocabulary()).json(&descriptor)?;
+        let mut rules: Vec<String> = Vec::new();
+        for bank in [Bank::Policy, Bank::Entropy] {
+            for (index, row) in (0u16..).zip(image.rows(bank)) {
+                if row_matches(row, &descriptor)
+                    && let Some(rule) = compiled.rule_of_row(bank, index)
+                    && !rules.contains(&rule.id)
+                {
+                    rules.push(rule.id.clone());
+                }
+            }
+        }
+        let (determination, stage) = (verdict.determination, verdict.stage);
+        shown.span = Some(SpanExplanation { category: category.to_string(), context, determination, stage, rules });
+        pieces.push(shown);
+        if determination == Determination::Admit {
+            state.admit(&mapped.mutation, sequence, descriptor.commitment);
+        }
+        sequence += 1;
+    }
+    Ok(pieces)
+}

@@ -1,0 +1,231 @@
+//! Input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
+
+use crate::source::{Candidate, Item};
+use portcullis_core::state::Task;
+use portcullis_mapping::{Call, LogProbs};
+use portcullis_policy::error::json_problem;
+use serde::Deserialize;
+use std::io::{BufRead, Read};
+
+/// A line that is no item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{line}: {problem}")]
+pub struct InputError {
+    /// Name of the input.
+    pub name: String,
+    /// Line, from 1; 0 when the input as a whole is at fault.
+    pub line: usize,
+    /// What is wrong and what was expected.
+    pub problem: String,
+}
+
+/// Longest line that is read, in bytes: a bound on memory for hostile input.
+const LINE_MAX: u64 = 64 << 20;
+
+#[derive(Deserialize)]
+struct Line {
+    id: Option<serde_json::Value>,
+    text: Option<String>,
+    candidates: Option<Vec<Step>>,
+    #[serde(default)]
+    intent: String,
+    #[serde(default)]
+    facts: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Step {
+    One(Alternative),
+    Many(Vec<Alternative>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Alternative {
+    Bare(String),
+    Full {
+        text: String,
+        #[serde(default)]
+        logprobs: Option<Vec<serde_json::Number>>,
+    },
+    Call {
+        call: CallLine,
+    },
+}
+
+/// A tool call: arguments as an object, or as the text that an engine gave.
+#[derive(Deserialize)]
+struct CallLine {
+    name: String,
+    arguments: serde_json::Value,
+}
+
+impl Alternative {
+    fn candidate(self) -> Candidate {
+        match self {
+            Self::Bare(text) => Candidate { text, logprobs: None, call: None },
+            Self::Call { call: CallLine { name, arguments } } => {
+                let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+                Candidate { text: String::new(), logprobs: None, call: Some(Call { name, arguments }) }
+            }
+            Self::Full { text, logprobs } => {
+                let texts: Option<Vec<String>> = logprobs.map(|l| l.iter().map(ToString::to_string).collect());
+                Candidate { text, logprobs: texts.map(|t| LogProbs::parse(&t)), call: None }
+            }
+        }
+    }
+}
+
+/// Items of a JSON Lines input, an error for each line that is not one. Blank lines are passed over.
+pub fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<Item, InputError>> + use<R> {
+    let mut lines = Lines { name: name.to_owned(), reader, number: 0, items: 0, done: false };
+    std::iter::from_fn(move || lines.next_item())
+}
+
+struct Lines<R> {
+    name: String,
+    reader: R,
+    number: usize,
+    items: usize,
+    done: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn error(&self, problem: impl Into<String>) -> InputError {
+        InputError { name: self.name.clone(), line: self.number, problem: problem.into() }
+    }
+
+    fn next_item(&mut self) -> Option<Result<Item, InputError>> {
+        while !self.done {
+            let mut bytes = Vec::new();
+            self.number += 1;
+            let read = (&mut self.reader).take(LINE_MAX).read_until(b'\n', &mut bytes);
+            match read {
+                Err(error) => {
+                    self.done = true;
+                    return Some(Err(self.error(format!("cannot be read: {error}"))));
+                }
+                Ok(0) => {
+                    self.done = true;
+                    self.number = 0;
+                    let empty = self.items == 0;
+                    return empty
+                        .then(|| Err(self.error("is empty; expected one JSON object a line, {\"id\", \"text\"}")));
+                }
+                Ok(n) if n as u64 == LINE_MAX && bytes.last() != Some(&b'\n') => {
+                    self.done = true;
+                    return Some(Err(self.error(format!("is longer than {LINE_MAX} bytes"))));
+                }
+                Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
+                Ok(_) => {
+                    self.items += 1;
+                    return Some(self.parse(&bytes));
+                }
+            }
+        }
+        None
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Item, InputError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| self.error(format!("INVALID-UTF8 at byte {} of the line; expected UTF-8", e.valid_up_to())))?;
+        let line: Line = serde_json::from_str(text).map_err(|e| {
+            let what = json_problem(&e);
+            self.error(format!("{what}; expected {{\"id\", \"text\"}} or {{\"id\", \"candidates\": [[\"…\", …], …]}}"))
+        })?;
+        let id = match line.id {
+            Some(serde_json::Value::String(id)) => id,
+            Some(serde_json::Value::Number(id)) => id.to_string(),
+            Some(_) => return Err(self.error("`id` is neither a string nor a number")),
+            None => return Err(self.error("has no `id`; expected {\"id\", \"text\"} or {\"id\", \"candidates\"}")),
+        };
+        let task = Task { intent: line.intent, facts: line.facts };
+        match (line.text, line.candidates) {
+            (Some(text), None) => Ok(Item::Text { id, text, task }),
+            (None, Some(steps)) => {
+                let steps = steps
+                    .into_iter()
+                    .map(|s| match s {
+                        Step::One(a) => vec![a.candidate()],
+                        Step::Many(m) => m.into_iter().map(Alternative::candidate).collect(),
+                    })
+                    .collect::<Vec<Vec<Candidate>>>();
+                if steps.iter().any(Vec::is_empty) {
+                    return Err(self.error("a step of `candidates` has no alternative"));
+                }
+                Ok(Item::Candidates { id, steps, task })
+            }
+            (Some(_), Some(_)) => Err(self.error("has both `text` and `candidates`; expected one of them")),
+            (None, None) if !task.intent.is_empty() => Ok(Item::Prompt { id, task }),
+            (None, None) => Err(self.error("has neither `text` nor `candidates` nor `intent`; expected one of them")),
+        }
+    }
+}
+
+/// The whole of a plain text input as one item.
+///
+/// # Errors
+/// [`InputError`]: input that cannot be read, is empty, too long, or not UTF-8.
+pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
+    let error = |problem: String| InputError { name: name.to_owned(), line: 0, problem };
+    let mut bytes = Vec::new();
+    let read = reader.take(LINE_MAX).read_to_end(&mut bytes);
+    match read {
+        Err(e) => Err(error(format!("cannot be read: {e}"))),
+        Ok(0) => Err(error("is empty; expected text".into())),
+        Ok(n) if n as u64 == LINE_MAX => Err(error(format!("is longer than {LINE_MAX} bytes"))),
+        Ok(_) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Item::Text { id: name.to_owned(), text, task: Task::default() }),
+            Err(e) => Err(error(format!("INVALID-UTF8 at byte {}; expected UTF-8", e.utf8_error().valid_up_to()))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(text: &[u8]) -> Vec<Result<Item, String>> {
+        json_lines("in", text).map(|r| r.map_err(|e| e.to_string())).collect()
+    }
+
+    #[test]
+    fn both_forms_are_read_and_other_keys_are_ignored() {
+        let got = items(
+            b"{\"id\":\"a\",\"text\":\"x\",\"label\":\"pii\"}\n\n{\"id\":7,\"candidates\":[\"p\",[\"q\",{\"text\":\"r\",\"logprobs\":[-0.25]}]]}\n",
+        );
+        assert_eq!(got.len(), 2);
+        assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
+        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
+        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])), call: None };
+        assert_eq!(
+            got[1],
+            Ok(Item::Candidates {
+                id: "7".into(),
+                steps: vec![vec![bare("p")], vec![bare("q"), full]],
+                task: Task::default()
+            })
+        );
+    }
+
+    #[test]
+    fn each_bad_line_says_where_and_what_and_the_rest_goes_on() {
+        let got = items(b"{\"id\":\"a\"}\nnot json\n{\"text\":\"x\"}\n{\"id\":\"b\",\"text\":\"\xff\"}\n{\"id\":\"c\",\"text\":\"x\"}");
+        let shown: Vec<String> =
+            got.iter().map(|r| r.as_ref().map_or_else(Clone::clone, |i| format!("{i:?}"))).collect();
+        assert!(shown[0].starts_with("in:1: has neither"), "{}", shown[0]);
+        assert!(shown[1].starts_with("in:2: ") && shown[1].contains("expected {\"id\", \"text\"}"), "{}", shown[1]);
+        assert!(shown[2].starts_with("in:3: has no `id`"), "{}", shown[2]);
+        assert!(shown[3].starts_with("in:4: INVALID-UTF8 at byte 18"), "{}", shown[3]);
+        assert!(got[4].is_ok());
+    }
+
+    #[test]
+    fn empty_input_is_an_error() {
+        assert_eq!(items(b"").len(), 1);
+        assert!(items(b" \n")[0].as_ref().unwrap_err().contains("is empty"));
+        assert!(plain_text("in", &b""[..]).is_err());
+        assert!(plain_text("in", &b"\xff"[..]).unwrap_err().to_string().contains("INVALID-UTF8"));
+    }
+}

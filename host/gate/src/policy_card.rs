@@ -1,0 +1,91 @@
+//! A card in the place of the software evaluator: whole texts and single descriptors.
+
+use crate::event::What;
+use crate::governor::Governor;
+use crate::source::Item;
+use portcullis_card::{Card, Session, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::{Descriptor, Determination, Fault};
+use portcullis_policy::Compiled;
+use portcullis_policy::commands::Judged;
+use portcullis_policy::decision::{Decision, answer_of_row};
+use portcullis_policy::evaluate::Banks;
+use portcullis_policy::image::Bank;
+
+/// Why a card's answer cannot stand for the evaluator's.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyCardError {
+    /// The session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The text has no end.
+    #[error("the text was not judged")]
+    NotJudged,
+    /// An entry of the text.
+    #[error("the card refused an entry")]
+    EntryRefused,
+    /// The descriptor.
+    #[error("the card refused the entry: {0:?}")]
+    Refused(Option<Fault>),
+    /// Rows and determination of a completion.
+    #[error("the card's rows and its determination do not fit")]
+    Contradiction,
+}
+
+/// What a whole text comes to: the first refusal, or an admit when nothing in it was refused.
+///
+/// # Errors
+/// [`PolicyCardError`].
+pub fn judge_text<C: Card>(
+    governor: &Governor<'_>,
+    session: &mut Session<C>,
+    name: &str,
+    text: &str,
+    task: &Task,
+) -> Result<Judged, PolicyCardError> {
+    let (mut refused, mut ended) = (None, None);
+    let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: task.clone() };
+    governor.govern(session, [item], |event| -> Result<(), SessionError> {
+        match event.what {
+            What::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {
+                refused.get_or_insert(judged.determination);
+            }
+            What::Ended { summary, .. } => ended = Some(summary),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let summary = ended.ok_or(PolicyCardError::NotJudged)?;
+    if summary.faults > 0 {
+        return Err(PolicyCardError::EntryRefused);
+    }
+    Ok(refused.map_or(Judged { determination: Determination::Admit, stage: None, rule: None }, |d| Judged {
+        determination: Determination::Reject,
+        stage: d.stage,
+        rule: d.rule,
+    }))
+}
+
+/// The banks' answers to a descriptor, as the card's completion tells them.
+///
+/// # Errors
+/// Of the session; inside, what is wrong with the answer.
+pub fn banks_on_card<C: Card>(
+    session: &mut Session<C>,
+    compiled: &Compiled,
+    descriptor: &Descriptor,
+) -> Result<Result<Banks, PolicyCardError>, SessionError> {
+    // A stream keeps the context of its first GATE, and each descriptor may have another.
+    let (stream, _) = session.begin([0; 32])?;
+    let completed = session.gate_descriptor(&stream, *descriptor)?;
+    session.end(stream, [0; 32])?;
+    let Some(verdict) = completed.outcome.verdict() else {
+        return Ok(Err(PolicyCardError::Refused(completed.outcome.fault())));
+    };
+    let banks = Banks {
+        policy: answer_of_row(compiled, Bank::Policy, verdict.policy_row),
+        entropy: answer_of_row(compiled, Bank::Entropy, verdict.entropy_row),
+    };
+    let fits = Decision::new(compiled, &completed.entry, &banks).determination == verdict.determination;
+    Ok(if fits { Ok(banks) } else { Err(PolicyCardError::Contradiction) })
+}

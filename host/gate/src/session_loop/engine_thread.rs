@@ -1,0 +1,26 @@
+//! An engine in a thread of its own.
+
+use super::handle::StreamHandle;
+use super::mailbox::StreamMessage;
+use crate::engine::{Engine, View};
+use std::sync::Arc;
+
+/// Has `engine` answer what the stream asks. The thread ends with the stream; one whose engine never answers is left behind.
+pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
+    let mailbox = Arc::clone(&stream.mailbox);
+    let serve = move || {
+        while let Some(message) = stream.receive() {
+            match message {
+                StreamMessage::Event(_) => {}
+                StreamMessage::Move(step) => engine.make(step),
+                StreamMessage::Propose { intent, facts, admitted, attempt } => {
+                    let view = View { intent: &intent, facts: &facts, admitted: &admitted };
+                    stream.answer(engine.propose(&view, attempt));
+                }
+            }
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("engine".into()).spawn(serve) {
+        mailbox.set_gone(format!("no thread for it: {error}"));
+    }
+}

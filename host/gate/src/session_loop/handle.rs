@@ -1,0 +1,207 @@
+//! The callers' side of a session loop.
+
+use super::mailbox::{Credit, Inbox, Mailbox, Refusal, SpanRefusal, StreamMessage, Supply};
+use crate::engine::{EngineError, Proposal};
+use crate::source::Candidate;
+use crate::stream::{Source, StreamRequest};
+use portcullis_core::context::Mode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The session takes nothing more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the session is closed: {0}")]
+pub struct SessionClosed(pub String);
+
+/// Why a span was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// As many spans wait as may: try again after the next message.
+    #[error("as many spans wait as may")]
+    Full(Box<Candidate>),
+    /// The span is longer than the session takes.
+    #[error("a span of {bytes} bytes; at most {most}")]
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
+    /// The stream is over.
+    #[error("the stream is over")]
+    Over,
+    /// The session is over.
+    #[error(transparent)]
+    Closed(#[from] SessionClosed),
+}
+
+/// A session for those who open streams. Once the last one is dropped and every stream has ended, the session ends.
+pub struct SessionHandle {
+    inbox: Arc<Inbox>,
+}
+
+impl SessionHandle {
+    pub(super) fn new(inbox: Arc<Inbox>) -> Self {
+        inbox.handle_made();
+        Self { inbox }
+    }
+
+    /// Opens a stream, as soon as a slot of the card is free. Waits while too many streams wait already.
+    ///
+    /// # Errors
+    /// [`SessionClosed`].
+    pub fn open(&self, request: StreamRequest) -> Result<StreamHandle, SessionClosed> {
+        let supply = supply(&request);
+        match self.inbox.arrive(request, supply, true) {
+            Ok(mailbox) => Ok(StreamHandle { mailbox }),
+            Err(Refusal::Over(why)) => Err(SessionClosed(why)),
+            // Only those who do not wait are refused for that.
+            Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
+        }
+    }
+
+    /// Opens a stream like [`SessionHandle::open`], and gives it back where that would mean to wait.
+    ///
+    /// # Errors
+    /// [`SessionClosed`].
+    pub fn try_open(&self, request: StreamRequest) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
+        let supply = supply(&request);
+        match self.inbox.arrive(request, supply, false) {
+            Ok(mailbox) => Ok(Ok(StreamHandle { mailbox })),
+            Err(Refusal::Full(request)) => Ok(Err(request)),
+            Err(Refusal::Over(why)) => Err(SessionClosed(why)),
+        }
+    }
+
+    /// What the session has room for, as of the card's last answer.
+    #[must_use]
+    pub fn credit(&self) -> Credit {
+        self.inbox.credit()
+    }
+
+    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After `within`, the next proposal
+    /// that a stream asks for is the end of it, and streams no longer wait for callers who do not read.
+    pub fn shut_down(&self, within: Duration) {
+        self.inbox.drain(within);
+    }
+
+    /// Why the session is over, once it is.
+    #[must_use]
+    pub fn closed(&self) -> Option<SessionClosed> {
+        self.inbox.over().map(SessionClosed)
+    }
+}
+
+fn supply(request: &StreamRequest) -> Supply {
+    let pushed = matches!(request.source, Source::Proposals(Mode::Held | Mode::Observed));
+    Supply { pushed, events: true }
+}
+
+impl Clone for SessionHandle {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.inbox))
+    }
+}
+
+impl Drop for SessionHandle {
+    fn drop(&mut self) {
+        self.inbox.handle_dropped();
+    }
+}
+
+/// One stream, for whoever proposes its spans and reads what becomes of them.
+///
+/// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A caller without threads
+/// uses the `try_` methods and [`StreamHandle::on_change`].
+pub struct StreamHandle {
+    pub(super) mailbox: Arc<Mailbox>,
+}
+
+impl StreamHandle {
+    /// Number that the session gave the stream; its events carry it.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.mailbox.number
+    }
+
+    /// Calls `notify` after each change: a message came, a span was taken, the stream is over. It is called in the thread of the session
+    /// and must not wait.
+    pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
+        self.mailbox.set_notify(Arc::new(notify));
+    }
+
+    /// Hands in the next finished span of a held stream; waits while too many are there. The stream takes none while its messages are not
+    /// read, so another thread must read them.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn submit(&self, span: Candidate) -> Result<(), SubmitError> {
+        self.push(span, true)
+    }
+
+    /// The same without waiting.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn try_submit(&self, span: Candidate) -> Result<(), SubmitError> {
+        self.push(span, false)
+    }
+
+    fn push(&self, span: Candidate, wait: bool) -> Result<(), SubmitError> {
+        let most = self.mailbox.inbox().bounds.span_bytes;
+        let bytes = span.text.len() + span.call.as_ref().map_or(0, |call| call.name.len() + call.arguments.len());
+        if bytes > most {
+            return Err(SubmitError::TooLong { bytes, most });
+        }
+        self.mailbox.push(span, wait).map_err(|refusal| match refusal {
+            SpanRefusal::Full(span) => SubmitError::Full(span),
+            SpanRefusal::Over(Some(why)) => SubmitError::Closed(SessionClosed(why)),
+            SpanRefusal::Over(None) => SubmitError::Over,
+        })
+    }
+
+    /// No further span comes: the stream ends once those that wait are judged.
+    pub fn finish(&self) {
+        self.mailbox.set_ended();
+    }
+
+    /// Answers [`StreamMessage::Propose`].
+    pub fn answer(&self, answer: Result<Proposal, EngineError>) {
+        self.mailbox.set_answer(answer);
+    }
+
+    /// Gives the stream up: spans that wait are dropped, and its next proposal is its end. Messages still come.
+    pub fn abort(&self, why: impl Into<String>) {
+        self.mailbox.set_gone(why.into());
+    }
+
+    /// Waits for the next message; `None` when the stream is over.
+    #[must_use]
+    pub fn receive(&self) -> Option<StreamMessage> {
+        self.mailbox.receive(None)
+    }
+
+    /// The same, not longer than this. [`StreamHandle::end`] tells an end from a wait that was too short.
+    #[must_use]
+    pub fn receive_within(&self, wait: Duration) -> Option<StreamMessage> {
+        self.mailbox.receive(Some(Instant::now() + wait))
+    }
+
+    /// The same without waiting.
+    #[must_use]
+    pub fn try_receive(&self) -> Option<StreamMessage> {
+        self.mailbox.receive(Some(Instant::now()))
+    }
+
+    /// How the stream ended: `Ok` when its last event was [`crate::What::Ended`]; `None` while it is open.
+    #[must_use]
+    pub fn end(&self) -> Option<Result<(), SessionClosed>> {
+        self.mailbox.over().map(|why| why.map_or(Ok(()), |why| Err(SessionClosed(why))))
+    }
+}
+
+impl Drop for StreamHandle {
+    fn drop(&mut self) {
+        self.mailbox.leave(if std::thread::panicking() { "it panicked" } else { "it has gone away" });
+    }
+}

@@ -1,0 +1,141 @@
+//! Where the streams of a session come from: a list of items, or the inbox.
+
+use super::engine_thread;
+use super::handle::StreamHandle;
+use super::mailbox::{Inbox, Mailbox, Supply};
+use crate::admission::EngineHome;
+use crate::determination::Trigger;
+use crate::engine::{Engine, ListEngine};
+use crate::governor::Governor;
+use crate::source::Item;
+use crate::stream::{Source, StreamRequest};
+use portcullis_core::context::Mode;
+use portcullis_core::state::Task;
+use std::sync::Arc;
+
+/// A stream that is about to have a slot.
+pub(super) struct Entrant {
+    pub(super) request: StreamRequest,
+    /// Number that its events carry.
+    pub(super) number: u64,
+    /// Number that its salts are made from.
+    pub(super) salted: u64,
+    pub(super) mailbox: Option<(Arc<Mailbox>, Supply)>,
+}
+
+/// Where streams come from.
+pub(super) trait Intake {
+    /// The next stream, for a slot that is free.
+    fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant>;
+
+    /// Whether no further stream will come, when there is none now.
+    fn is_over(&self, inbox: &Inbox) -> bool;
+}
+
+/// Items in order, with the number of events and the number of salts for each. The next one is taken as a slot becomes free, and waited for.
+pub(super) struct Items<'g, I> {
+    pub(super) governor: &'g Governor<'g>,
+    pub(super) items: I,
+}
+
+impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
+    fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant> {
+        let (item, (number, salted)) = self.items.next()?;
+        let StreamSetup { request, engine } = self.governor.prepare(number, item);
+        let mailbox = engine.map(|engine| {
+            let mailbox = inbox.mailbox(number);
+            engine_thread::spawn(engine, StreamHandle { mailbox: Arc::clone(&mailbox) });
+            (mailbox, Supply { pushed: false, events: false })
+        });
+        Some(Entrant { request, number, salted, mailbox })
+    }
+
+    fn is_over(&self, _inbox: &Inbox) -> bool {
+        true
+    }
+}
+
+/// Streams that callers open.
+pub(super) struct Arrivals;
+
+impl Intake for Arrivals {
+    fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant> {
+        let arrival = inbox.next_arrival()?;
+        let number = arrival.mailbox.number;
+        let mailbox = Some((arrival.mailbox, arrival.supply));
+        Some(Entrant { request: arrival.request, number, salted: number, mailbox })
+    }
+
+    fn is_over(&self, inbox: &Inbox) -> bool {
+        inbox.is_shut()
+    }
+}
+
+/// A stream that is ready to be opened, with the engine that needs a thread, if it has one.
+pub(super) struct StreamSetup {
+    request: StreamRequest,
+    engine: Option<Box<dyn Engine>>,
+}
+
+impl Governor<'_> {
+    /// A stream of this item, for [`super::SessionHandle::open`]. Reading, filtering and looking at the anchor stores happens here, in the
+    /// caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
+    #[must_use]
+    pub fn request(&self, item: Item) -> StreamRequest {
+        let StreamSetup { mut request, engine } = self.prepare(0, item);
+        if engine.is_some() {
+            request.refusal.get_or_insert((Trigger::Engine, "the engine is not the caller's".into()));
+        }
+        request
+    }
+
+    /// A stream whose finished spans the caller hands in ([`super::StreamHandle::submit`]): a refused one has no alternative.
+    #[must_use]
+    pub fn held_request(&self, id: String, task: Task) -> StreamRequest {
+        self.checked(StreamRequest {
+            id,
+            task,
+            note: None,
+            source: Source::Proposals(Mode::Held),
+            local: None,
+            refusal: None,
+        })
+    }
+
+    fn prepare(&self, number: u64, item: Item) -> StreamSetup {
+        let driven = Source::Proposals(Mode::Driven);
+        let mut engine = None;
+        let request = match item {
+            Item::Text { id, text: whole, task } => {
+                let text = Arc::new(self.read("", whole.clone(), false));
+                let source = Source::Text { whole, text };
+                StreamRequest { id, task, note: None, source, local: None, refusal: None }
+            }
+            Item::Candidates { id, steps, task } => {
+                let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
+                StreamRequest { id, task, note: None, source: driven, local, refusal: None }
+            }
+            Item::Prompt { id, task } => {
+                let admission = self.admit(number, &task);
+                let (mut local, mut refusal) = (None, None);
+                match admission.engine {
+                    Ok(EngineHome::Session(here)) => local = Some(here),
+                    Ok(EngineHome::Thread(there)) => engine = Some(there),
+                    Ok(EngineHome::Caller) => {}
+                    Err(why) => refusal = Some(why),
+                }
+                StreamRequest { id, task, note: admission.note, source: driven, local, refusal }
+            }
+        };
+        StreamSetup { request: self.checked(request), engine }
+    }
+
+    /// Refuses a stream whose anchor stores are no longer what they were.
+    fn checked(&self, mut request: StreamRequest) -> StreamRequest {
+        if let Some(store) = self.anchors().changed() {
+            let what = format!("`{}` is not what it was when it was opened", store.path().display());
+            request.refusal.get_or_insert((Trigger::AnchorsChanged, what));
+        }
+        request
+    }
+}

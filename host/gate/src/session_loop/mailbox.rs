@@ -1,0 +1,463 @@
+//! What the loop and its callers share: the inbox of the session, and a mailbox per stream.
+//!
+//! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in the inbox, so the
+//! loop looks at streams for which something came and at no others.
+
+use crate::engine::{EngineError, Move, Proposal, View};
+use crate::event::Event;
+use crate::source::Candidate;
+use crate::stream::StreamRequest;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bounds of a session's inbox. Whoever reaches one waits, and nobody else does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Streams that wait for a slot of the card.
+    pub waiting: usize,
+    /// Spans of one stream that wait to be judged.
+    pub spans: usize,
+    /// Bytes of one span.
+    pub span_bytes: usize,
+    /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
+    pub messages: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { waiting: 64, spans: 16, span_bytes: 1 << 20, messages: 64 }
+    }
+}
+
+/// What the session has room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credit {
+    /// Slots of the card that no stream has.
+    pub slots: usize,
+    /// Streams that wait for a slot.
+    pub waiting: usize,
+    /// Entries that the card can take now, whichever their slots.
+    pub entries: usize,
+}
+
+/// What the loop sends to the caller of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamMessage {
+    /// Something happened, and is kept: what it releases may leave.
+    Event(Event),
+    /// The engine is asked for a candidate.
+    Propose {
+        /// The task.
+        intent: String,
+        /// Verified facts.
+        facts: Vec<String>,
+        /// The end of the admitted text.
+        admitted: String,
+        /// Candidates asked for at this place before.
+        attempt: u32,
+    },
+    /// The engine is told what came of its candidates.
+    Move(Move),
+}
+
+/// Calls back when a mailbox has changed, so that no thread need wait for it.
+pub(super) type Notify = Arc<dyn Fn() + Send + Sync>;
+
+/// A stream that waits for a slot.
+pub(super) struct Arrival {
+    pub(super) request: StreamRequest,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) supply: Supply,
+}
+
+/// How a stream gets its candidates through its mailbox, and whether its caller reads events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Supply {
+    /// Spans are pushed; else an engine is asked.
+    pub(super) pushed: bool,
+    pub(super) events: bool,
+}
+
+#[derive(Default)]
+struct InboxState {
+    arrivals: VecDeque<Arrival>,
+    /// Streams whose mailbox changed, by number.
+    changed: BTreeSet<u64>,
+    /// Streams numbered so far.
+    numbered: u64,
+    /// Live [`super::SessionHandle`]s.
+    handles: usize,
+    /// No further stream is taken, and at this time the open ones get no further proposals.
+    drain: Option<Instant>,
+    /// Why the session is over.
+    over: Option<String>,
+    credit: Credit,
+}
+
+/// The inbox of a session.
+pub(super) struct Inbox {
+    pub(super) bounds: Bounds,
+    state: Mutex<InboxState>,
+    /// Something came for the loop.
+    arrived: Condvar,
+    /// A waiting stream got its slot, or the session is over.
+    left: Condvar,
+}
+
+/// Why a stream is not taken.
+pub(super) enum Refusal {
+    Full(Box<StreamRequest>),
+    Over(String),
+}
+
+pub(super) const DRAINING: &str = "the session is being shut down";
+
+impl Inbox {
+    pub(super) fn new(bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self { bounds, state: Mutex::default(), arrived: Condvar::new(), left: Condvar::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, InboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A mailbox for the next stream, by number.
+    pub(super) fn mailbox(self: &Arc<Self>, number: u64) -> Arc<Mailbox> {
+        Arc::new(Mailbox { number, inbox: Arc::clone(self), mail: Mutex::default(), changed: Condvar::new() })
+    }
+
+    /// Puts a stream in line for a slot.
+    pub(super) fn arrive(
+        self: &Arc<Self>,
+        request: StreamRequest,
+        supply: Supply,
+        wait: bool,
+    ) -> Result<Arc<Mailbox>, Refusal> {
+        let mut state = self.state();
+        loop {
+            if let Some(why) = &state.over {
+                return Err(Refusal::Over(why.clone()));
+            }
+            if state.drain.is_some() {
+                return Err(Refusal::Over(DRAINING.into()));
+            }
+            if state.arrivals.len() < self.bounds.waiting {
+                break;
+            }
+            if !wait {
+                return Err(Refusal::Full(Box::new(request)));
+            }
+            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mailbox = self.mailbox(state.numbered);
+        state.numbered += 1;
+        state.arrivals.push_back(Arrival { request, mailbox: Arc::clone(&mailbox), supply });
+        self.arrived.notify_one();
+        Ok(mailbox)
+    }
+
+    fn mark(&self, number: u64) {
+        self.state().changed.insert(number);
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn handle_made(&self) {
+        self.state().handles += 1;
+    }
+
+    pub(super) fn handle_dropped(&self) {
+        self.state().handles -= 1;
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn credit(&self) -> Credit {
+        self.state().credit
+    }
+
+    pub(super) fn over(&self) -> Option<String> {
+        self.state().over.clone()
+    }
+
+    /// Asks the session to end; a later call can only make it sooner.
+    pub(super) fn drain(&self, within: Duration) {
+        let until = Instant::now() + within;
+        let mut state = self.state();
+        state.drain = Some(state.drain.map_or(until, |earlier| earlier.min(until)));
+        let arrivals = std::mem::take(&mut state.arrivals);
+        drop(state);
+        self.left.notify_all();
+        self.arrived.notify_one();
+        arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(DRAINING.into())));
+    }
+
+    /// When open streams get no further proposals.
+    pub(super) fn drain_until(&self) -> Option<Instant> {
+        self.state().drain
+    }
+
+    /// The next stream in line, for a slot that is free.
+    pub(super) fn next_arrival(&self) -> Option<Arrival> {
+        let arrival = self.state().arrivals.pop_front();
+        if arrival.is_some() {
+            self.left.notify_one();
+        }
+        arrival
+    }
+
+    /// Whether no further stream will come.
+    pub(super) fn is_shut(&self) -> bool {
+        let state = self.state();
+        state.arrivals.is_empty() && (state.drain.is_some() || state.handles == 0)
+    }
+
+    /// The streams whose mailbox changed since the last call.
+    pub(super) fn take_changed(&self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.state().changed)
+    }
+
+    /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is open, or the time at
+    /// which streams are cut off, unless they are.
+    pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool) {
+        let mut state = self.state();
+        loop {
+            let arrival = free && !state.arrivals.is_empty();
+            let shut = is_idle && (state.drain.is_some() || state.handles == 0);
+            if arrival || shut || !state.changed.is_empty() {
+                return;
+            }
+            match state.drain.filter(|_| !cut_off).map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return,
+                Some(left) => {
+                    state = self.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                }
+                None => state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    pub(super) fn set_credit(&self, slots: usize, entries: usize) {
+        let mut state = self.state();
+        state.credit = Credit { slots, waiting: state.arrivals.len(), entries };
+    }
+
+    /// The session is over: whoever waits is told why.
+    pub(super) fn close(&self, why: &str) {
+        let mut state = self.state();
+        state.over.get_or_insert_with(|| why.to_owned());
+        state.credit = Credit::default();
+        let arrivals = std::mem::take(&mut state.arrivals);
+        drop(state);
+        self.left.notify_all();
+        arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(why.to_owned())));
+    }
+}
+
+#[derive(Default)]
+struct Mail {
+    /// Spans that wait to be judged.
+    spans: VecDeque<Candidate>,
+    /// The answer to the last [`StreamMessage::Propose`].
+    answer: Option<Result<Proposal, EngineError>>,
+    /// No further span comes.
+    ended: bool,
+    /// Why no proposal comes any more.
+    gone: Option<String>,
+    /// Nobody reads messages any more.
+    unread: bool,
+    messages: VecDeque<StreamMessage>,
+    /// The loop waits for room among the messages.
+    full: bool,
+    /// The stream is over; why, when it did not come to its own end.
+    over: Option<Option<String>>,
+    notify: Option<Notify>,
+}
+
+/// What one stream and its caller exchange.
+pub(super) struct Mailbox {
+    pub(super) number: u64,
+    inbox: Arc<Inbox>,
+    mail: Mutex<Mail>,
+    changed: Condvar,
+}
+
+/// Why a span is not taken.
+pub(super) enum SpanRefusal {
+    Full(Box<Candidate>),
+    Over(Option<String>),
+}
+
+impl Mailbox {
+    fn mail(&self) -> MutexGuard<'_, Mail> {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the caller. The lock is given up before.
+    fn wake(&self, mail: MutexGuard<'_, Mail>) {
+        let notify = mail.notify.clone();
+        drop(mail);
+        self.changed.notify_all();
+        if let Some(notify) = notify {
+            notify();
+        }
+    }
+
+    // The caller's side.
+
+    pub(super) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    pub(super) fn set_notify(&self, notify: Notify) {
+        self.mail().notify = Some(notify);
+    }
+
+    pub(super) fn push(&self, span: Candidate, wait: bool) -> Result<(), SpanRefusal> {
+        let mut mail = self.mail();
+        loop {
+            if let Some(over) = &mail.over {
+                return Err(SpanRefusal::Over(over.clone()));
+            }
+            if mail.ended || mail.gone.is_some() {
+                return Err(SpanRefusal::Over(mail.gone.clone()));
+            }
+            if mail.spans.len() < self.inbox.bounds.spans {
+                break;
+            }
+            if !wait {
+                return Err(SpanRefusal::Full(Box::new(span)));
+            }
+            mail = self.changed.wait(mail).unwrap_or_else(PoisonError::into_inner);
+        }
+        mail.spans.push_back(span);
+        drop(mail);
+        self.inbox.mark(self.number);
+        Ok(())
+    }
+
+    pub(super) fn set_answer(&self, answer: Result<Proposal, EngineError>) {
+        self.mail().answer = Some(answer);
+        self.inbox.mark(self.number);
+    }
+
+    pub(super) fn set_ended(&self) {
+        self.mail().ended = true;
+        self.inbox.mark(self.number);
+    }
+
+    /// No proposal comes any more; spans that wait are dropped.
+    pub(super) fn set_gone(&self, why: String) {
+        let mut mail = self.mail();
+        mail.spans.clear();
+        mail.gone = Some(why);
+        drop(mail);
+        self.changed.notify_all();
+        self.inbox.mark(self.number);
+    }
+
+    /// Nobody reads messages any more, nor proposes.
+    pub(super) fn leave(&self, why: &str) {
+        let mut mail = self.mail();
+        mail.unread = true;
+        mail.messages.clear();
+        mail.spans.clear();
+        mail.gone.get_or_insert_with(|| why.to_owned());
+        drop(mail);
+        self.inbox.mark(self.number);
+    }
+
+    /// The next message; `None` when there is none by then, or none will come.
+    pub(super) fn receive(&self, until: Option<Instant>) -> Option<StreamMessage> {
+        let mut mail = self.mail();
+        loop {
+            if let Some(message) = mail.messages.pop_front() {
+                let room = std::mem::take(&mut mail.full);
+                drop(mail);
+                if room {
+                    self.inbox.mark(self.number);
+                }
+                return Some(message);
+            }
+            if mail.over.is_some() {
+                return None;
+            }
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return None,
+                Some(left) => mail = self.changed.wait_timeout(mail, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => mail = self.changed.wait(mail).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    pub(super) fn over(&self) -> Option<Option<String>> {
+        self.mail().over.clone()
+    }
+
+    // The loop's side.
+
+    /// Whether the caller can be sent more. If not, the stream is marked when it can.
+    pub(super) fn has_room(&self) -> bool {
+        let mut mail = self.mail();
+        mail.full = !mail.unread && mail.messages.len() >= self.inbox.bounds.messages;
+        !mail.full
+    }
+
+    pub(super) fn send(&self, message: StreamMessage) {
+        let mut mail = self.mail();
+        if !mail.unread {
+            mail.messages.push_back(message);
+            self.wake(mail);
+        }
+    }
+
+    /// Asks the caller's engine.
+    pub(super) fn ask(&self, moves: Vec<Move>, view: &View<'_>, attempt: u32) {
+        let mut mail = self.mail();
+        if mail.unread {
+            return;
+        }
+        mail.answer = None;
+        mail.messages.extend(moves.into_iter().map(StreamMessage::Move));
+        mail.messages.push_back(StreamMessage::Propose {
+            intent: view.intent.to_owned(),
+            facts: view.facts.to_vec(),
+            admitted: view.admitted.to_owned(),
+            attempt,
+        });
+        self.wake(mail);
+    }
+
+    /// The answer of the caller's engine, or the next span that was pushed; `None` while there is none.
+    pub(super) fn take_proposal(&self, pushed: bool) -> Option<Result<Proposal, EngineError>> {
+        let mut mail = self.mail();
+        if let Some(why) = &mail.gone {
+            return Some(Err(EngineError::Gone(why.clone())));
+        }
+        if !pushed {
+            return mail.answer.take();
+        }
+        match mail.spans.pop_front() {
+            Some(span) => {
+                self.wake(mail);
+                Some(Ok(Proposal::Candidate(span)))
+            }
+            None => mail.ended.then_some(Ok(Proposal::End)),
+        }
+    }
+
+    /// The caller does not read: it gets no further message, and this reason.
+    pub(super) fn give_up(&self, why: &str) {
+        let mut mail = self.mail();
+        mail.unread = true;
+        mail.messages.clear();
+        mail.over.get_or_insert_with(|| Some(why.to_owned()));
+        self.wake(mail);
+    }
+
+    /// The stream is over; `why` where it did not come to its own end.
+    pub(super) fn close(&self, why: Option<String>) {
+        let mut mail = self.mail();
+        mail.over.get_or_insert(why);
+        self.wake(mail);
+    }
+}

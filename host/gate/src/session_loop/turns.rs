@@ -1,0 +1,360 @@
+//! The loop itself: turn by turn, streams are stepped, the card is waited for, and its answers are handed out.
+
+use super::handle::SessionHandle;
+use super::intake::{Arrivals, Entrant, Intake, Items};
+use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, StreamMessage, Supply};
+use crate::engine::{Engine, EngineError, Proposal};
+use crate::event::Event;
+use crate::governor::Governor;
+use crate::source::Item;
+use crate::stream::{Next, Seat, StreamMachine};
+use portcullis_card::{Card, Completed, Session, SessionError};
+use portcullis_core::wire::Descriptor;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A session loop whose streams come through its inbox.
+///
+/// [`SessionLoop::handle`] gives the handles through which streams are opened; [`SessionLoop::run`] judges them in the thread that calls it.
+pub struct SessionLoop {
+    inbox: Arc<Inbox>,
+}
+
+impl SessionLoop {
+    /// A loop with these bounds.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        Self { inbox: Inbox::new(bounds) }
+    }
+
+    /// A handle for those who open streams.
+    #[must_use]
+    pub fn handle(&self) -> SessionHandle {
+        SessionHandle::new(Arc::clone(&self.inbox))
+    }
+
+    /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep` takes each event before
+    /// its stream's caller does; streams are numbered in the order in which they were opened.
+    ///
+    /// # Errors
+    /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is released.
+    pub fn run<C: Card, E: From<SessionError> + ToString>(
+        self,
+        governor: &Governor<'_>,
+        session: &mut Session<C>,
+        mut keep: impl FnMut(&Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let slots = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
+        let keep = |event: Event| keep(&event).map(|()| Some(event));
+        let mut turns = Turns::new(governor, session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
+        let ran = turns.run(&mut Arrivals);
+        let why = ran.as_ref().err().map_or_else(|| DRAINING.to_owned(), E::to_string);
+        turns.close(&why);
+        ran
+    }
+}
+
+impl Drop for SessionLoop {
+    fn drop(&mut self) {
+        self.inbox.close("the session has ended");
+    }
+}
+
+impl Governor<'_> {
+    /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams interleaved; the
+    /// next items are taken only as slots become free, and waited for. Engines are asked in threads of their own.
+    ///
+    /// # Errors
+    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is released. An error of
+    /// `sink` ends the run.
+    pub fn govern<C: Card, E: From<SessionError>>(
+        &self,
+        session: &mut Session<C>,
+        items: impl IntoIterator<Item = Item>,
+        sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let most = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
+        let free = (0..self.settings.streams.clamp(1, most.max(1))).rev().collect();
+        self.govern_in(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
+    }
+
+    /// Governs one item in one seat.
+    ///
+    /// # Errors
+    /// As [`Governor::govern`].
+    pub fn govern_one<C: Card, E: From<SessionError>>(
+        &self,
+        session: &mut Session<C>,
+        seat: Seat,
+        item: Item,
+        sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.govern_in(session, vec![seat.slot], [(item, (seat.number, seat.salted))], sink)
+    }
+
+    fn govern_in<C: Card, E: From<SessionError>>(
+        &self,
+        session: &mut Session<C>,
+        free: Vec<u16>,
+        items: impl IntoIterator<Item = (Item, (u64, u64))>,
+        mut sink: impl FnMut(Event) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let keep = |event| sink(event).map(|()| None);
+        let mut turns = Turns::new(self, session, Inbox::new(Bounds::default()), free, keep);
+        let ran = turns.run(&mut Items { governor: self, items: items.into_iter().fuse() });
+        turns.close("the run has ended");
+        ran
+    }
+}
+
+/// A stream that has a slot.
+struct OpenStream<'g> {
+    number: u64,
+    machine: StreamMachine<'g>,
+    /// An engine that answers at once.
+    local: Option<Box<dyn Engine>>,
+    mailbox: Option<(Arc<Mailbox>, Supply)>,
+    /// The caller's engine was asked.
+    asked: bool,
+    /// It stands in [`Turns::runnable`].
+    is_runnable: bool,
+}
+
+/// The streams of a session and whose turn it is. `keep` takes each event, and gives it back for the stream's caller.
+struct Turns<'l, 'g, C: Card, K> {
+    governor: &'g Governor<'g>,
+    session: &'l mut Session<C>,
+    inbox: Arc<Inbox>,
+    keep: K,
+    /// Slots without a stream, the next on top.
+    free: Vec<u16>,
+    /// Streams by slot.
+    streams: BTreeMap<u16, OpenStream<'g>>,
+    /// Slots of streams by number.
+    slots: BTreeMap<u64, u16>,
+    /// Slots of streams that may have something to submit, the longest waiting first.
+    runnable: VecDeque<u16>,
+    /// Past this the streams get no further proposals; set once it is past.
+    cut_off: bool,
+}
+
+impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
+    fn new(
+        governor: &'g Governor<'g>,
+        session: &'l mut Session<C>,
+        inbox: Arc<Inbox>,
+        free: Vec<u16>,
+        keep: K,
+    ) -> Self {
+        let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
+        Self { governor, session, inbox, keep, free, streams, slots, runnable, cut_off: false }
+    }
+
+    fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
+    where
+        K: FnMut(Event) -> Result<Option<Event>, E>,
+    {
+        loop {
+            self.take_in(intake);
+            self.look_at_mail();
+            let entries = self.step_all()?;
+            let submitted = if entries.is_empty() { Ok(0) } else { self.session.submit(&entries) };
+            self.inbox.set_credit(self.free.len(), self.session.room());
+            if entries.is_empty() && self.runnable.is_empty() && self.session.in_flight() == 0 {
+                let is_idle = self.streams.is_empty();
+                if is_idle && intake.is_over(&self.inbox) {
+                    return Ok(());
+                }
+                self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off);
+                continue;
+            }
+            match submitted.and_then(|_| self.session.wait()) {
+                Ok(answered) => answered.into_iter().try_for_each(|completed| self.hand_out(&completed))?,
+                Err(error) => return self.abort(error),
+            }
+        }
+    }
+
+    /// Gives free slots to the next streams.
+    fn take_in(&mut self, intake: &mut impl Intake) {
+        while let Some(slot) = self.free.pop() {
+            let Some(Entrant { mut request, number, salted, mailbox }) = intake.next(&self.inbox) else {
+                self.free.push(slot);
+                break;
+            };
+            let local = request.local.take();
+            let machine = StreamMachine::new(self.governor, request, Seat { number, salted, slot });
+            let stream = OpenStream { number, machine, local, mailbox, asked: false, is_runnable: true };
+            self.streams.insert(slot, stream);
+            self.slots.insert(number, slot);
+            self.runnable.push_back(slot);
+        }
+    }
+
+    /// Streams for which something came have their turn.
+    fn look_at_mail(&mut self) {
+        for number in self.inbox.take_changed() {
+            if let Some(slot) = self.slots.get(&number) {
+                make_runnable(&mut self.streams, &mut self.runnable, *slot);
+            }
+        }
+        if !self.cut_off && self.inbox.drain_until().is_some_and(|until| until <= Instant::now()) {
+            self.cut_off = true;
+            let slots: Vec<u16> = self.streams.keys().copied().collect();
+            slots.into_iter().for_each(|slot| make_runnable(&mut self.streams, &mut self.runnable, slot));
+        }
+    }
+
+    /// The next entries of the streams whose turn it is, as many as the card has room for.
+    fn step_all<E>(&mut self) -> Result<Vec<Descriptor>, E>
+    where
+        K: FnMut(Event) -> Result<Option<Event>, E>,
+    {
+        let room = self.session.room();
+        if self.runnable.len() <= room {
+            // All have their turn now; in this order, a run over the same items makes the same log.
+            self.runnable.make_contiguous().sort_unstable();
+        }
+        let mut entries = Vec::new();
+        while entries.len() < room {
+            let Some(slot) = self.runnable.pop_front() else { break };
+            let Some(stream) = self.streams.get_mut(&slot) else { continue };
+            stream.is_runnable = false;
+            entries.extend(stream.step(self.cut_off, &mut self.keep)?);
+        }
+        Ok(entries)
+    }
+
+    fn hand_out<E>(&mut self, completed: &Completed) -> Result<(), E>
+    where
+        K: FnMut(Event) -> Result<Option<Event>, E>,
+    {
+        let slot = completed.entry.slot.get();
+        let Some(stream) = self.streams.get_mut(&slot) else { return Ok(()) };
+        stream.machine.answer(completed.outcome, completed.record.as_ref());
+        stream.report(&mut self.keep)?;
+        if stream.machine.is_done() {
+            self.remove(slot);
+        } else {
+            make_runnable(&mut self.streams, &mut self.runnable, slot);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, slot: u16) {
+        if let Some(stream) = self.streams.remove(&slot) {
+            self.slots.remove(&stream.number);
+            stream.close(None);
+        }
+        self.free.push(slot);
+    }
+
+    /// The card is no longer trusted: every stream ends.
+    fn abort<E: From<SessionError>>(&mut self, error: SessionError) -> Result<(), E>
+    where
+        K: FnMut(Event) -> Result<Option<Event>, E>,
+    {
+        for stream in self.streams.values_mut() {
+            stream.machine.abort(&error);
+            stream.report(&mut self.keep)?;
+        }
+        Err(error.into())
+    }
+
+    /// Nothing more is judged: whoever waits gets the reason.
+    fn close(&mut self, why: &str) {
+        self.inbox.close(why);
+        for stream in std::mem::take(&mut self.streams).into_values() {
+            stream.close(Some(why.to_owned()));
+        }
+    }
+}
+
+impl<C: Card, K> Drop for Turns<'_, '_, C, K> {
+    fn drop(&mut self) {
+        // However the loop ended: nobody waits for it for ever.
+        self.close("the session's loop has ended");
+    }
+}
+
+fn make_runnable(streams: &mut BTreeMap<u16, OpenStream<'_>>, runnable: &mut VecDeque<u16>, slot: u16) {
+    if let Some(stream) = streams.get_mut(&slot).filter(|stream| !stream.is_runnable) {
+        stream.is_runnable = true;
+        runnable.push_back(slot);
+    }
+}
+
+impl OpenStream<'_> {
+    /// The stream's next entry; `None` while it waits for the card, for a proposal, or for its caller to read.
+    fn step<E>(
+        &mut self,
+        cut_off: bool,
+        keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>,
+    ) -> Result<Option<Descriptor>, E> {
+        if let Some((mailbox, Supply { events: true, .. })) = &self.mailbox
+            && !mailbox.has_room()
+        {
+            if !cut_off {
+                return Ok(None);
+            }
+            mailbox.give_up(DRAINING);
+        }
+        loop {
+            let next = self.machine.next();
+            self.report(keep)?;
+            match next {
+                Next::Entry(entry) => return Ok(Some(entry)),
+                Next::Answer | Next::Done => return Ok(None),
+                Next::Proposal => match self.proposal(cut_off) {
+                    Some(answer) => self.machine.proposed(answer),
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
+    /// What is proposed to what the stream asks; `None` when that is not known yet.
+    fn proposal(&mut self, cut_off: bool) -> Option<Result<Proposal, EngineError>> {
+        let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
+        if let Some(engine) = &mut self.local {
+            self.machine.take_moves().into_iter().for_each(|step| engine.make(step));
+            let (view, attempt) = self.machine.request()?;
+            return Some(engine.propose(&view, attempt));
+        }
+        let Some((mailbox, supply)) = &self.mailbox else { return gone("nobody proposes") };
+        if cut_off {
+            return gone(DRAINING);
+        }
+        if !self.asked {
+            let moves = self.machine.take_moves();
+            let (view, attempt) = self.machine.request()?;
+            match (supply.pushed, attempt) {
+                (false, _) => mailbox.ask(moves, &view, attempt),
+                (true, 0) => {}
+                // What is pushed has no alternatives.
+                (true, _) => return Some(Ok(Proposal::Exhausted)),
+            }
+        }
+        let answer = mailbox.take_proposal(supply.pushed);
+        self.asked = answer.is_none();
+        answer
+    }
+
+    /// Has what happened kept, and then shows it to the stream's caller.
+    fn report<E>(&mut self, keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>) -> Result<(), E> {
+        for event in self.machine.take_events() {
+            let kept = keep(event)?;
+            if let (Some(event), Some((mailbox, Supply { events: true, .. }))) = (kept, &self.mailbox) {
+                mailbox.send(StreamMessage::Event(event));
+            }
+        }
+        Ok(())
+    }
+
+    fn close(self, why: Option<String>) {
+        if let Some((mailbox, _)) = self.mailbox {
+            mailbox.close(why);
+        }
+    }
+}

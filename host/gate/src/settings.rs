@@ -1,0 +1,41 @@
+//! How texts are governed: what the operator chooses beside the policy.
+
+use crate::commitment::Salts;
+use portcullis_core::context::{OnRefuse, Release};
+use portcullis_core::state::Profile;
+use portcullis_core::wire::Granularity;
+
+/// How texts are governed.
+#[derive(Clone)]
+pub struct Settings {
+    /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's candidates whole.
+    pub granularity: Option<Granularity>,
+    /// What a refusal does; `None` skips in recorded texts and stops in driven ones.
+    pub on_refuse: Option<OnRefuse>,
+    /// When admitted bytes leave.
+    pub release: Release,
+    /// Where salts come from.
+    pub salts: Salts,
+    /// Streams that are open at the same time, at least 1.
+    pub streams: u16,
+    /// Candidates that an engine is asked for in one stream, at most.
+    pub max_proposals: u32,
+    /// The agent's governed profile.
+    pub profile: Profile,
+}
+
+impl Settings {
+    /// Usual settings with these salts.
+    #[must_use]
+    pub fn new(salts: impl Into<Salts>) -> Self {
+        Self {
+            granularity: None,
+            on_refuse: None,
+            release: Release::Span,
+            salts: salts.into(),
+            streams: 64,
+            max_proposals: 10_000,
+            profile: Profile::default(),
+        }
+    }
+}

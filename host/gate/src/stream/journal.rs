@@ -1,0 +1,139 @@
+//! What a stream reports: its events in order, its totals, and the admitted bytes that have not left.
+
+use super::release::ReleaseBuffer;
+use super::seat::Seat;
+use super::work::InFlight;
+use crate::determination::{Determination, Summary};
+use crate::event::{EndCommitment, Event, Judgement, What};
+use crate::rationale::Rationale;
+use portcullis_core::context::Mode;
+use portcullis_core::hex;
+use portcullis_core::wire::{Determination as Answer, Fault, Record};
+use portcullis_policy::evaluate::Verdict;
+use zerocopy::IntoBytes;
+
+/// What the card answered to a span, and why.
+pub(super) struct CardAnswer<'a> {
+    pub(super) flight: &'a InFlight,
+    pub(super) verdict: Option<&'a Verdict>,
+    pub(super) why: Option<Rationale>,
+    pub(super) fault: Option<Fault>,
+    pub(super) record: Option<&'a Record>,
+}
+
+/// The stream's side of an answer at the time when it came.
+pub(super) struct Position<'a> {
+    /// Inert bytes held before the span.
+    pub(super) held: &'a str,
+    /// Salt of the span's commitment.
+    pub(super) salt: [u8; 16],
+    /// Semantic distance of the last admitted transition.
+    pub(super) distance: Option<u16>,
+    pub(super) slope: u16,
+}
+
+/// What a stream reports.
+pub(super) struct Journal {
+    id: String,
+    number: u64,
+    events: Vec<Event>,
+    pub(super) summary: Summary,
+    pub(super) unreleased: ReleaseBuffer,
+    closing: Option<EndCommitment>,
+}
+
+impl Journal {
+    pub(super) fn new(id: String, seat: Seat, mode: Mode) -> Self {
+        Self {
+            id,
+            number: seat.number,
+            events: Vec::new(),
+            summary: Summary::new(mode),
+            unreleased: ReleaseBuffer::default(),
+            closing: None,
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn push(&mut self, what: What) {
+        self.events.push(Event { stream: self.number, what });
+    }
+
+    /// What happened since the last call, in order.
+    pub(super) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Everything admitted and not released leaves.
+    pub(super) fn release(&mut self) {
+        if let Some((seqs, text)) = self.unreleased.take() {
+            self.push(What::Released { seqs, text });
+        }
+    }
+
+    /// The card accepted END, which bound `inert`.
+    pub(super) fn close(&mut self, seq: u32, inert: String, salt: [u8; 16], record: Option<&Record>) {
+        self.closing =
+            Some(EndCommitment { seq, inert: inert.clone(), salt: hex::encode(&salt), log_index: index_of(record) });
+        // Trailing inert bytes are covered by END's commitment, so they go out with it.
+        if !inert.is_empty() {
+            self.unreleased.push(seq, inert);
+        }
+        self.release();
+    }
+
+    pub(super) fn end(&mut self, slope: u16) {
+        self.summary.trust_slope = slope;
+        let (id, summary, closing) = (self.id.clone(), self.summary.clone(), self.closing.take());
+        self.push(What::Ended { id, summary, closing });
+    }
+
+    /// Reports one determination, or the fault in its place.
+    pub(super) fn determined(&mut self, answered: CardAnswer<'_>, position: &Position<'_>) {
+        let CardAnswer { flight, verdict, why, fault, record } = answered;
+        let work = &flight.work;
+        let (rule, reason, fields) = match why {
+            Some(why) => (Some(why.rule), Some(why.words), why.fields),
+            None => (None, None, Vec::new()),
+        };
+        let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
+        let determination = Determination {
+            id: self.id.clone(),
+            stream: self.number,
+            seq: flight.sequence,
+            parent: work.parent,
+            depth: work.depth,
+            start: work.range.start - work.text.origin(),
+            end: work.range.end - work.text.origin(),
+            step: work.place.map(|(place, _)| place),
+            alternative: work.place.map(|(_, alternative)| alternative),
+            category: flight.mutation.category,
+            determination: verdict.map(|v| v.determination),
+            stage: verdict.map(|v| v.stage),
+            rule,
+            reason,
+            fault,
+        };
+        let judgement = Judgement {
+            determination,
+            inert: position.held.to_owned(),
+            text: work.slice().to_owned(),
+            salt: hex::encode(&position.salt),
+            descriptor: hex::encode(flight.descriptor.as_bytes()),
+            fields,
+            distance: position.distance.filter(|_| admit),
+            slope: position.slope,
+            tick: record.map(|r| r.answer.tick.get()),
+            log_index: index_of(record),
+        };
+        self.push(What::Determined(Box::new(judgement)));
+    }
+}
+
+/// Index of a record in the card's log.
+pub(super) fn index_of(record: Option<&Record>) -> Option<u64> {
+    record.map(|r| r.answer.log_index.get())
+}

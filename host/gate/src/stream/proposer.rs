@@ -1,0 +1,217 @@
+//! Where the candidates of a driven stream come from: what the engine is asked next, and what it takes to go back.
+//!
+//! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine is told before
+//! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
+
+use crate::engine::{Move, View};
+use portcullis_core::manifest::Limits;
+use portcullis_core::state::{SemanticState, Undo};
+
+/// One candidate that was admitted, wholly or in parts.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    /// Which candidate of its place it was, from 0.
+    pub(super) attempt: u32,
+    /// Inert bytes that were held before it.
+    pub(super) inert: String,
+    /// Its admitted transitions, in order, with what takes each back.
+    pub(super) admitted: Vec<(u32, Undo)>,
+    /// Bytes of the admitted text before it.
+    text_before: usize,
+}
+
+/// A place that a rollback may go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// Candidates that are taken back.
+    back: usize,
+    /// Its candidate's place in the admitted ones.
+    at: usize,
+}
+
+/// What was asked and is not answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// Bytes of the admitted text that the engine is shown.
+    text_end: usize,
+    attempt: u32,
+    /// The answer is the other way of a rollback to this place.
+    pub(super) rollback: Option<Target>,
+}
+
+/// What was admitted of the engine's candidates, and what it is asked.
+#[derive(Default)]
+pub(super) struct Proposer {
+    /// Admitted text, whether it left or not.
+    text: String,
+    /// The candidate that is being judged.
+    pub(super) step: Step,
+    /// Admitted candidates that can be taken back, in order.
+    reversible: Vec<Step>,
+    /// Proposals asked for.
+    proposals: u32,
+    request: Option<Request>,
+    /// What the engine is told before the next request.
+    moves: Vec<Move>,
+    /// Rollbacks made.
+    rollbacks: u8,
+    /// Places passed, for reports.
+    pub(super) place: usize,
+    /// Whether a candidate is being judged.
+    pub(super) open: bool,
+    /// Whether the engine ended the text.
+    pub(super) ended: bool,
+    /// Whether something of the current candidate was refused.
+    pub(super) refused: bool,
+    /// Whether what was refused is deferred.
+    pub(super) deferred: bool,
+}
+
+impl Proposer {
+    /// Asks for the candidate of the current attempt.
+    pub(super) fn ask(&mut self) {
+        self.proposals += 1;
+        self.request = Some(Request { text_end: self.text.len(), attempt: self.step.attempt, rollback: None });
+    }
+
+    pub(super) const fn is_asking(&self) -> bool {
+        self.request.is_some()
+    }
+
+    /// What is asked, and the attempt. The engine is shown the operator's words and admitted text, nothing else.
+    pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
+        let Request { text_end, attempt, .. } = self.request?;
+        let from = text_end.saturating_sub(View::ADMITTED_MAX);
+        let from = (from..=text_end).find(|at| self.text.is_char_boundary(*at)).unwrap_or(text_end);
+        let admitted = self.text.get(from..text_end).unwrap_or_default();
+        Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted }, attempt))
+    }
+
+    /// What the engine is told before the request, in order.
+    pub(super) fn take_moves(&mut self) -> Vec<Move> {
+        std::mem::take(&mut self.moves)
+    }
+
+    /// The request is answered, or given up.
+    pub(super) fn take_request(&mut self) -> Option<Request> {
+        self.request.take()
+    }
+
+    /// The end of what stands before the next candidate: admitted text, then held inert bytes. As long as a pattern can reach.
+    pub(super) fn tail(&self, held: &str) -> String {
+        const REACH: usize = 1024;
+        let start = self.text.len().saturating_sub(REACH);
+        let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len());
+        [self.text.get(start..).unwrap_or_default(), held].concat()
+    }
+
+    pub(super) const fn proposals(&self) -> u32 {
+        self.proposals
+    }
+
+    pub(super) fn admitted(&mut self, seq: u32, undo: Undo, bytes: &str) {
+        self.text.push_str(bytes);
+        self.step.admitted.push((seq, undo));
+    }
+
+    /// Text that is not the engine's, admitted between two candidates.
+    pub(super) fn resubmitted(&mut self, bytes: &str) {
+        self.text.push_str(bytes);
+        // What stands before a resubmitted text cannot be taken back without it.
+        self.reversible.clear();
+    }
+
+    /// The current candidate is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the candidate
+    /// can be taken back.
+    pub(super) fn advance(&mut self, held: &str, keep: bool) {
+        let said = self.text.get(self.step.text_before..).unwrap_or_default();
+        // The engine goes on from all that will stand there, the held bytes included.
+        let text = if self.step.admitted.is_empty() { held } else { said };
+        self.moves.push(Move::Advance(text.to_owned()));
+        self.place += 1;
+        let step = std::mem::take(&mut self.step);
+        if keep {
+            self.reversible.push(step);
+        }
+    }
+
+    /// Goes on to the next place with nothing.
+    pub(super) fn pass(&mut self) {
+        self.moves.push(Move::Advance(String::new()));
+        self.place += 1;
+        self.step = Step::default();
+    }
+
+    /// Everything so far has left: nothing can be taken back any more.
+    pub(super) fn seal(&mut self) {
+        self.reversible.clear();
+    }
+
+    /// Looks for the last admitted candidate, at least `back` candidates ago, that has another alternative, and asks for that one. Nothing
+    /// is taken back before the engine has answered. Says whether there is such a place.
+    pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
+        if self.rollbacks >= limits.rollbacks {
+            return false;
+        }
+        for back in back..=self.reversible.len() {
+            let at = self.reversible.len() - back;
+            let Some(step) = self.reversible.get(at) else { break };
+            let (text_end, attempt) = (step.text_before, step.attempt + 1);
+            if attempt > u32::from(limits.alternatives) {
+                continue;
+            }
+            self.moves.push(Move::RollBack(back));
+            self.proposals += 1;
+            self.request = Some(Request { text_end, attempt, rollback: Some(Target { back, at }) });
+            return true;
+        }
+        false
+    }
+
+    /// There is no other way from that place: the engine goes forward again over what stands, and the next place is looked for.
+    pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
+        let mut from = self.reversible.get(at).map_or(self.text.len(), |step| step.text_before);
+        let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
+        for to in ends {
+            self.moves.push(Move::Advance(self.text.get(from..to).unwrap_or_default().to_owned()));
+            from = to;
+        }
+        self.seek(back + 1, limits)
+    }
+
+    /// Goes back to that place, where another candidate is judged.
+    pub(super) fn roll_back(&mut self, state: &mut SemanticState, Target { at, .. }: Target) -> Rollback {
+        self.rollbacks += 1;
+        let mut transitions = Vec::new();
+        let mut inert = String::new();
+        let attempt = self.reversible.get(at).map_or(0, |step| step.attempt + 1);
+        self.place -= self.reversible.len() - at;
+        for step in self.reversible.drain(at..).rev() {
+            for (seq, undo) in step.admitted.into_iter().rev() {
+                state.revert(undo);
+                transitions.push(seq);
+            }
+            self.text.truncate(step.text_before);
+            inert = step.inert;
+        }
+        transitions.reverse();
+        self.begin(attempt, &inert);
+        Rollback { transitions, inert }
+    }
+
+    /// A candidate is up for judgement.
+    pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
+        self.step = Step { attempt, inert: inert.to_owned(), admitted: Vec::new(), text_before: self.text.len() };
+        self.open = true;
+        self.refused = false;
+        self.deferred = false;
+    }
+}
+
+/// What a rollback took back.
+pub(super) struct Rollback {
+    /// Sequences of the transitions, in order.
+    pub(super) transitions: Vec<u32>,
+    /// Inert bytes that were held there.
+    pub(super) inert: String,
+}

@@ -1,0 +1,44 @@
+//! A stream before it has a place in the session.
+
+use crate::determination::Trigger;
+use crate::engine::Engine;
+use portcullis_core::context::Mode;
+use portcullis_core::state::Task;
+use portcullis_mapping::Text;
+use std::sync::Arc;
+
+/// A stream before it has a place in the session: what can be computed without one is computed.
+pub struct StreamRequest {
+    pub(crate) id: String,
+    pub(crate) task: Task,
+    /// Digest of the pre-execution report, for the NOTE record that follows BEGIN.
+    pub(crate) note: Option<[u8; 32]>,
+    pub(crate) source: Source,
+    /// The engine, where it answers at once, so that the session may wait for it.
+    pub(crate) local: Option<Box<dyn Engine>>,
+    /// Why the stream ends right after BEGIN.
+    pub(crate) refusal: Option<(Trigger, String)>,
+}
+
+impl std::fmt::Debug for StreamRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamRequest").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Where the spans of a stream come from.
+pub(crate) enum Source {
+    /// A whole text, read.
+    Text { whole: String, text: Arc<Text> },
+    /// Candidates that come while the stream is open.
+    Proposals(Mode),
+}
+
+impl Source {
+    pub(crate) const fn mode(&self) -> Mode {
+        match self {
+            Self::Text { .. } => Mode::Recorded,
+            Self::Proposals(mode) => *mode,
+        }
+    }
+}

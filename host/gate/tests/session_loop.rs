@@ -1,0 +1,515 @@
+//! The session loop: what happens to a stream depends on its own input only, and whoever is slow, dies or does not read is alone with it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
+
+mod support;
+
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::Descriptor;
+use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
+use portcullis_gate::{
+    Bounds, Candidate, Event, Governor, Item, OnRefuse, Release, SessionHandle, SessionLoop, Settings, StreamHandle,
+    StreamMessage, SubmitError, Trigger, What,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use support::*;
+use zerocopy::{FromBytes, IntoBytes};
+
+const SECTIONS: &str = "[limits]\nmax_depth = 2\ndefer = [\"NEEDS-KEY\"]\n[continuity]\nrepetitions = 0\n";
+const PARTS: [&str; 8] = [
+    "Birds sing.",
+    " It is bad.",
+    " It is mixed; it is well.",
+    " The key.",
+    " The vault opens.",
+    " And",
+    "\n\n",
+    " Ships carry grain to the old harbour.",
+];
+
+fn candidate(text: &str) -> Candidate {
+    Candidate { text: text.into(), logprobs: None, call: None }
+}
+
+fn prompt(id: &str) -> Item {
+    Item::Prompt { id: id.into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } }
+}
+
+/// What a stream is made of.
+#[derive(Clone, Debug)]
+enum Kind {
+    Text(Vec<usize>),
+    Candidates(Vec<Vec<usize>>),
+    Engine(Vec<usize>),
+    Held(Vec<usize>),
+}
+
+/// Proposes parts in order, an attempt further each time; takes this long for each.
+struct Slow {
+    parts: Vec<usize>,
+    at: usize,
+    wait: Duration,
+}
+
+impl Engine for Slow {
+    fn name(&self) -> String {
+        "slow".into()
+    }
+
+    fn propose(&mut self, _: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+        std::thread::sleep(self.wait);
+        let Some(part) = self.parts.get(self.at) else { return Ok(Proposal::End) };
+        Ok(Proposal::Candidate(candidate(PARTS[(part + attempt as usize) % PARTS.len()])))
+    }
+
+    fn advance(&mut self, _: &str) {
+        self.at += 1;
+    }
+
+    fn roll_back(&mut self, steps: usize) {
+        self.at -= steps;
+    }
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    let parts = || proptest::collection::vec(0..PARTS.len(), 1..7);
+    prop_oneof![
+        parts().prop_map(Kind::Text),
+        proptest::collection::vec(proptest::collection::vec(0..PARTS.len(), 1..3), 1..5).prop_map(Kind::Candidates),
+        parts().prop_map(Kind::Engine),
+        parts().prop_map(Kind::Held),
+    ]
+}
+
+/// Runs a loop over a session of the model card; what `callers` gives, and every event that was kept.
+fn with_loop<T>(
+    governor: &Governor<'_>,
+    policy: &Policy,
+    bounds: Bounds,
+    callers: impl FnOnce(SessionHandle) -> T,
+) -> (T, Vec<Event>) {
+    let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
+    let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
+    let session_loop = SessionLoop::new(bounds);
+    let handle = session_loop.handle();
+    let kept = Mutex::new(Vec::new());
+    let given = std::thread::scope(|scope| {
+        let (kept, session) = (&kept, &mut session);
+        let judge = scope.spawn(move || {
+            session_loop.run(governor, session, |event| -> Result<(), SessionError> {
+                kept.lock().unwrap().push(event.clone());
+                Ok(())
+            })
+        });
+        let given = callers(handle);
+        judge.join().unwrap().unwrap();
+        given
+    });
+    session.close().unwrap();
+    (given, kept.into_inner().unwrap())
+}
+
+/// Opens a stream of this kind.
+fn open(handle: &SessionHandle, governor: &Governor<'_>, kind: &Kind) -> StreamHandle {
+    let text = |parts: &[usize]| parts.iter().map(|part| PARTS[*part]).collect::<String>();
+    let request = match kind {
+        Kind::Text(parts) => governor.request(Item::Text { id: "a".into(), text: text(parts), task: Task::default() }),
+        Kind::Candidates(steps) => {
+            let steps = steps.iter().map(|step| step.iter().map(|part| candidate(PARTS[*part])).collect()).collect();
+            governor.request(Item::Candidates { id: "a".into(), steps, task: Task::default() })
+        }
+        Kind::Engine(_) => governor.request(prompt("a")),
+        Kind::Held(_) => governor.held_request("a".into(), Task::default()),
+    };
+    handle.open(request).unwrap()
+}
+
+/// Plays the caller of a stream to its end; its events.
+fn play(stream: &StreamHandle, kind: &Kind, wait: Duration) -> Vec<Event> {
+    let mut engine = Slow { parts: Vec::new(), at: 0, wait };
+    let mut spans = VecDeque::new();
+    match kind {
+        Kind::Engine(parts) => engine.parts.clone_from(parts),
+        Kind::Held(parts) => spans.extend(parts.iter().map(|part| candidate(PARTS[*part]))),
+        Kind::Text(_) | Kind::Candidates(_) => {}
+    }
+    let mut events = Vec::new();
+    loop {
+        // As many as there is room for: a caller that waits for room while it does not read would wait for ever.
+        while let Some(span) = spans.pop_front() {
+            std::thread::sleep(wait);
+            match stream.try_submit(span) {
+                Ok(()) => {}
+                Err(SubmitError::Full(span)) => {
+                    spans.push_front(*span);
+                    break;
+                }
+                Err(error) => {
+                    assert_eq!(error, SubmitError::Over);
+                    spans.clear();
+                }
+            }
+        }
+        if spans.is_empty() && matches!(kind, Kind::Held(_)) {
+            stream.finish();
+        }
+        let Some(message) = stream.receive() else { break };
+        match message {
+            StreamMessage::Event(event) => {
+                std::thread::sleep(wait / 4);
+                events.push(event);
+            }
+            StreamMessage::Move(step) => match step {
+                portcullis_gate::engine::Move::Advance(text) => engine.advance(&text),
+                portcullis_gate::engine::Move::RollBack(steps) => engine.roll_back(steps),
+            },
+            StreamMessage::Propose { intent, facts, admitted, attempt } => {
+                let view = View { intent: &intent, facts: &facts, admitted: &admitted };
+                stream.answer(engine.propose(&view, attempt));
+            }
+        }
+    }
+    assert_eq!(stream.end(), Some(Ok(())));
+    events
+}
+
+/// What a stream's record says, apart from its number and from what is the card's: slot, log index, tick.
+fn said(events: &[Event]) -> Vec<String> {
+    let plain = |event: &Event| {
+        let mut event = event.clone();
+        event.stream = 0;
+        match &mut event.what {
+            What::Begun { log_index, lane, .. } => (*log_index, *lane) = (None, 0),
+            What::Determined(judged) => {
+                judged.determination.stream = 0;
+                (judged.tick, judged.log_index) = (None, None);
+                judged.salt.clear();
+                // The commitment is salted with the stream's number.
+                let bytes = (0..judged.descriptor.len()).step_by(2);
+                let bytes: Vec<u8> =
+                    bytes.map(|at| u8::from_str_radix(&judged.descriptor[at..at + 2], 16).unwrap()).collect();
+                let mut descriptor = Descriptor::read_from_bytes(&bytes).unwrap();
+                (descriptor.slot, descriptor.crc) = (0.into(), 0.into());
+                descriptor.commitment = [0; 32];
+                judged.descriptor = format!("{:02x?}", descriptor.as_bytes());
+            }
+            What::Ended { closing: Some(closing), .. } => {
+                closing.log_index = None;
+                closing.salt.clear();
+            }
+            _ => {}
+        }
+        serde_json::to_string(&event).unwrap()
+    };
+    events.iter().map(plain).collect()
+}
+
+fn of_stream(kept: &[Event], number: u64) -> Vec<Event> {
+    kept.iter().filter(|event| event.stream == number).cloned().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_stream_says_the_same_alone_and_among_others(
+        streams in proptest::collection::vec((kinds(), 0u64..4), 1..9),
+        seldom in any::<bool>(),
+        skip in any::<bool>(),
+    ) {
+        let policy = package(SECTIONS);
+        let settings = Settings {
+            release: if seldom { Release::End } else { Release::Span },
+            on_refuse: skip.then_some(OnRefuse::Skip),
+            max_proposals: 60,
+            ..settings()
+        };
+        let governor = governor(&policy, settings).with_filter(filter());
+        let alone = |kind: &Kind| {
+            let run = |handle: SessionHandle| {
+                let stream = open(&handle, &governor, kind);
+                play(&stream, kind, Duration::ZERO)
+            };
+            let (shown, kept) = with_loop(&governor, &policy, Bounds::default(), run);
+            assert_eq!(shown, kept, "what is kept is what the caller sees");
+            said(&shown)
+        };
+        // Tight bounds, so that callers wait for the loop and the loop for callers.
+        let bounds = Bounds { waiting: 2, spans: 2, messages: 2, ..Bounds::default() };
+        let (shown, kept) = with_loop(&governor, &policy, bounds, |handle| {
+            let (handle, governor) = (&handle, &governor);
+            std::thread::scope(|scope| {
+                let open = |(kind, wait): &(Kind, u64)| {
+                    let (kind, wait) = (kind.clone(), Duration::from_micros(wait * 400));
+                    scope.spawn(move || {
+                        let stream = open(handle, governor, &kind);
+                        (stream.number(), play(&stream, &kind, wait))
+                    })
+                };
+                let threads: Vec<_> = streams.iter().map(open).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            })
+        });
+        for ((kind, _), (number, shown)) in streams.iter().zip(shown) {
+            prop_assert_eq!(&of_stream(&kept, number), &shown);
+            prop_assert_eq!(said(&shown), alone(kind), "{:?}", kind);
+        }
+    }
+}
+
+/// The iterator of `run` and the inbox of `gated` judge alike, and `run` leaves the same log each time.
+#[test]
+fn a_list_of_items_and_the_inbox_judge_alike() {
+    let policy = package(SECTIONS);
+    let items = || -> Vec<Item> {
+        let good = "Birds sing. It is mixed; it is well. Ships carry grain.";
+        let texts = (0..70).map(|n| text(&format!("t{n}"), &good.repeat(1 + n % 5)));
+        texts.chain([candidates("c", &[&["It is bad.", "Birds sing."], &[" Ships carry grain."]])]).collect()
+    };
+    let governor = governor(&policy, settings()).with_filter(filter());
+    let listed = run(&governor, &policy, items());
+    assert_eq!(run(&governor, &policy, items()), listed);
+    let (shown, _) =
+        with_loop(&governor, &policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
+            let streams: Vec<_> =
+                items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
+            streams.iter().map(|stream| play(stream, &Kind::Text(Vec::new()), Duration::ZERO)).collect::<Vec<_>>()
+        });
+    for (number, shown) in (0u64..).zip(shown) {
+        assert_eq!(said(&shown), said(&of_stream(&listed, number)), "{number}");
+    }
+}
+
+fn trigger(events: &[Event]) -> (Trigger, String) {
+    let ended = summary(events).termination.unwrap();
+    (ended.trigger, ended.detail)
+}
+
+struct Dies;
+
+impl Engine for Dies {
+    fn name(&self) -> String {
+        "dies".into()
+    }
+
+    fn propose(&mut self, view: &View<'_>, _: u32) -> Result<Proposal, EngineError> {
+        if !view.admitted.is_empty() {
+            std::panic::resume_unwind(Box::new("gone"));
+        }
+        Ok(Proposal::Candidate(candidate("Birds sing.")))
+    }
+
+    fn advance(&mut self, _: &str) {}
+
+    fn roll_back(&mut self, _: usize) {}
+}
+
+#[test]
+fn an_engine_that_panics_ends_its_stream_and_no_other() {
+    let policy = package(SECTIONS);
+    let made = governor(&policy, settings()).with_engines(
+        filter(),
+        Box::new(|number, _| {
+            let slow = Slow { parts: vec![0, 7, 3], at: 0, wait: Duration::from_millis(2) };
+            Ok(if number == 1 { Box::new(Dies) as Box<dyn Engine> } else { Box::new(slow) })
+        }),
+    );
+    let events = run(&made, &policy, vec![prompt("a"), prompt("b"), prompt("c")]);
+    assert_eq!(released(&of_stream(&events, 1)), "Birds sing.");
+    assert_eq!(trigger(&of_stream(&events, 1)), (Trigger::Engine, "the engine is gone: it panicked".into()));
+    for number in [0, 2] {
+        assert_eq!(released(&of_stream(&events, number)), "Birds sing. Ships carry grain to the old harbour. The key.");
+        assert!(summary(&of_stream(&events, number)).termination.is_none());
+    }
+}
+
+/// Engines that take their time do so side by side, and a text beside them does not wait for any.
+#[test]
+fn slow_engines_cost_nobody_else() {
+    let policy = package(SECTIONS);
+    let wait = Duration::from_millis(150);
+    let made = governor(&policy, settings())
+        .with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Slow { parts: vec![0, 7, 3], at: 0, wait }))));
+    let card = CardChoice::Model.open().unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let items: Vec<_> =
+        (0..16).map(|n| prompt(&format!("{n}"))).chain([text("t", "Birds sing. Ships sail.")]).collect();
+    let start = Instant::now();
+    let mut ended = BTreeMap::new();
+    made.govern(&mut session, items, |event| -> Result<(), SessionError> {
+        if matches!(event.what, What::Ended { .. }) {
+            ended.insert(event.stream, start.elapsed());
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(ended.len(), 17);
+    assert!(ended[&16] < wait, "{ended:?}");
+    // Sixteen engines, four waits each: one after the other they would take 9.6 s.
+    assert!(start.elapsed() < wait * 4 * 8, "{:?}", start.elapsed());
+}
+
+#[test]
+fn bounds_hold_and_who_reaches_one_waits_alone() {
+    let policy = package(SECTIONS);
+    let governor = governor(&policy, settings()).with_filter(filter());
+    let bounds = Bounds { waiting: 3, spans: 4, span_bytes: 100, messages: 8 };
+    let slots = usize::try_from(
+        CardChoice::Model
+            .open()
+            .map(|mut card| portcullis_card::CardInfo::read(&mut card).unwrap().max_streams)
+            .unwrap(),
+    )
+    .unwrap();
+    with_loop(&governor, &policy, bounds, |handle| {
+        // Every slot is taken by a stream that has nothing to judge.
+        let held = || governor.held_request("a".into(), Task::default());
+        let open: Vec<_> = (0..slots).map(|_| handle.open(held()).unwrap()).collect();
+        open.iter().for_each(|stream| assert!(matches!(stream.receive(), Some(StreamMessage::Event(_)))));
+        let mut waiting: Vec<_> = (0..3).map(|_| handle.try_open(held()).unwrap().unwrap()).collect();
+        assert!(handle.try_open(held()).unwrap().is_err(), "a fourth would have to wait for its place in line");
+        assert_eq!(handle.credit().slots, 0);
+        // A stream without a slot takes its spans up to the bound.
+        let first = waiting.remove(0);
+        for _ in 0..4 {
+            first.try_submit(candidate("Birds sing.")).unwrap();
+        }
+        assert!(matches!(first.try_submit(candidate("Birds sing.")), Err(SubmitError::Full(_))));
+        let long = candidate(&"x".repeat(101));
+        assert_eq!(open[0].try_submit(long), Err(SubmitError::TooLong { bytes: 101, most: 100 }));
+        // A slot that becomes free is the first one's.
+        open[0].finish();
+        while open[0].receive().is_some() {}
+        first.finish();
+        let mut events = Vec::new();
+        while let Some(StreamMessage::Event(event)) = first.receive() {
+            events.push(event);
+        }
+        assert_eq!(released(&events), "Birds sing.Birds sing.Birds sing.Birds sing.");
+        // Whoever is dropped ends with a reason; the session ends with its last handle.
+        drop((handle, open, waiting));
+    });
+}
+
+/// A caller that does not read has its own stream stand still, with a bound on what is kept for it.
+#[test]
+fn a_caller_that_does_not_read_stands_still_alone() {
+    let policy = package(SECTIONS);
+    let governor = governor(&policy, settings()).with_filter(filter());
+    let bounds = Bounds { messages: 8, ..Bounds::default() };
+    let item = || text("t", &"Birds sing. ".repeat(200));
+    with_loop(&governor, &policy, bounds, |handle| {
+        let deaf = handle.open(governor.request(item())).unwrap();
+        let heard = handle.open(governor.request(item())).unwrap();
+        let other = play(&heard, &Kind::Text(Vec::new()), Duration::ZERO);
+        assert_eq!(released(&other).len(), 200 * 12);
+        // It goes on once it is read.
+        assert_eq!(deaf.end(), None);
+        assert_eq!(said(&play(&deaf, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
+    });
+}
+
+#[test]
+fn a_shut_down_ends_every_stream_with_a_reason() {
+    let policy = package(SECTIONS);
+    let governor = governor(&policy, settings()).with_filter(filter());
+    let bounds = Bounds { messages: 8, ..Bounds::default() };
+    let ((), kept) = with_loop(&governor, &policy, bounds, |handle| {
+        let asked = handle.open(governor.request(prompt("asked"))).unwrap();
+        let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
+        held.submit(candidate("Birds sing.")).unwrap();
+        let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
+        assert!(matches!(asked.receive(), Some(StreamMessage::Event(_))));
+        handle.shut_down(Duration::from_millis(100));
+        assert!(handle.open(governor.request(text("late", "Birds sing."))).is_err());
+        // Neither this one nor the unread text holds the session.
+        while asked.receive().is_some() {}
+        assert_eq!(asked.end(), Some(Ok(())));
+        while held.receive().is_some() {}
+        drop(deaf);
+    });
+    for number in [0, 1] {
+        let (trigger, detail) = trigger(&of_stream(&kept, number));
+        assert_eq!((trigger, detail.as_str()), (Trigger::Engine, "the engine is gone: the session is being shut down"));
+    }
+    assert_eq!(released(&of_stream(&kept, 1)), "Birds sing.");
+    assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
+}
+
+/// What is not kept is not shown: when the journal fails, every stream ends with that reason and nothing more of it leaves.
+#[test]
+fn a_journal_that_fails_ends_every_stream() {
+    #[derive(Debug, thiserror::Error)]
+    enum Failure {
+        #[error("the journal is full")]
+        Full,
+        #[error(transparent)]
+        Card(#[from] SessionError),
+    }
+    let policy = package(SECTIONS);
+    let governor = governor(&policy, settings()).with_filter(filter());
+    let card = CardChoice::Model.open().unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let session_loop = SessionLoop::new(Bounds::default());
+    let handle = session_loop.handle();
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keeper = Arc::clone(&kept);
+    std::thread::scope(|scope| {
+        let (governor, session) = (&governor, &mut session);
+        let judge = scope.spawn(move || {
+            session_loop.run(governor, session, |event| {
+                let mut kept = keeper.lock().unwrap();
+                if kept.len() == 25 {
+                    return Err(Failure::Full);
+                }
+                kept.push(event.clone());
+                Ok(())
+            })
+        });
+        let item = || text("t", &"Birds sing. ".repeat(10));
+        let streams: Vec<_> = (0..3).map(|_| handle.open(governor.request(item())).unwrap()).collect();
+        let mut shown = Vec::new();
+        for stream in &streams {
+            while let Some(StreamMessage::Event(event)) = stream.receive() {
+                shown.push(event);
+            }
+            assert_eq!(stream.end().unwrap().unwrap_err().0, "the journal is full");
+        }
+        assert!(matches!(judge.join().unwrap(), Err(Failure::Full)));
+        assert_eq!(handle.closed().unwrap().0, "the journal is full");
+        assert!(handle.open(governor.request(item())).is_err());
+        let kept = kept.lock().unwrap();
+        assert!(shown.len() <= 25 && shown.iter().all(|event| kept.contains(event)), "{} shown", shown.len());
+    });
+}
+
+/// More streams than the card's ring has room for: none gets ahead of the others.
+#[test]
+fn streams_take_turns_when_the_ring_is_short() {
+    let policy = package(SECTIONS);
+    let governor = governor(&policy, Settings { streams: 64, ..settings() });
+    let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
+    let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
+    assert!(session.room() < 64);
+    let items: Vec<_> = (0..64).map(|n| text(&format!("{n}"), &"Birds sing. ".repeat(20))).collect();
+    let mut judged: BTreeMap<u64, u32> = (0..64).map(|n| (n, 0)).collect();
+    governor
+        .govern(&mut session, items, |event| -> Result<(), SessionError> {
+            if matches!(event.what, What::Determined(_)) {
+                *judged.get_mut(&event.stream).unwrap() += 1;
+                let (most, least) = (judged.values().max().unwrap(), judged.values().min().unwrap());
+                assert!(most - least <= 2, "{judged:?}");
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(judged.values().all(|count| *count == 20));
+}

@@ -1,0 +1,70 @@
+//! Strict validation of the rules against the package's schema, by Cedar.
+
+use crate::error::{Kind, PolicyError, Problem};
+use crate::package::Package;
+use crate::rules::{Parsed, diagnostic, first_line, policy_set};
+use cedar_policy::{Schema, ValidationMode, Validator};
+use miette::Diagnostic;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What strict validation says of the rules, warnings included: errors first, then warnings, by rule.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) errors: Vec<Problem>,
+    pub(super) warnings: Vec<Problem>,
+}
+
+impl Findings {
+    /// Ids of the rules with an error.
+    pub(super) fn refused(&self) -> BTreeSet<&str> {
+        self.errors.iter().filter_map(Problem::rule).collect()
+    }
+}
+
+pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, PolicyError> {
+    let (schema, warnings) = Schema::from_cedarschema_str(&package.schema())
+        .map_err(|error| Problem::new(Kind::Schema, format!("the generated schema: {error}")))?;
+    let mut findings = Findings::default();
+    findings.errors.extend(warnings.map(|w| Problem::new(Kind::Schema, format!("the generated schema: {w}"))));
+    let set = cedar_policy::PolicySet::from(policy_set(rules)?);
+    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+    let of_rule = |id: &cedar_policy::PolicyId, finding: &dyn Diagnostic| {
+        let id: &str = id.as_ref();
+        let rule = rules.iter().find(|rule| rule.head.id == id);
+        let (file, source) = match rule {
+            Some(rule) => (rule.file.as_str(), rule.policy.loc().map(|loc| Arc::clone(&loc.src))),
+            None => ("", None),
+        };
+        let mut problem = diagnostic(Kind::Validation, file, &source.unwrap_or_default(), finding).in_rule(id);
+        if problem.place().is_none()
+            && let Some(place) = rule.and_then(|rule| first_line(&rule.file, &rule.policy))
+        {
+            problem = problem.at(place, "in this rule");
+        }
+        problem
+    };
+    findings.errors.extend(result.validation_errors().map(|error| {
+        with_remedy(of_rule(error.policy_id(), error), "`policy.cedarschema` says what each field and action is")
+    }));
+    findings.warnings.extend(result.validation_warnings().map(|warning| {
+        let remedy = "a rule that cannot apply protects nothing: correct it or take it out";
+        with_remedy(of_rule(warning.policy_id(), warning), remedy)
+    }));
+    let key = |problem: &Problem| {
+        let place = problem.place().map(|place| (place.file.clone(), place.offset));
+        (place, problem.to_string())
+    };
+    findings.errors.sort_by_key(key);
+    findings.warnings.sort_by_key(key);
+    // Cedar validates once for each action, in no order, and says the same each time but for the action's name: the
+    // first in order of the text is kept.
+    for found in [&mut findings.errors, &mut findings.warnings] {
+        found.dedup_by(|a, b| a.place().is_some() && a.place() == b.place() && a.rule() == b.rule());
+    }
+    Ok(findings)
+}
+
+fn with_remedy(problem: Problem, remedy: &str) -> Problem {
+    if problem.remedy().is_some() { problem } else { problem.help(remedy) }
+}

@@ -1,0 +1,28 @@
+//! The texts of a package: its Cedar sources, with the prelude that every package includes.
+
+use crate::error::{Kind, Place, Problem};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The rules that every package includes.
+pub const PRELUDE: &str = include_str!("../../../policies/prelude.cedar");
+/// The prelude's name in digests, messages and reports; no package can have a file of this name.
+pub const PRELUDE_FILE: &str = "prelude.cedar";
+
+/// Cedar sources in order of their paths, the prelude first; a problem for each that is not text.
+pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = Result<(&str, &str), Problem>> {
+    let own = files.iter().filter(|(path, _)| path.ends_with(".cedar"));
+    let own = own.map(|(path, bytes)| Ok((path.as_str(), text(path, bytes)?)));
+    std::iter::once(Ok((PRELUDE_FILE, PRELUDE))).chain(own)
+}
+
+/// The text of a file.
+pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good: String = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned();
+        let offset = good.len();
+        let place = Place { file: path.into(), source: Arc::from(good), offset, length: 0 };
+        Problem::new(Kind::File, format!("`{path}`: not UTF-8 at byte {offset}"))
+            .at(place, "the text is good up to here")
+    })
+}

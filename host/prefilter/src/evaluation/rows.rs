@@ -1,0 +1,113 @@
+//! Rows of `{"id","text"}` files.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// One row. Files of model outputs have `output` in the place of `text`, and no id.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Id; the number of the line where there is none.
+    pub id: String,
+    /// The input.
+    pub text: String,
+    /// What it is.
+    pub label: Option<String>,
+    /// Language, else variant.
+    pub variant: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    id: Option<Value>,
+    text: Option<String>,
+    output: Option<String>,
+    label: Option<Value>,
+    variant: Option<String>,
+    lang: Option<String>,
+}
+
+/// Why rows cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// The file.
+    #[error("cannot open `{name}`")]
+    Open {
+        /// File.
+        name: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A line that cannot be read.
+    #[error("{name}:{line}")]
+    Read {
+        /// File.
+        name: String,
+        /// Line, from 1.
+        line: usize,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A line that is not a row.
+    #[error("{name}:{line}: {EXPECTED}")]
+    Json {
+        /// File.
+        name: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A row without a text.
+    #[error("{name}:{line}: no `text`; {EXPECTED}")]
+    Text {
+        /// File.
+        name: String,
+        /// Line, from 1.
+        line: usize,
+    },
+}
+
+const EXPECTED: &str = "expected {\"id\", \"text\"}";
+
+/// The rows of a file, or of stdin for `-`; every line is one row's text where they are `plain`.
+///
+/// # Errors
+/// [`RowError`], of the file and of each line.
+pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, RowError>> + use<>, RowError> {
+    let name = file.display().to_string();
+    let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let open = |source| RowError::Open { name: name.clone(), source };
+        Box::new(BufReader::new(File::open(file).map_err(open)?))
+    };
+    let lines = (1usize..).zip(reader.lines());
+    let row = move |(line, text): (usize, std::io::Result<String>)| {
+        let read = text.map_err(|source| RowError::Read { name: name.clone(), line, source });
+        read.and_then(|text| parse(&name, line, text, plain)).transpose()
+    };
+    Ok(lines.filter_map(row))
+}
+
+/// The row in a line; none in a blank one.
+fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Row>, RowError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    if plain {
+        return Ok(Some(Row { id: line.to_string(), text, label: None, variant: None }));
+    }
+    let found: Line =
+        serde_json::from_str(&text).map_err(|source| RowError::Json { name: name.to_owned(), line, source })?;
+    let text = found.text.or(found.output).ok_or_else(|| RowError::Text { name: name.to_owned(), line })?;
+    let id = match found.id {
+        Some(Value::String(id)) => id,
+        Some(other) => other.to_string(),
+        None => line.to_string(),
+    };
+    let label = found.label.and_then(|l| l.as_str().map(str::to_owned));
+    Ok(Some(Row { id, text, label, variant: found.lang.or(found.variant) }))
+}

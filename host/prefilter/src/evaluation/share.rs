@@ -1,0 +1,82 @@
+//! A share with its Wilson interval, in integers.
+
+use serde::Serialize;
+
+/// Parts of a whole are told in millionths.
+const MILLION: u128 = 1_000_000;
+/// z² for 95 %, 1.959964², in millionths.
+const Z2: u128 = 3_841_459;
+
+/// So many of so many, with the 95 % Wilson score interval (Wilson 1927). Every number of the interval is in millionths, rounded
+/// outwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Number.
+    pub of: u64,
+    /// Of how many.
+    pub all: u64,
+    /// The share.
+    pub share_ppm: u64,
+    /// Lower end of the interval.
+    pub low_ppm: u64,
+    /// Upper end.
+    pub high_ppm: u64,
+}
+
+impl Share {
+    /// `of` is at most `all`.
+    #[must_use]
+    pub fn new(of: u64, all: u64) -> Self {
+        let (k, n) = (u128::from(of.min(all)), u128::from(all));
+        if n == 0 {
+            return Self { of, all, share_ppm: 0, low_ppm: 0, high_ppm: 1_000_000 };
+        }
+        // The interval's ends are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)); times n, so that only the root is inexact.
+        let whole = 2 * (n * MILLION + Z2);
+        let middle = 2 * k * MILLION + Z2;
+        // z·sqrt(…) in millionths: sqrt(z²·(z² + 4k(n−k)/n)), both factors in millionths.
+        let root = (Z2 * (Z2 + 4 * k * (n - k) * MILLION / n)).isqrt();
+        let ppm = |value: u128| u64::try_from(value.min(MILLION)).unwrap_or(1_000_000);
+        Self {
+            of,
+            all,
+            share_ppm: ppm(k * MILLION / n),
+            low_ppm: ppm(middle.saturating_sub(root + 1) * MILLION / whole),
+            high_ppm: ppm(((middle + root + 1) * MILLION).div_ceil(whole)),
+        }
+    }
+}
+
+/// `12.3 %`, rounded to the nearest tenth.
+fn percent(ppm: u64) -> String {
+    let tenths = (ppm + 500) / 1000;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (low, high) = (percent(self.low_ppm), percent(self.high_ppm));
+        write!(f, "{}/{} = {} % [{low}, {high}]", self.of, self.all, percent(self.share_ppm))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_intervals() {
+        // The formula in floating point, by another program.
+        for (of, all, low, high) in [
+            (0, 375, 0, 10_140),
+            (6, 50, 56_176, 238_048),
+            (50, 100, 403_832, 596_168),
+            (333, 333, 988_596, 1_000_000),
+            (1, 1, 206_549, 1_000_000),
+        ] {
+            let share = Share::new(of, all);
+            assert!(share.low_ppm.abs_diff(low) <= 10 && share.high_ppm.abs_diff(high) <= 10, "{share:?}");
+        }
+        assert_eq!(Share::new(0, 0).high_ppm, 1_000_000);
+    }
+}

@@ -1,0 +1,106 @@
+//! Escapes of hostile text: for terminals, for JSON that goes to one, and for HTML.
+
+use maud::Render;
+use std::fmt::Write as _;
+
+/// Characters that control a terminal, or hide or reorder what stands around them.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+/// `text` in one line of a terminal, with U+FFFD for every character that is not seen.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them for commands, as they
+/// do the characters below U+0020. They stand nowhere but in strings, so that the JSON says the same as before.
+#[must_use]
+pub fn json(json: String) -> String {
+    let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
+    if !json.contains(controls) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if controls(c) {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs stand as they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a>(pub &'a str);
+
+impl Render for Text<'_> {
+    fn render_to(&self, page: &mut String) {
+        render(self.0, |c| matches!(c, '\n' | '\t'), page);
+    }
+}
+
+/// As [`Text`], for names and words that have one line: line ends and tabs are marked, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a>(pub &'a str);
+
+impl Render for Line<'_> {
+    fn render_to(&self, page: &mut String) {
+        render(self.0, |_| false, page);
+    }
+}
+
+fn render(text: &str, is_kept: impl Fn(char) -> bool, page: &mut String) {
+    let mut marked = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unseen(c) && !is_kept(c) {
+            let _ = write!(marked, "\u{27e8}U+{:04X}\u{27e9}", u32::from(c));
+        } else {
+            marked.push(c);
+        }
+    }
+    marked.render_to(page);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maud::html;
+
+    #[test]
+    fn nothing_becomes_markup() {
+        let page = html! { b title=(Line("\"><i a='1'>")) { (Text("</script><b a=\"'\">&")) } };
+        assert_eq!(
+            page.into_string(),
+            "<b title=\"&quot;&gt;&lt;i a='1'&gt;\">&lt;/script&gt;&lt;b a=&quot;'&quot;&gt;&amp;</b>"
+        );
+    }
+
+    #[test]
+    fn nothing_is_hidden() {
+        assert_eq!(html! { (Text("a\u{202e}b\u{0}\n")) }.into_string(), "a⟨U+202E⟩b⟨U+0000⟩\n");
+        assert_eq!(html! { (Line("a\n\u{85}")) }.into_string(), "a⟨U+000A⟩⟨U+0085⟩");
+        for c in [
+            '\u{ad}', '\u{2028}', '\u{2029}', '\u{206a}', '\u{206f}', '\u{200b}', '\u{2066}', '\u{feff}', '\u{1b}',
+            '\u{9b}',
+        ] {
+            let text = c.to_string();
+            let mark = format!("⟨U+{:04X}⟩", u32::from(c));
+            assert_eq!(html! { (Text(&text)) (Line(&text)) }.into_string(), format!("{mark}{mark}"));
+            assert_eq!(printable(&text), "\u{fffd}");
+        }
+        assert_eq!(printable("a é字"), "a é字");
+    }
+
+    #[test]
+    fn json_controls_no_terminal() {
+        assert_eq!(json("\"a\u{9b}\"".to_owned()), "\"a\\u009b\"");
+    }
+}

@@ -1,0 +1,91 @@
+//! What the page of a ledger shows, gathered from its entries.
+
+use portcullis_gate::ledger::{Entry, Header};
+use portcullis_gate::{Judgement, Mode, Summary, What};
+use std::collections::BTreeMap;
+
+/// Everything that the page shows.
+#[derive(Debug)]
+pub struct LedgerModel {
+    /// First entry of the ledger.
+    pub header: Header,
+    /// By number.
+    pub streams: BTreeMap<u64, StreamModel>,
+    /// Whether the last write was cut short.
+    pub torn: bool,
+    /// Refusals by stage and rule.
+    pub rules: BTreeMap<(String, String), u64>,
+    /// Host time of the first entry, milliseconds since 1970.
+    pub first_time: Option<u64>,
+    /// And of the last.
+    pub last_time: u64,
+}
+
+/// One stream.
+#[derive(Debug, Default)]
+pub struct StreamModel {
+    /// Identity in the input.
+    pub id: String,
+    /// Absent where the ledger does not hold the beginning.
+    pub mode: Option<Mode>,
+    /// Of the task.
+    pub intent: String,
+    /// The whole text of a recorded stream.
+    pub text: Option<String>,
+    /// Determinations, in order.
+    pub judged: Vec<Judgement>,
+    /// Other events in words, each after so many determinations.
+    pub notes: Vec<(usize, String)>,
+    /// What left.
+    pub released: String,
+    /// Absent where the ledger does not hold the end.
+    pub summary: Option<Summary>,
+}
+
+impl LedgerModel {
+    /// An empty ledger.
+    #[must_use]
+    pub const fn new(header: Header) -> Self {
+        Self { header, streams: BTreeMap::new(), torn: false, rules: BTreeMap::new(), first_time: None, last_time: 0 }
+    }
+
+    /// Adds the next entry.
+    pub fn add(&mut self, entry: Entry) {
+        self.first_time.get_or_insert(entry.host_time_unverified);
+        self.last_time = entry.host_time_unverified;
+        let stream = self.streams.entry(entry.event.stream).or_default();
+        let after = stream.judged.len();
+        match entry.event.what {
+            What::Begun { id, context, text, .. } => {
+                // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
+                *stream = StreamModel {
+                    id,
+                    mode: Some(context.mode),
+                    intent: context.task.intent,
+                    text,
+                    ..StreamModel::default()
+                };
+            }
+            What::Determined(judged) => {
+                if let Some(rule) = &judged.determination.rule {
+                    let stage = judged.determination.stage.map_or("fault", |s| s.name()).to_owned();
+                    *self.rules.entry((stage, rule.clone())).or_default() += 1;
+                }
+                stream.judged.push(*judged);
+            }
+            What::Deferred { seq, rule, expiry } => {
+                stream.notes.push((after, format!("{seq} waits for information ({rule}), {expiry} steps at most")));
+            }
+            What::Expired { seq } => stream.notes.push((after, format!("{seq} was given up"))),
+            What::RolledBack { to, transitions } => {
+                stream.notes.push((after, format!("rolled back to {to}: {transitions:?} were taken back")));
+            }
+            What::Drift { seq, level, slope } => {
+                stream.notes.push((after, format!("drift {} at {seq}, slope {slope}", level.name())));
+            }
+            What::Proposed(_) => {}
+            What::Released { text, .. } => stream.released.push_str(&text),
+            What::Ended { summary, .. } => stream.summary = Some(summary),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! One stream of the page: its text with marks, its determinations, its end.
+
+use super::model::StreamModel;
+use super::plot::plot;
+use crate::escape::{Line, Text};
+use maud::{Markup, html};
+use portcullis_core::wire::Determination;
+use portcullis_gate::{Judgement, Mode, Summary};
+
+/// What a span is marked as.
+fn mark(judged: &Judgement) -> (&'static str, &'static str) {
+    match judged.determination.determination {
+        Some(Determination::Admit) => ("admit", "admitted"),
+        Some(Determination::Reject) => ("reject", "rejected"),
+        Some(Determination::Decompose) => ("split", "split"),
+        _ => ("fault", "fault"),
+    }
+}
+
+/// Why, in a line.
+fn why(judged: &Judgement) -> String {
+    let d = &judged.determination;
+    let (_, outcome) = mark(judged);
+    let mut text = format!("{} {outcome}", d.seq);
+    if let (Some(rule), Some(reason)) = (&d.rule, &d.reason) {
+        let stage = d.stage.map_or("", |s| s.name());
+        text.push_str(&format!(" by {rule} ({stage}): {reason}"));
+    }
+    for field in &judged.fields {
+        text.push_str(&format!("; {} is {}, wanted {}", field.field, field.value, field.condition));
+    }
+    text
+}
+
+/// The section of one stream.
+pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
+    let mode = match stream.mode {
+        Some(Mode::Recorded) => "recorded: the text was there before; it was judged, nothing was prevented",
+        Some(Mode::Held) => "held: refused text was kept from readers, not from what the engine wrote next",
+        Some(Mode::Observed) => "observed: the reader got the text whatever the verdict was",
+        Some(Mode::Driven) => "driven: nothing was released before its admit was recorded",
+        None => "mode unknown: the ledger does not hold its beginning",
+    };
+    html! {
+        section id={ "s" (number) } {
+            h2 { (Line(&stream.id)) }
+            p.mode { (mode) }
+            @if !stream.intent.is_empty() { p.intent { b { "Intent" } " " (Text(&stream.intent)) } }
+            @match &stream.summary {
+                Some(summary) => (totals(summary)),
+                None => { p.end { b { "No end" } " the ledger stops before this stream does." } },
+            }
+            @match &stream.text {
+                Some(text) => (recorded(text, &stream.judged)),
+                None => (candidates(&stream.judged)),
+            }
+            (plot(stream, thresholds))
+            (table(stream))
+            details { summary { "Released text" } blockquote { (Text(&stream.released)) } }
+        }
+    }
+}
+
+fn totals(summary: &Summary) -> Markup {
+    let counts = [
+        ("admitted", summary.admitted),
+        ("rejected", summary.rejected),
+        ("split", summary.decomposed),
+        ("deferred", summary.deferred),
+        ("taken back", summary.rolled_back),
+        ("faults", summary.faults),
+    ];
+    html! {
+        p.counts { @for (name, n) in counts.into_iter().filter(|(_, n)| *n > 0) { span { (n) " " (name) } " " } }
+        @if let Some(end) = &summary.termination {
+            p.end {
+                b { "Ended early" } " " (Line(summary.stopped.as_deref().unwrap_or_default()))
+                " \u{2014} safe non-execution: what had been admitted stands, nothing else went out. Last sequence " (end.seq) ", slope "
+                (end.slope) "."
+            }
+        }
+    }
+}
+
+/// A whole text with its leaves marked in place.
+fn recorded(text: &str, judged: &[Judgement]) -> Markup {
+    let mut leaves: Vec<&Judgement> =
+        judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose)).collect();
+    leaves.sort_by_key(|j| (j.determination.start, j.determination.seq));
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for judged in leaves {
+        let range = judged.determination.range();
+        // A span that was judged again, after it had waited, is shown where it was judged last.
+        if range.start < at {
+            continue;
+        }
+        parts.push((
+            text.get(at..range.start).unwrap_or_default(),
+            judged,
+            text.get(range.clone()).unwrap_or_default(),
+        ));
+        at = range.end;
+    }
+    html! {
+        div.text {
+            @for (before, judged, text) in parts { (Text(before)) (span(judged, text)) }
+            (Text(text.get(at..).unwrap_or_default()))
+        }
+    }
+}
+
+/// Candidates in the order in which they were judged.
+fn candidates(judged: &[Judgement]) -> Markup {
+    let leaves = judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose));
+    html! { div.text { @for judged in leaves { (span(judged, &format!("{}{}", judged.inert, judged.text))) } } }
+}
+
+fn span(judged: &Judgement, text: &str) -> Markup {
+    let (class, _) = mark(judged);
+    let part = if judged.determination.parent.is_some() { " part" } else { "" };
+    let why = why(judged);
+    html! {
+        span class={ (class) (part) } tabindex="0" title=(Text(&why)) { (Text(text)) i.why { (Text(&why)) } }
+    }
+}
+
+fn table(stream: &StreamModel) -> Markup {
+    let mut notes = stream.notes.iter().peekable();
+    let note = |text: &str| html! { tr.note { td colspan="4" { (Text(text)) } } };
+    let mut rows = Vec::new();
+    for (at, judged) in stream.judged.iter().enumerate() {
+        while let Some((_, text)) = notes.next_if(|(after, _)| *after <= at) {
+            rows.push(note(text));
+        }
+        let d = &judged.determination;
+        let (class, outcome) = mark(judged);
+        rows.push(html! {
+            tr {
+                td { (d.seq) }
+                td { span class=(class) { (outcome) } }
+                td { @if d.parent.is_some() { "\u{2514} " } (Text(&judged.text)) }
+                td { (Text(&why(judged))) }
+            }
+        });
+    }
+    rows.extend(notes.map(|(_, text)| note(text)));
+    html! {
+        details {
+            summary { (stream.judged.len()) " determinations" }
+            div.wide {
+                table {
+                    thead { tr { @for head in ["Seq", "Outcome", "Span", "Why"] { th { (head) } } } }
+                    tbody { @for row in rows { (row) } }
+                }
+            }
+        }
+    }
+}

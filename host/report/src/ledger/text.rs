@@ -1,0 +1,90 @@
+//! A ledger as text: its events in lines, its determinations in CSV.
+
+use crate::escape::printable;
+use portcullis_gate::What;
+use portcullis_gate::engine::Proposal;
+use portcullis_gate::ledger::Entry;
+
+/// An event in a line. Names and texts in it stand as they are: see [`printable`].
+#[must_use]
+pub fn line(what: &What) -> String {
+    match what {
+        What::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
+        What::Proposed(answer) => match answer.as_ref() {
+            Ok(Proposal::Candidate(candidate)) => format!("proposed {:?}", candidate.text),
+            Ok(Proposal::Exhausted) => "nothing more was proposed".into(),
+            Ok(Proposal::End) => "the engine ended the text".into(),
+            Err(error) => format!("no proposal: {error}"),
+        },
+        What::Determined(judged) => {
+            let d = &judged.determination;
+            let outcome = d.determination.map_or("fault", |d| d.name());
+            let parent = d.parent.map_or_else(String::new, |p| format!(" (part of {p})"));
+            let why = match (&d.rule, &d.reason) {
+                (Some(rule), Some(reason)) => format!("  [{rule}: {reason}]"),
+                _ => String::new(),
+            };
+            let fields: Vec<String> =
+                judged.fields.iter().map(|f| format!("{} is {}, wanted {}", f.field, f.value, f.condition)).collect();
+            let fields = if fields.is_empty() { String::new() } else { format!(" {}", fields.join("; ")) };
+            format!("{:>4} {outcome:<9}{parent} {:?}{why}{fields} slope {}", d.seq, judged.text, judged.slope)
+        }
+        What::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
+        What::Expired { seq } => format!("{seq:>4} expired"),
+        What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
+        What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
+        What::Released { seqs, text } => format!("released {seqs:?}: {text:?}"),
+        What::Ended { summary, .. } => match &summary.stopped {
+            Some(why) => format!("ended early: {why}"),
+            None => "ended".to_owned(),
+        },
+    }
+}
+
+/// Names of the columns of [`csv_record`].
+pub const CSV_HEAD: [&str; 17] = [
+    "id",
+    "stream",
+    "seq",
+    "parent",
+    "depth",
+    "start",
+    "end",
+    "category",
+    "determination",
+    "stage",
+    "rule",
+    "reason",
+    "slope",
+    "tick",
+    "log_index",
+    "host_time_unverified",
+    "text",
+];
+
+/// The determination in an entry; `None` for other entries.
+#[must_use]
+pub fn csv_record(entry: &Entry) -> Option<[String; 17]> {
+    let What::Determined(judged) = &entry.event.what else { return None };
+    let d = &judged.determination;
+    let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
+    Some([
+        printable(&d.id),
+        d.stream.to_string(),
+        d.seq.to_string(),
+        number(d.parent.map(u64::from)),
+        d.depth.to_string(),
+        d.start.to_string(),
+        d.end.to_string(),
+        d.category.name().to_owned(),
+        d.determination.map_or("fault", |d| d.name()).to_owned(),
+        d.stage.map_or("", |s| s.name()).to_owned(),
+        d.rule.clone().unwrap_or_default(),
+        d.reason.clone().unwrap_or_default(),
+        judged.slope.to_string(),
+        number(judged.tick),
+        number(judged.log_index),
+        entry.host_time_unverified.to_string(),
+        judged.text.clone(),
+    ])
+}

@@ -1,0 +1,147 @@
+//! A listening UNIX socket with a name in the file system: the gate's, and the simulated card's.
+//!
+//! A name that nothing listens on is replaced. The name is removed with the socket, unless another socket has it by then.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Why a socket cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Something other than a socket has the name.
+    #[error("`{}` exists and is not a socket", .0.display())]
+    NotASocket(PathBuf),
+    /// A process listens there.
+    #[error("a process listens on `{}` already", .0.display())]
+    InUse(PathBuf),
+    /// The system refuses.
+    #[error("cannot listen on `{}`", path.display())]
+    System {
+        /// The socket.
+        path: PathBuf,
+        /// What the system reports.
+        source: io::Error,
+    },
+}
+
+/// Who may connect, apart from the rights of the socket's folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// This user.
+    Owner,
+    /// Every user.
+    Everyone,
+}
+
+/// A listening socket that does not block. Dropping it removes its name.
+#[derive(Debug)]
+pub struct Listener {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Device and inode, so that the name of another socket is not removed.
+    id: (u64, u64),
+}
+
+impl Listener {
+    /// Listens at `path`, where at most `waiting` connections wait to be accepted.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(path: &Path, access: Access, waiting: u16) -> Result<Self, BindError> {
+        let failed = |source| BindError::System { path: path.to_owned(), source };
+        match std::fs::symlink_metadata(path) {
+            Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
+            Ok(_) => match UnixStream::connect(path) {
+                Ok(_) => return Err(BindError::InUse(path.to_owned())),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    std::fs::remove_file(path).map_err(failed)?;
+                }
+                Err(error) => return Err(failed(error)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let errno = |error: rustix::io::Errno| failed(error.into());
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path).map_err(errno)?).map_err(errno)?;
+        // Nobody can connect before it listens, so the permissions are never wider.
+        let mode = match access {
+            Access::Owner => 0o600,
+            Access::Everyone => 0o666,
+        };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
+        let found = std::fs::symlink_metadata(path).map_err(failed)?;
+        rustix::net::listen(&socket, waiting.into()).map_err(errno)?;
+        Ok(Self { listener: socket.into(), path: path.to_owned(), id: (found.dev(), found.ino()) })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next connection, which blocks; `None` when there is none.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn accept(&self) -> io::Result<Option<UnixStream>> {
+        match self.listener.accept() {
+            Ok((stream, _)) => stream.set_nonblocking(false).map(|()| Some(stream)),
+            Err(error) if is_passing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an error says only that there is no connection now.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let ours = std::fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.id);
+        if ours {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_name_is_replaced_and_a_live_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let first = Listener::bind(&path, Access::Owner, 8).unwrap();
+        assert!(matches!(Listener::bind(&path, Access::Owner, 8), Err(BindError::InUse(_))));
+        assert!(first.accept().unwrap().is_some(), "the attempt above connected");
+        assert!(first.accept().unwrap().is_none());
+        drop(first);
+        assert!(!path.exists());
+        drop(UnixListener::bind(&path).unwrap());
+        let second = Listener::bind(&path, Access::Everyone, 8).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o666);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "").unwrap();
+        drop(second);
+        assert!(path.exists(), "another file has the name now");
+        assert!(matches!(Listener::bind(&path, Access::Owner, 8), Err(BindError::NotASocket(_))));
+    }
+}

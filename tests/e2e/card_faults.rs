@@ -1,0 +1,182 @@
+//! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly, everything
+//! submitted gets an answer or an error, and after a reset the card serves.
+#![cfg(test)]
+#![cfg(feature = "sim")]
+
+mod card_support;
+
+use std::collections::BTreeMap;
+
+use card_support::{Random, World, gate, placed, small};
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::{Outcome, Session, SessionError};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Fault, Opcode};
+use portcullis_sim::{Inject, SimConfig, Stall};
+
+const STREAMS: u16 = 24;
+/// The status register, and its bit that only the hardware reset clears.
+const STATUS: u32 = 0x44;
+const NEEDS_RESET: u32 = 1 << 6;
+
+/// How a session under fire ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Unharmed,
+    Refused(u16),
+    Faulted(u16),
+    Lost,
+}
+
+fn fire(random: &mut Random, kind: usize) -> Inject {
+    let nth = random.below(8) as u32;
+    match kind {
+        0 => Inject::ReadError { nth },
+        1 => Inject::ReadLost { nth },
+        2 => Inject::ReadShort { nth },
+        3 => Inject::ReadLong { nth },
+        4 => Inject::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 },
+        5 => Inject::ReadSpurious { id: random.below(32) as u8 },
+        6 => Inject::WriteError { nth },
+        7 => Inject::WriteLost { nth },
+        8 => Inject::WriteSpurious { id: random.below(32) as u8 },
+        9 => Inject::ReadRequestsHang,
+        _ => Inject::WriteRequestsHang,
+    }
+}
+
+/// Submits under load until the fault has struck or 200 entries have come back; gives how it ended.
+fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
+    let world = World::random(random, 3, 2);
+    let evaluator = world.evaluator();
+    let mut session = Session::open_tables(&mut *card, &world.tables(), small(random.bits() as u32)).unwrap();
+    let begins: Vec<_> = (0..STREAMS)
+        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
+        .collect();
+    session.submit(&begins).unwrap();
+    session.drain().unwrap();
+    let mut idle: Vec<(u16, u32)> = (0..STREAMS).map(|slot| (slot, 1)).collect();
+    let mut awaited: BTreeMap<u64, Outcome> = BTreeMap::new();
+    let mut answered = 0;
+    let strike = random.below(60);
+    let mut end = End::Unharmed;
+    let mut fired = false;
+    // Until the fault has struck: a burst that it waits for may be a while away.
+    while answered < 200 || (fired && end == End::Unharmed && answered < 600) {
+        let size = random.below(idle.len() + 1);
+        let batch: Vec<_> =
+            idle.drain(..size).map(|(slot, sequence)| placed(gate(random, &world.header), slot, sequence)).collect();
+        if !batch.is_empty() {
+            let first = match session.submit(&batch) {
+                Ok(first) => first,
+                Err(SessionError::Faulted(fault)) => return End::Faulted(fault.into()),
+                Err(SessionError::Lost(_)) => return End::Lost,
+                Err(error) => panic!("{error}"),
+            };
+            let outcomes = batch.iter().map(|entry| Outcome::Judged(evaluator.judge(entry)));
+            awaited.extend((first..).zip(outcomes));
+        }
+        if answered >= strike && !fired {
+            fired = true;
+            let fault = fire(random, kind);
+            session.card_mut().sim().inject(fault).unwrap();
+            session.card_mut().sim().run(random.bits() % 200).unwrap();
+        }
+        let ready = match session.wait() {
+            Ok(ready) => ready,
+            Err(SessionError::Lost(_)) => return End::Lost,
+            Err(SessionError::Faulted(fault)) => return End::Faulted(fault.into()),
+            Err(error) => panic!("{error}"),
+        };
+        for completed in ready {
+            answered += 1;
+            let expected = awaited.remove(&completed.ticket).unwrap();
+            let mut sequence = completed.entry.sequence.get();
+            match completed.outcome {
+                Outcome::Fault(fault @ (Fault::Crc | Fault::Sequence | Fault::Slot)) => {
+                    end = End::Refused(fault.into())
+                }
+                Outcome::Fault(fault) => end = End::Faulted(fault.into()),
+                outcome => {
+                    assert_eq!(outcome, expected, "a wrong verdict");
+                    sequence += 1;
+                }
+            }
+            idle.push((completed.entry.slot.get(), sequence));
+        }
+        if let End::Faulted(fault) = end {
+            // All that were in flight are answered by now.
+            assert_eq!(awaited.len(), 0);
+            let closed = session.close().unwrap();
+            assert_eq!(u16::from(closed.cause), fault);
+            return end;
+        }
+    }
+    for completed in session.drain().unwrap() {
+        let expected = awaited.remove(&completed.ticket).unwrap();
+        assert!(completed.outcome == expected || completed.outcome.fault().is_some(), "a wrong verdict");
+    }
+    assert!(awaited.is_empty());
+    match session.close() {
+        Ok(closed) if closed.cause == Fault::None => end,
+        // Met while the last answers were awaited ...
+        Ok(closed) => End::Faulted(closed.cause.into()),
+        // ... or one that no answer needed to meet: the last write was never answered, say.
+        Err(SessionError::Faulted(fault)) => End::Faulted(fault.into()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn every_fault_of_the_bus_at_random_moments() {
+    let rounds = if card_support::long() { 400 } else { 20 };
+    for kind in 0..=10 {
+        let mut ends: BTreeMap<End, u32> = BTreeMap::new();
+        let mut resets = 0;
+        for round in 0..rounds {
+            let seed = 1_000 * kind as u64 + round;
+            let mut random = Random::new(seed);
+            let latency = *random.pick(&[0, 3, 50, 300]);
+            let stall = *random.pick(&[Stall::None, Stall::EveryFourth, Stall::Random(seed)]);
+            let config = SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None };
+            let mut card = SimCard::new(config).unwrap();
+            *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
+            card.sim().inject(Inject::Unhang).unwrap();
+            assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
+            // A bus that owes an answer, or gave one that nobody asked for, is not trusted until it is reset with the card.
+            let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
+            assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");
+            if lost {
+                let world = World::random(&mut random, 3, 2);
+                let refused = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+                assert!(matches!(refused, SessionError::NeedsReset(_)), "kind {kind}, seed {seed}: {refused}");
+                card.sim().hardware_reset().unwrap();
+                resets += 1;
+            }
+            // A card of its own kind again: nothing of the fault is left.
+            let end = under_fire(&mut card, &mut random, 4);
+            assert!(
+                matches!(end, End::Unharmed | End::Refused(0x0101) | End::Lost),
+                "kind {kind}, seed {seed}: {end:?}"
+            );
+        }
+        println!("fault {kind}: {ends:?}, {resets} hardware resets");
+        let faulted: u32 = ends.iter().filter(|(end, _)| matches!(end, End::Faulted(_))).map(|(_, times)| times).sum();
+        assert!(matches!(kind, 0 | 4 | 6) || resets >= faulted, "kind {kind}: {resets} hardware resets for {ends:?}");
+        let expected: &[u16] = match kind {
+            0 | 2 | 3 | 5 => &[0x0303],
+            1 | 7 | 9 | 10 => &[0x0305],
+            4 => &[],
+            _ => &[0x0304],
+        };
+        for end in ends.keys() {
+            match end {
+                End::Faulted(fault) => assert!(expected.contains(fault), "kind {kind}: {fault:#x}"),
+                End::Refused(_) => assert_eq!(kind, 4),
+                End::Unharmed | End::Lost => {}
+            }
+        }
+        let struck = rounds as u32 - ends.get(&End::Unharmed).copied().unwrap_or_default();
+        assert!(struck * 10 >= rounds as u32 * 9, "kind {kind} struck only {struck} times");
+    }
+}

@@ -1,0 +1,221 @@
+//! C1: no verdict is lost, duplicated or given to another descriptor, whatever the bus does and wherever a ring wraps.
+#![cfg(test)]
+
+mod card_support;
+
+use std::collections::BTreeMap;
+
+use card_support::{Lanes, Random, TestCard, World, gate, keeping, of_lane, placed};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Outcome, Session, SessionConfig};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
+use zerocopy::IntoBytes;
+
+/// Entries of one cell, not counting what opens and closes streams.
+const PER_CELL: u64 = 500;
+/// Streams of one cell: more than the smallest ring holds.
+const STREAMS: u16 = 40;
+/// log2 of submission (and completion) ring and log ring.
+const RINGS: [(u8, u8); 3] = [(5, 4), (5, 6), (6, 5)];
+
+/// Runs one cell and gives the number of judged or refused entries.
+fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), count: u64) -> u64 {
+    let mut random = Random::new(seed);
+    let rows = (1 + random.below(6), 1 + random.below(4));
+    let world = World::random(&mut random, rows.0, rows.1);
+    let evaluator = world.evaluator();
+    let (config, kept) = keeping(SessionConfig { ring_log2, log_log2, epoch: None, ..SessionConfig::default() });
+    let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
+
+    let lanes = session.info().lanes;
+    // What each slot may say next, and what each ticket must be answered with.
+    let mut next: Vec<u32> = vec![0; STREAMS.into()];
+    let mut idle: Vec<u16> = (0..STREAMS).collect();
+    let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();
+    let (mut submitted, mut answered, mut begun) = (0, 0, 0);
+    let mut ticket = 0;
+    while answered < count + begun {
+        let mut batch = Vec::new();
+        let mut expected = Vec::new();
+        let size = random.below(session.room() + 1);
+        while batch.len() < size && !idle.is_empty() && submitted < count {
+            let slot = idle.swap_remove(random.below(idle.len()));
+            let sequence = next[usize::from(slot)];
+            let place = Place { slot, sequence };
+            let (entry, outcome) = if sequence == 0 {
+                begun += 1;
+                (Descriptor::entry(Opcode::Begin, place, [1; 32]).sealed(), Outcome::Accepted)
+            } else {
+                submitted += 1;
+                let judged = placed(gate(&mut random, &world.header), slot, sequence);
+                match random.below(16) {
+                    0 => {
+                        let mut corrupted = judged;
+                        corrupted.commitment[random.below(32)] ^= 1 << random.below(8);
+                        (corrupted, Outcome::Fault(Fault::Crc))
+                    }
+                    1 => (placed(judged, slot, sequence + 1), Outcome::Fault(Fault::Sequence)),
+                    2 => (Descriptor::entry(Opcode::End, place, [2; 32]).sealed(), Outcome::Accepted),
+                    3 => (Descriptor::entry(Opcode::Note, place, [3; 32]).sealed(), Outcome::Accepted),
+                    _ => (judged, Outcome::Judged(evaluator.judge(&judged))),
+                }
+            };
+            batch.push(entry);
+            expected.push(outcome);
+        }
+        if !batch.is_empty() {
+            assert_eq!(session.submit(&batch).unwrap(), ticket);
+            for (entry, outcome) in batch.into_iter().zip(expected) {
+                awaited.insert(ticket, (entry, outcome));
+                ticket += 1;
+            }
+        }
+        let come = if random.one_in(3) { session.poll().unwrap() } else { session.wait().unwrap() };
+        for completed in come {
+            let (entry, outcome) = awaited.remove(&completed.ticket).unwrap();
+            assert_eq!(completed.entry.as_bytes(), entry.as_bytes());
+            assert_eq!(completed.outcome, outcome, "seed {seed}, ticket {}", completed.ticket);
+            let slot = completed.entry.slot.get();
+            if outcome.fault().is_none() {
+                let ended = entry.opcode == u8::from(Opcode::End);
+                next[usize::from(slot)] = if ended { 0 } else { entry.sequence.get() + 1 };
+            }
+            idle.push(slot);
+            answered += 1;
+        }
+    }
+    assert!(awaited.is_empty());
+    session.close().unwrap();
+    card.assert_clean();
+
+    // Every entry has its own record, in order in its lane, beside each lane's OPEN and CLOSE.
+    let kept = kept.lock().unwrap();
+    assert_eq!(kept.len() as u64, answered + 2 * u64::from(lanes));
+    for lane in 0..lanes {
+        let log = of_lane(&kept, lane);
+        assert!(log.iter().enumerate().all(|(i, record)| record.answer.log_index.get() == i as u64), "lane {lane}");
+        assert!(log.len() > 2 + count as usize / usize::from(lanes) / 2, "lane {lane}: {}", log.len());
+    }
+    let refused = kept.iter().filter(|r| r.answer.record_type == RecordType::Refused as u8).count();
+    assert_eq!(refused, kept.iter().filter(|r| r.answer.fault.get() != 0).count());
+    submitted
+}
+
+#[test]
+fn the_model_answers_everything_once_in_every_ring() {
+    let mut card = ModelCard::fresh();
+    let mut total = 0;
+    for seed in 0..20 {
+        for rings in RINGS {
+            total += cell(&mut card, 1_000 + seed, rings, PER_CELL);
+        }
+    }
+    assert!(total >= 20_000, "{total}");
+}
+
+#[test]
+fn so_does_the_model_with_more_lanes() {
+    fn cells<const N: u8>() -> u64 {
+        let mut card = Lanes::<ModelCard, N>::fresh();
+        (0..7).flat_map(|seed| RINGS.map(|rings| (seed, rings))).map(|(s, r)| cell(&mut card, s, r, PER_CELL)).sum()
+    }
+    assert!(cells::<2>() + cells::<4>() + cells::<8>() >= 20_000);
+}
+
+/// The 16-bit counters of submissions and completions pass zero.
+#[test]
+fn the_model_passes_the_end_of_the_counters() {
+    let mut card = ModelCard::fresh();
+    assert!(cell(&mut card, 77, (10, 8), 140_000) >= 140_000);
+}
+
+#[cfg(feature = "sim")]
+mod sim {
+    use super::{PER_CELL, RINGS, TestCard, cell};
+    use portcullis_card::Card;
+    use portcullis_card::transport::sim::SimCard;
+    use portcullis_sim::{SimConfig, Stall};
+
+    const LATENCIES: [u32; 6] = [0, 1, 7, 100, 500, 1000];
+
+    fn card(latency: u32, stall: Stall) -> SimCard {
+        SimCard::new(SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None }).unwrap()
+    }
+
+    /// One stall pattern with every latency and every choice of rings.
+    fn column(stall: Stall, seed: u64) {
+        let mut total = 0;
+        for (l, latency) in LATENCIES.into_iter().enumerate() {
+            let mut card = card(latency, stall);
+            for (r, rings) in RINGS.into_iter().enumerate() {
+                let entries = cell(&mut card, seed + 10 * l as u64 + r as u64, rings, PER_CELL);
+                assert!(entries >= 500, "{entries}");
+                total += entries;
+            }
+            println!("{stall:?}, latency {latency}: {} clocks", card.clocks().unwrap());
+        }
+        // Five columns of these make at least 20,000.
+        assert!(total >= 9_000, "{total}");
+    }
+
+    #[test]
+    fn without_stalls() {
+        column(Stall::None, 100);
+    }
+
+    #[test]
+    fn moving_every_fourth_clock() {
+        column(Stall::EveryFourth, 200);
+    }
+
+    #[test]
+    fn stalled_at_random() {
+        column(Stall::Random(1), 300);
+    }
+
+    #[test]
+    fn stalled_at_random_otherwise() {
+        column(Stall::Random(0xdead_beef), 400);
+    }
+
+    #[test]
+    fn stalled_at_random_once_more() {
+        column(Stall::Random(u64::MAX), 500);
+    }
+
+    /// Reads slow and writes fast, and the other way round.
+    #[test]
+    fn with_uneven_latencies() {
+        for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
+            for stall in [Stall::None, Stall::Random(9)] {
+                let config = SimConfig { lanes: 1, read_latency: read, write_latency: write, stall, trace: None };
+                let mut card = SimCard::new(config).unwrap();
+                for rings in RINGS {
+                    assert!(cell(&mut card, 600 + i as u64, rings, PER_CELL) >= 500);
+                }
+            }
+        }
+    }
+
+    /// Every pattern of stalls, with more than one lane behind the bus.
+    #[test]
+    fn with_more_lanes() {
+        let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];
+        for (seed, (latency, stall)) in (700..).zip([7, 500].into_iter().flat_map(|l| stalls.map(|stall| (l, stall)))) {
+            let lanes = portcullis_sim::LANES;
+            let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall, trace: None };
+            let mut card = SimCard::new(config).unwrap();
+            for rings in RINGS {
+                assert!(cell(&mut card, seed, rings, PER_CELL) >= 500);
+            }
+        }
+    }
+
+    /// The 16-bit counters of submissions and completions pass zero.
+    #[test]
+    fn the_counters_pass_their_end() {
+        let mut card = SimCard::fresh();
+        assert!(cell(&mut card, 78, (8, 8), 66_500) >= 66_500);
+    }
+}

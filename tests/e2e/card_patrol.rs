@@ -1,0 +1,240 @@
+//! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a bounded time,
+//! whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand are as without it.
+#![cfg(test)]
+#![cfg(feature = "sim")]
+
+mod card_support;
+
+use card_support::{Random, TestCard, World, gate, placed, small};
+use portcullis_card::driver::CheckpointConfig;
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::{Card, Outcome, Session, SessionConfig, SessionError};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
+use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, TableBit};
+
+const POLICY_ROWS: usize = 9;
+const ENTROPY_ROWS: usize = 3;
+const ROW_BITS: usize = 8 * 192;
+/// Clocks of one block in the hash core, and around it.
+const BLOCK: u64 = 64 / ROUNDS + 4;
+/// The status register, its life state, and its value in FAULT.
+const STATUS: u32 = 0x44;
+const LIFE: u32 = 15;
+const FAULT: u32 = 5;
+
+fn card(lanes: u32, stall: Stall) -> SimCard {
+    SimCard::new(SimConfig { lanes, read_latency: 20, write_latency: 20, stall, trace: None }).unwrap()
+}
+
+/// Clocks of one hash of every lane's tables: header, rows and end, each row after one sweep at most and a few clocks of a window's read.
+fn hash_clocks(lanes: u32) -> u64 {
+    let rows = (POLICY_ROWS + ENTROPY_ROWS) as u64;
+    u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
+}
+
+/// Clocks between an upset and its fault: the hash under way misses it, a pause, and the hash that finds it.
+fn bound(lanes: u32) -> u64 {
+    PATROL_CLOCKS + 2 * hash_clocks(lanes)
+}
+
+fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
+    let entropy = random.below(2) == 1;
+    let rows = if entropy { ENTROPY_ROWS } else { POLICY_ROWS };
+    TableBit {
+        lane: random.below(lanes as usize) as u32,
+        entropy,
+        row: random.below(rows) as u32,
+        bit: random.below(ROW_BITS) as u32,
+    }
+}
+
+/// Lets clocks pass, reading the status meanwhile, until the card is in FAULT; the clocks that it took, if fewer than `bound`.
+fn clocks_to_fault(session: &mut Session<&mut SimCard>, bound: u64) -> Option<u64> {
+    let start = session.card().clocks().unwrap();
+    loop {
+        let life = session.card_mut().read32(STATUS).unwrap() & LIFE;
+        let passed = session.card().clocks().unwrap() - start;
+        if life == FAULT {
+            return Some(passed);
+        }
+        if passed > bound {
+            return None;
+        }
+        session.card_mut().sim().run(97).unwrap();
+    }
+}
+
+fn is_table_changed(error: &SessionError) -> bool {
+    matches!(error, SessionError::Faulted(Fault::TableChanged))
+}
+
+#[test]
+fn an_upset_in_run_is_a_fault_without_close() {
+    let mut random = Random::new(701);
+    for lanes in [1, LANES] {
+        for round in 0..4 {
+            let mut card = card(lanes, Stall::None);
+            let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+            let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
+            // At any moment of pause and hash.
+            session.card_mut().sim().run(random.bits() % (PATROL_CLOCKS + 3 * hash_clocks(lanes))).unwrap();
+            let bit = any_bit(&mut random, lanes);
+            session.card_mut().sim().upset_table(bit).unwrap();
+            let clocks = clocks_to_fault(&mut session, bound(lanes) + 1000);
+            assert!(clocks.is_some_and(|clocks| clocks <= bound(lanes)), "{bit:?}: {clocks:?}");
+            println!("{lanes} lanes, {bit:?}: fault after {clocks:?} clocks");
+            // The log ends with an ALARM that names the cause, and nothing is judged any more.
+            let entry = Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed();
+            let error = session.submit(&[entry]).and_then(|_| session.drain()).map(|answered| answered[0].outcome);
+            match error {
+                Ok(outcome) => assert_eq!(outcome, Outcome::Fault(Fault::TableChanged)),
+                Err(error) => assert!(is_table_changed(&error), "{error}"),
+            }
+            assert_eq!(session.alarm().map(|alarm| alarm.answer.record_type), Some(RecordType::Alarm as u8));
+            assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
+            card.assert_clean();
+        }
+    }
+}
+
+/// A row that the image does not count is in no digest, and in no verdict.
+#[test]
+fn an_upset_of_a_row_that_does_not_count_is_none() {
+    let mut random = Random::new(702);
+    let mut card = card(1, Stall::None);
+    let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+    let mut session = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap();
+    for (entropy, row) in [(false, POLICY_ROWS as u32), (true, ENTROPY_ROWS as u32), (false, 255), (true, 63)] {
+        session.card_mut().sim().upset_table(TableBit { lane: 0, entropy, row, bit: 5 }).unwrap();
+    }
+    assert!(session.card_mut().sim().upset_table(TableBit { lane: 0, entropy: false, row: 256, bit: 0 }).is_err());
+    assert!(session.card_mut().sim().upset_table(TableBit { lane: 1, entropy: false, row: 0, bit: 0 }).is_err());
+    assert_eq!(clocks_to_fault(&mut session, 3 * bound(1)), None);
+    assert_eq!(session.close().unwrap().cause, Fault::None);
+}
+
+/// Submits GATEs for so many clocks, and checks each answer; the session's error, if it ends before.
+fn judged(
+    session: &mut Session<&mut SimCard>,
+    world: &World,
+    random: &mut Random,
+    clocks: u64,
+) -> Result<(), SessionError> {
+    const STREAMS: u16 = 32;
+    let evaluator = world.evaluator();
+    let begins: Vec<_> = (0..STREAMS)
+        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
+        .collect();
+    session.submit(&begins)?;
+    session.drain()?;
+    let mut idle: Vec<(u16, u32)> = (0..STREAMS).map(|slot| (slot, 1)).collect();
+    let mut awaited = std::collections::BTreeMap::new();
+    let end = session.card().clocks().unwrap() + clocks;
+    while session.card().clocks().unwrap() < end {
+        let batch: Vec<_> =
+            idle.drain(..).map(|(slot, sequence)| placed(gate(random, &world.header), slot, sequence)).collect();
+        let first = session.submit(&batch)?;
+        awaited.extend((first..).zip(batch.iter().map(|entry| Outcome::Judged(evaluator.judge(entry)))));
+        for completed in session.wait()? {
+            let expected = awaited.remove(&completed.ticket).unwrap();
+            match completed.outcome {
+                Outcome::Fault(Fault::TableChanged) => return Err(SessionError::Faulted(Fault::TableChanged)),
+                outcome => assert_eq!(outcome, expected, "a wrong verdict"),
+            }
+            idle.push((completed.entry.slot.get(), completed.entry.sequence.get() + 1));
+        }
+    }
+    session.drain()?;
+    Ok(())
+}
+
+/// The port of the tables is busy in nearly every clock, and what the sweep reads is hashed as it comes by.
+#[test]
+fn tables_that_stand_are_never_called_changed() {
+    let mut random = Random::new(703);
+    for (lanes, stall) in [(1, Stall::None), (1, Stall::Random(5)), (LANES, Stall::None)] {
+        let mut card = card(lanes, stall);
+        let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+        let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
+        judged(&mut session, &world, &mut random, 4 * bound(lanes)).unwrap();
+        assert_eq!(session.close().unwrap().cause, Fault::None);
+        card.assert_clean();
+    }
+}
+
+#[test]
+fn an_upset_is_found_under_load() {
+    let mut random = Random::new(704);
+    for lanes in [1, LANES] {
+        let mut card = card(lanes, Stall::None);
+        let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+        let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
+        session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
+        // Verdicts stay as they were, so that those before the fault can be checked.
+        let rule = TableBit { lane: lanes - 1, entropy: false, row: 4, bit: 8 * RULE_AT };
+        session.card_mut().sim().upset_table(rule).unwrap();
+        let start = session.card().clocks().unwrap();
+        let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();
+        assert!(is_table_changed(&error), "{error}");
+        let passed = session.card().clocks().unwrap() - start;
+        // The driver looks after a wait.
+        assert!(passed <= bound(lanes) + 10_000, "{passed}");
+        assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
+    }
+}
+
+/// Byte of a row that no verdict depends on: its rule's number.
+const RULE_AT: u32 = 2;
+
+/// A host cannot put the hash off by asking for one checkpoint after another, and each of these is written.
+#[test]
+fn checkpoints_and_hashes_take_turns() {
+    let mut random = Random::new(705);
+    let mut card = card(1, Stall::None);
+    let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+    let config = SessionConfig { checkpoints: Some(CheckpointConfig::default()), ..small(5) };
+    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    for _ in 0..2 {
+        session.flush().unwrap();
+        session.card_mut().sim().run(SIGNATURE_CLOCKS + bound(1)).unwrap();
+    }
+    let before = session.collect_checkpoints().unwrap();
+    session.card_mut().sim().upset_table(any_bit(&mut random, 1)).unwrap();
+    let start = session.card().clocks().unwrap();
+    let mut longest = 0;
+    while session.card_mut().read32(STATUS).unwrap() & LIFE != FAULT {
+        session.flush().unwrap();
+        session.card_mut().sim().run(500).unwrap();
+        longest = session.card().clocks().unwrap() - start;
+        session.collect_checkpoints().unwrap();
+        assert!(longest < bound(1) + 2 * SIGNATURE_CLOCKS, "no fault after {longest} clocks");
+    }
+    println!("fault after {longest} clocks of signing");
+    assert!(before >= 2, "{before}");
+    assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
+}
+
+/// Clocks of a signature with 16 rounds a clock, rounded up: about 105,000 blocks.
+const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
+
+/// CLOSE, RESET and a flush at any moment of a hash: the session ends as ever.
+#[test]
+fn a_session_may_end_in_the_middle_of_a_hash() {
+    let mut random = Random::new(706);
+    for lanes in [1, LANES] {
+        let mut card = card(lanes, Stall::None);
+        for round in 0..24 {
+            let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
+            let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
+            session.card_mut().sim().run(PATROL_CLOCKS - 200 + random.bits() % (hash_clocks(lanes) + 300)).unwrap();
+            if round % 2 == 0 {
+                assert_eq!(session.close().unwrap().cause, Fault::None);
+            } else {
+                drop(session);
+                portcullis_card::driver::reset(&mut card).unwrap();
+            }
+        }
+        card.assert_clean();
+    }
+}

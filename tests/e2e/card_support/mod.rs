@@ -1,0 +1,132 @@
+//! What the tests of the card share: every transport behind one trait, random tables and entries.
+#![allow(
+    dead_code,
+    unused_macros,
+    unused_imports,
+    unreachable_pub,
+    missing_docs,
+    reason = "each test binary uses its own part of this module"
+)]
+
+mod entries;
+mod tables;
+mod transports;
+
+pub use entries::{break_entry, gate, in_context, placed};
+pub use portcullis_test_support::random::Random;
+pub use tables::World;
+pub use transports::{KernelCard, Laned, Lanes, TestCard};
+#[cfg(feature = "sim")]
+pub use transports::{Served, UserCard};
+
+/// Makes each named function, generic over the card, a test of the model and a test of the simulated card.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod model {
+            $(#[test] fn $name() { super::$name::<portcullis_card::transport::model::ModelCard>(); })*
+        }
+        #[cfg(feature = "sim")]
+        mod sim {
+            $(#[test] fn $name() { super::$name::<portcullis_card::transport::sim::SimCard>(); })*
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes, and of the simulated card with more
+/// than one.
+macro_rules! on_lanes {
+    ($($name:ident),* $(,)?) => {
+        mod two_lanes {
+            use portcullis_card::transport::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 2>>(); })*
+        }
+        mod four_lanes {
+            use portcullis_card::transport::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 4>>(); })*
+        }
+        mod eight_lanes {
+            use portcullis_card::transport::model::ModelCard;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<ModelCard, 8>>(); })*
+        }
+        #[cfg(feature = "sim")]
+        mod simulated_lanes {
+            use portcullis_card::transport::sim::SimCard;
+            const LANES: u8 = portcullis_sim::LANES as u8;
+            $(#[test] fn $name() { super::$name::<super::card_support::Lanes<SimCard, LANES>>(); })*
+        }
+    };
+}
+pub(crate) use on_lanes;
+
+/// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs in its machine.
+macro_rules! on_all {
+    ($($name:ident),* $(,)?) => {
+        $crate::card_support::on_both!($($name),*);
+        #[cfg(feature = "sim")]
+        mod vfio_user {
+            $(#[test] fn $name() { super::$name::<super::card_support::UserCard>(); })*
+        }
+        mod vfio {
+            $(#[test] #[ignore = "cargo xtask vm"] fn $name() { super::$name::<super::card_support::KernelCard>(); })*
+        }
+    };
+}
+pub(crate) use on_all;
+
+use portcullis_card::SessionConfig;
+use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
+use portcullis_core::wire::Record;
+use std::sync::{Arc, Mutex};
+
+/// The smallest rings that a card takes, with a fixed epoch.
+pub fn small(epoch: u32) -> SessionConfig {
+    SessionConfig { ring_log2: 5, log_log2: 4, epoch: Some(epoch), ..SessionConfig::default() }
+}
+
+/// Records as a sink takes them.
+pub type Kept = Arc<Mutex<Vec<Record>>>;
+
+/// A configuration whose sink keeps every record.
+pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
+    let kept = Kept::default();
+    let sink = Arc::clone(&kept);
+    let keep = move |record: &Record| {
+        sink.lock().unwrap().push(*record);
+        Ok(())
+    };
+    (SessionConfig { sink: Box::new(keep), ..config }, kept)
+}
+
+/// The records of one lane, in their order.
+pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
+    records.iter().filter(|record| record.answer.lane == lane).copied().collect()
+}
+
+/// Everything that a session leaves, in order.
+#[derive(Debug, Default)]
+pub struct Trail {
+    pub records: Vec<Record>,
+    pub checkpoints: Vec<SignedCheckpoint>,
+}
+
+/// A sink that keeps everything.
+#[derive(Debug, Default, Clone)]
+pub struct Keeper(pub Arc<Mutex<Trail>>);
+
+impl RecordSink for Keeper {
+    fn record(&mut self, record: &Record) -> Result<(), SinkError> {
+        self.0.lock().unwrap().records.push(*record);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
+        self.0.lock().unwrap().checkpoints.push(checkpoint.clone());
+        Ok(())
+    }
+}
+
+/// Whether the long runs are asked for.
+pub fn long() -> bool {
+    std::env::var_os("PORTCULLIS_LONG").is_some_and(|value| value == "1")
+}

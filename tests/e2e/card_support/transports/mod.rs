@@ -1,0 +1,204 @@
+//! Every card behind one trait, with the ways in which a bus can fail.
+
+mod kernel;
+mod lanes;
+
+pub use kernel::KernelCard;
+pub use lanes::{Laned, Lanes};
+
+use portcullis_card::transport::model::ModelCard;
+#[cfg(feature = "sim")]
+use portcullis_card::transport::sim::SimCard;
+use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
+use portcullis_core::wire::Fault;
+
+/// A card that a test can disturb.
+pub trait TestCard: Card + Sized {
+    /// A new one.
+    fn fresh() -> Self;
+    /// From now on a read of the card is answered with an error.
+    fn break_reads(&mut self);
+    /// From now on a write of the card is answered with an error.
+    fn break_writes(&mut self);
+    /// From now on no read of the card is answered.
+    fn hang_reads(&mut self);
+    /// From now on no write of the card is answered.
+    fn hang_writes(&mut self);
+    /// Ends hanging.
+    fn mend(&mut self);
+    /// Gives the hardware reset. Memory stays.
+    fn hardware_reset(&mut self);
+    /// Lets clocks pass, unwatched.
+    fn pass(&mut self, clocks: u64);
+    /// Nothing that the card did broke a rule of its bus.
+    fn assert_clean(&mut self);
+}
+
+impl TestCard for ModelCard {
+    fn fresh() -> Self {
+        Self::new()
+    }
+    fn break_reads(&mut self) {
+        self.break_bus(Fault::ReadResponse);
+    }
+    fn break_writes(&mut self) {
+        self.break_bus(Fault::WriteResponse);
+    }
+    fn hang_reads(&mut self) {
+        self.break_bus(Fault::Watchdog);
+    }
+    fn hang_writes(&mut self) {
+        self.break_bus(Fault::Watchdog);
+    }
+    fn mend(&mut self) {}
+    fn hardware_reset(&mut self) {
+        Self::hardware_reset(self);
+    }
+    /// Its tick counts steps.
+    fn pass(&mut self, clocks: u64) {
+        for _ in 0..clocks {
+            self.read32(0).unwrap();
+        }
+    }
+    fn assert_clean(&mut self) {}
+}
+
+#[cfg(feature = "sim")]
+impl TestCard for SimCard {
+    fn fresh() -> Self {
+        Self::new(portcullis_sim::SimConfig { read_latency: 20, write_latency: 20, ..Default::default() }).unwrap()
+    }
+    fn break_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
+    }
+    fn break_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
+    }
+    fn hang_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
+    }
+    fn hang_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
+    }
+    fn mend(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+    }
+    fn hardware_reset(&mut self) {
+        self.sim().hardware_reset().unwrap();
+    }
+    fn pass(&mut self, clocks: u64) {
+        self.sim().run(clocks).unwrap();
+    }
+    fn assert_clean(&mut self) {
+        assert_eq!(self.sim().violations(), None);
+        assert_eq!(self.sim().stats().violations, 0);
+        assert_eq!(self.sim().stats().out_of_range, 0);
+    }
+}
+
+/// The simulated card behind a socket, served by a thread of this process.
+#[cfg(feature = "sim")]
+pub struct Served {
+    pub path: std::path::PathBuf,
+    pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::Sim>>,
+    /// Why drivers were dropped.
+    pub ends: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    stop: Option<std::os::unix::net::UnixStream>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    _dir: tempfile::TempDir,
+}
+
+#[cfg(feature = "sim")]
+impl Served {
+    pub fn new(config: portcullis_sim::SimConfig) -> Self {
+        use std::os::fd::AsFd;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("card.sock");
+        let mut card = portcullis_sim::pci::PciCard::new(config).unwrap();
+        let sim = card.sim();
+        let socket = portcullis_sim::serve::Socket::bind(&path).unwrap();
+        let (stop, stopped) = std::os::unix::net::UnixStream::pair().unwrap();
+        let ends = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = std::sync::Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            socket.serve(&mut card, stopped.as_fd(), |end| told.lock().unwrap().push(end.to_string())).unwrap();
+        });
+        Self { path, sim, ends, stop: Some(stop), thread: Some(thread), _dir: dir }
+    }
+
+    pub fn connect(&self) -> portcullis_card::transport::vfio_user::VfioUserCard {
+        portcullis_card::transport::vfio_user::VfioUserCard::connect(&self.path).unwrap()
+    }
+
+    /// Ends serving, whatever a driver is doing.
+    pub fn end(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking());
+        }
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A driver's end of [`Served`], and the server with it.
+#[cfg(feature = "sim")]
+pub struct UserCard {
+    // Declared, hence dropped, before the server.
+    pub card: portcullis_card::transport::vfio_user::VfioUserCard,
+    pub served: Served,
+}
+
+#[cfg(feature = "sim")]
+impl UserCard {
+    fn sim(&self) -> std::sync::MutexGuard<'_, portcullis_sim::Sim> {
+        self.served.sim.lock().unwrap()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl Card for UserCard {
+    forward_card!(card: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience);
+}
+
+#[cfg(feature = "sim")]
+impl TestCard for UserCard {
+    fn fresh() -> Self {
+        let config = portcullis_sim::SimConfig { read_latency: 20, write_latency: 20, ..Default::default() };
+        let served = Served::new(config);
+        Self { card: served.connect(), served }
+    }
+    fn break_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
+    }
+    fn break_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
+    }
+    fn hang_reads(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
+    }
+    fn hang_writes(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
+    }
+    fn mend(&mut self) {
+        self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+    }
+    fn hardware_reset(&mut self) {
+        self.sim().hardware_reset().unwrap();
+    }
+    fn pass(&mut self, clocks: u64) {
+        self.sim().run(clocks).unwrap();
+    }
+    fn assert_clean(&mut self) {
+        let sim = self.sim();
+        assert_eq!(sim.violations(), None);
+        assert_eq!(sim.stats().violations, 0);
+        assert_eq!(sim.stats().out_of_range, 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! The parsers of hostile bytes, by the bodies of the fuzz targets: every seed is accepted, and the kept corpus is read again.
+//!
+//! `PORTCULLIS_SEEDS=DIR` writes the seeds, a folder a target, from which `cargo xtask fuzz` starts.
+#![cfg(test)]
+
+use portcullis_authority::witness::{LanePost, Post};
+use portcullis_core::hex::{self, Hex};
+use portcullis_core::state::{Profile, Task};
+use portcullis_core::wire::Granularity;
+use portcullis_evidence::approval::Approval;
+use portcullis_evidence::bundle::{self, MemoryFiles};
+use portcullis_evidence::cose;
+use portcullis_evidence::receipt::prove;
+use portcullis_gate::ledger::{Fsync, Header, Ledger};
+use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
+use portcullis_policy::Package;
+use portcullis_test_support::random::Random;
+use portcullis_test_support::{parsers, root};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+type Seeds = BTreeMap<&'static str, Vec<Vec<u8>>>;
+
+fn evidence(seeds: &mut Seeds) {
+    let files = parsers::honest_files();
+    let file = |name: &str| files.0[name].clone();
+    let checkpoint = file(&bundle::checkpoint(0));
+    let (bare, _) = cose::decode(&checkpoint).unwrap();
+    let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+    let proof = prove(&files, 0, 3).unwrap();
+    let notes = files.0.iter().filter(|(name, _)| name.starts_with("witness/")).map(|(_, note)| note.clone());
+    let lines = [bundle::MANIFEST, bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
+    let lane = LanePost { old: 1, size: 9, root: [3; 32], proof: vec![[4; 32], [5; 32]] };
+    let post = Post {
+        ticket: file(bundle::TICKET),
+        public_key: [2; 32],
+        lanes: vec![lane; 2],
+        checkpoint: checkpoint.clone(),
+    };
+    let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 17".to_vec();
+    seeds.extend([
+        ("ticket", vec![file(bundle::TICKET)]),
+        ("approval", vec![Approval::sign([1; 32], "Ada", &key)]),
+        ("checkpoint", vec![bare.to_vec(), checkpoint]),
+        ("certificate", vec![parsers::der(&file(bundle::CERTIFICATE))]),
+        ("note", notes.chain([format!("# leaked\nkey {}\n", "ab".repeat(32)).into_bytes()]).collect()),
+        ("lines", lines.map(file).to_vec()),
+        ("records", vec![file(bundle::RECORDS)]),
+        ("receipt", vec![serde_json::to_vec(&proof).unwrap()]),
+        ("witness", vec![post.to_body(), head]),
+        ("bundle", edits(&files)),
+    ]);
+}
+
+/// Edits of the honest bundle that a verifier still reads to the end: a byte of each file.
+fn edits(files: &MemoryFiles) -> Vec<Vec<u8>> {
+    let framed = [0, 8, 0, 0, 0];
+    let last = |content: &Vec<u8>| u16::try_from(content.len().saturating_sub(2)).unwrap_or(u16::MAX).to_be_bytes();
+    let edit = |(number, content): (usize, &Vec<u8>)| {
+        let [high, low] = last(content);
+        [&[u8::try_from(number).unwrap(), 1, high, low, 1, b'!'][..], &framed].concat()
+    };
+    let edits = files.0.values().enumerate().map(edit);
+    edits.chain([Vec::new()]).filter(|edit| parsers::named("bundle")(edit)).collect()
+}
+
+fn context() -> ContextDocument {
+    let profile = Profile { intent: "Answer.".into(), facts: vec!["A fact.".into()], ..Profile::default() };
+    ContextDocument {
+        version: CONTEXT_VERSION,
+        mode: Mode::Driven,
+        granularity: Granularity::Span,
+        on_refuse: OnRefuse::Stop,
+        release: Release::Span,
+        max_proposals: 3,
+        policy: "clinical 1.0.0".into(),
+        package_digest: Hex([0xab; 32]),
+        profile_digest: profile.digest(),
+        profile,
+        task: Task { intent: "Tell.".into(), facts: vec![] },
+        anchor_digests: vec![Hex([0xcd; 32])],
+        predecessor: Some(Hex([0xef; 32])),
+        id: "a".into(),
+    }
+}
+
+fn framed(messages: &[&str]) -> Vec<u8> {
+    let frame = |message: &&str| {
+        let mut frame = Vec::new();
+        remote::send(&mut frame, &serde_json::from_str::<serde_json::Value>(message).unwrap()).unwrap();
+        frame
+    };
+    messages.iter().flat_map(frame).collect()
+}
+
+fn gate(seeds: &mut Seeds) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let header = Header::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
+    let mut ledger = Ledger::create(&path, &header, Fsync::Never).unwrap();
+    let begun = What::Begun { id: "a".into(), context: Box::new(context()), text: None, lane: 0, log_index: Some(1) };
+    let released = What::Released { seqs: vec![1, 2], text: "A text.".into() };
+    for what in [begun, released, What::Expired { seq: 3 }] {
+        ledger.append(&Event { stream: 0, what }).unwrap();
+    }
+    drop(ledger);
+    let client = [
+        r#"{"Hello":{"version":1}}"#,
+        r#"{"Govern":{"number":1,"item":{"Text":{"id":"a","text":"It is.","task":{"intent":"","facts":[]}}}}}"#,
+        r#"{"Govern":{"number":2,"item":{"Candidates":{"id":"b","steps":[[{"text":"No.","logprobs":null}]],"task":{"intent":"","facts":[]}}}}}"#,
+        r#"{"Proposal":{"Ok":"End"}}"#,
+    ];
+    let server = [
+        r#"{"Propose":{"intent":"x","facts":["y"],"admitted":"z","attempt":1}}"#,
+        r#"{"Event":{"stream":0,"event":"released","seqs":[1],"text":"It is."}}"#,
+        r#""Done""#,
+    ];
+    let openai = br#"{"choices":[{"text":" It is. More","logprobs":{"token_logprobs":[null,-0.25,-1e-3]}}]}"#;
+    let llama = br#"{"content":"Yes!\nNo","completion_probabilities":[{"logprob":-0.5},{"logprob":null}]}"#;
+    let anchors = br#"{"entity":{"id":"e","name":"Ship","aliases":["Boat"],"kind":"thing"}}
+{"fact":{"entity":"e","text":"The ship sank in 1912.","source":"a book"}}
+{"citation":{"id":"PMID 12*","source":"a list"}}
+"#;
+    seeds.extend([
+        ("ledger", vec![fs::read(&path).unwrap()]),
+        ("context", vec![context().bytes()]),
+        ("frame", vec![framed(&client), framed(&server)]),
+        ("completion", vec![openai.to_vec(), llama.to_vec()]),
+        ("anchors", vec![anchors.to_vec()]),
+    ]);
+}
+
+fn policies(seeds: &mut Seeds) {
+    for name in ["clinical", "pii"] {
+        let package = Package::load(&root().join("policies").join(name)).unwrap();
+        let files = package.files().iter().filter(|(path, _)| !path.ends_with(".jsonl") && !path.ends_with(".md"));
+        seeds
+            .entry("package")
+            .or_default()
+            .push(parsers::packed(&files.map(|(p, b)| (p.clone(), b.clone())).collect()));
+        seeds.entry("image").or_default().push(package.compile().unwrap().image.as_bytes().to_vec());
+    }
+    let texts = [
+        "Take 5 mg of aspirin twice a day, or 3.5 ml; then stop your medication. You have diabetes! See https://a.example/x.",
+        "Der Preis: 1.000,50 €. \u{1F600}\u{200d}\n\n- e.g. Dr. No (1912)",
+        "send\n{\"to\":\"a@b.example\",\"amount\":-1.5e3,\"list\":[true,null,\"x\"]}",
+    ];
+    seeds.insert("text", texts.map(|text| text.as_bytes().to_vec()).to_vec());
+}
+
+fn seeds() -> Seeds {
+    let mut seeds = Seeds::new();
+    evidence(&mut seeds);
+    gate(&mut seeds);
+    policies(&mut seeds);
+    seeds
+}
+
+#[test]
+fn seeds_are_accepted() {
+    let seeds = seeds();
+    let known: BTreeSet<_> = parsers::ALL.iter().map(|(name, _)| *name).collect();
+    assert_eq!(seeds.keys().copied().collect::<BTreeSet<_>>(), known, "each target has seeds");
+    for (target, seeds) in &seeds {
+        assert!(!seeds.is_empty(), "{target}");
+        for (number, seed) in seeds.iter().enumerate() {
+            assert!(parsers::named(target)(seed), "{target}: seed {number} is refused");
+        }
+    }
+    let Some(folder) = std::env::var_os("PORTCULLIS_SEEDS").map(PathBuf::from) else { return };
+    for (target, seeds) in &seeds {
+        fs::create_dir_all(folder.join(target)).unwrap();
+        for (number, seed) in seeds.iter().enumerate() {
+            fs::write(folder.join(target).join(format!("seed-{number}")), seed).unwrap();
+        }
+    }
+}
+
+/// A change to some bytes: one set, one put in, a run taken out, doubled or overwritten by another.
+fn change(bytes: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(bytes.len() + 1);
+    let end = (at + random.below(16)).min(bytes.len());
+    match random.below(5) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        1 => bytes.insert(at, random.bits() as u8),
+        2 => drop(bytes.drain(at..end)),
+        3 => bytes.extend_from_within(at..end),
+        _ => {
+            let to = random.below(bytes.len() - (end - at) + 1);
+            bytes.copy_within(at..end, to);
+        }
+    }
+}
+
+/// Without guidance: what a fuzzer does first. `PORTCULLIS_MUTATIONS` says how many changed inputs each target gets.
+#[test]
+fn changed_seeds() {
+    let count = std::env::var("PORTCULLIS_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
+    for (target, seeds) in seeds() {
+        let (parser, mut random, mut accepted) = (parsers::named(target), Random::new(7), 0);
+        for number in 0..count {
+            let mut bytes = seeds[number % seeds.len()].clone();
+            for _ in 0..=random.below(4) {
+                change(&mut bytes, &mut random);
+            }
+            accepted += usize::from(parser(&bytes));
+        }
+        println!("{target}: {accepted} of {count} accepted");
+    }
+}
+
+#[test]
+fn the_kept_corpus_is_read() {
+    let folder = root().join("fuzz/corpus");
+    for (target, parser) in parsers::ALL {
+        let inputs = fs::read_to_string(folder.join(format!("{target}.hex"))).unwrap();
+        assert!(inputs.lines().count() > 10, "{target} has a kept corpus");
+        for line in inputs.lines() {
+            parser(&hex::decode_vec(line).unwrap());
+        }
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), parsers::ALL.len(), "a corpus for every target, and no other");
+}

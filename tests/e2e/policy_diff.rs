@@ -1,0 +1,282 @@
+//! P4: two versions of a policy are compared by what they decide. Every witness is confirmed here a second time, and by
+//! sampling: wherever a sampled descriptor is decided differently, the solver must have found that pair of rules.
+#![cfg(test)]
+
+use portcullis_core::wire::Descriptor;
+use portcullis_policy::commands::{Change, Diff, diff};
+use portcullis_policy::context::{Contexts, Missing};
+use portcullis_policy::decision::Decision;
+use portcullis_policy::evaluate::Evaluator;
+use portcullis_policy::{Compiled, Package};
+use portcullis_test_support::policies::Case;
+use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};
+use portcullis_test_support::random::Random;
+use std::collections::BTreeSet;
+
+fn compare(a: &Package, b: &Package) -> Diff {
+    let (x, y) = (a.compile().unwrap(), b.compile().unwrap());
+    let found = diff((a, &x), (b, &y)).unwrap();
+    confirm(a, &x, b, &y, &found);
+    found
+}
+
+fn decide(compiled: &Compiled, d: &Descriptor) -> Decision {
+    judge(compiled, &Evaluator::new(&compiled.image), d)
+}
+
+fn judge(compiled: &Compiled, evaluator: &Evaluator, d: &Descriptor) -> Decision {
+    Decision::new(compiled, d, &evaluator.evaluate(d))
+}
+
+/// What a rule that rejects hides: what it admits elsewhere, and what the prelude would have split.
+fn behind_a_reject() -> BTreeSet<(String, String)> {
+    let behind = ["admit by admit", "decompose by ANCHOR-AMBIGUOUS"];
+    behind.into_iter().map(|other| ("reject by RULE".to_owned(), other.to_owned())).collect()
+}
+
+/// Both evaluators, and both contexts turned back into descriptors, say what the witness says.
+fn confirm(a: &Package, x: &Compiled, b: &Package, y: &Compiled, found: &Diff) {
+    for witness in &found.witnesses {
+        assert_ne!(witness.a.determination, witness.b.determination);
+        for (package, compiled, context, descriptor, decision) in [
+            (a, x, &witness.context_a, &witness.descriptor_a, &witness.a),
+            (b, y, &witness.context_b, &witness.descriptor_b, &witness.b),
+        ] {
+            assert_eq!(decide(compiled, descriptor), *decision);
+            let contexts = Contexts::new(package.vocabulary());
+            let read = contexts.descriptor(&witness.category, context, Missing::Refuse).unwrap();
+            assert_eq!(read, *descriptor);
+        }
+    }
+}
+
+fn label(decision: &Decision) -> String {
+    let by = decision.rule.clone().unwrap_or_else(|| "admit".into());
+    format!("{} by {by}", decision.determination.name())
+}
+
+fn pairs(found: &Diff) -> BTreeSet<(String, String)> {
+    found.witnesses.iter().map(|w| (label(&w.a), label(&w.b))).collect()
+}
+
+#[test]
+fn a_policy_decides_as_itself() {
+    for seed in 0..40 {
+        let case = Case::generate(seed);
+        let found = compare(&case.package, &case.package);
+        assert!(found.witnesses.is_empty(), "seed {seed}: {:#?}", found.witnesses);
+        assert!(found.decide_alike(), "seed {seed}: {:?}", found.undecided);
+        assert!(found.rules.is_empty() && found.declarations.is_empty());
+    }
+}
+
+#[test]
+fn a_moved_bound_is_found_at_the_bound() {
+    let bound = |n: i64| package(&forbid(&format!("context.quantity has dose_mg && context.quantity.dose_mg > {n}")));
+    let found = compare(&bound(4000), &bound(4001));
+    assert_eq!(pairs(&found), behind_a_reject());
+    // One value in 2^32: no sampling would have found it.
+    assert!(found.witnesses.iter().all(|w| w.context_a["quantity"]["dose_mg"] == 4001));
+    assert_eq!(found.rules.len(), 1);
+    assert_eq!(found.rules[0].change, Change::Changed(vec!["matches differently: 1 rows became 1".into()]));
+}
+
+#[test]
+fn each_kind_of_change_is_named() {
+    let text = "context.classes.contains(\"dosage\") && context.novelty.greaterThan(decimal(\"0.5\"))";
+    let plain = package(&forbid(text));
+    let changed = |rules: &str| compare(&plain, &package(rules));
+    let only = |found: &Diff| found.rules[0].change.clone();
+
+    let decompose = changed(&forbid(text).replace("forbid", "@outcome(\"decompose\") forbid"));
+    assert_eq!(only(&decompose), Change::Changed(vec!["forbid_reject became forbid_decompose".into()]));
+    let split = ["decompose by ANCHOR-AMBIGUOUS", "decompose by RULE"];
+    let split: BTreeSet<_> = split.into_iter().map(|by| ("reject by RULE".to_owned(), by.to_owned())).collect();
+    assert_eq!(pairs(&decompose), split);
+    // At the depth limit both reject, so every witness stands above it.
+    assert!(decompose.witnesses.iter().all(|w| w.descriptor_a.depth < 2));
+
+    let moved = changed(&forbid(text).replace("forbid", "@stage(\"entropy\") forbid"));
+    assert_eq!(only(&moved), Change::Changed(vec!["moved from the policy bank to the entropy bank".into()]));
+    // An ambiguous anchor is split at stage 1 before a reject at stage 4 is reached.
+    let split = ("reject by RULE".to_owned(), "decompose by ANCHOR-AMBIGUOUS".to_owned());
+    assert_eq!(pairs(&moved), BTreeSet::from([split]));
+
+    let reason = changed(&forbid(text).replace("forbid", "@reason(\"x\") forbid"));
+    assert_eq!(only(&reason), Change::Changed(vec!["another reason is given".into()]));
+    assert!(reason.decide_alike());
+
+    let renamed = changed(&forbid(text).replace("RULE", "OTHER"));
+    assert_eq!(
+        renamed.rules.iter().map(|r| (r.id.as_str(), &r.change)).collect::<Vec<_>>(),
+        [("OTHER", &Change::Added), ("RULE", &Change::Removed)]
+    );
+    assert!(renamed.decide_alike());
+
+    let rewritten = changed(&forbid(&format!("!!({text}) && true")));
+    assert!(rewritten.rules.is_empty() && rewritten.decide_alike());
+
+    let mut depth = files(&format!(
+        "{PERMIT}{}",
+        forbid("context.depth > 300").replace("forbid", "@outcome(\"decompose\") forbid")
+    ));
+    let with = |manifest: &str, files: &mut std::collections::BTreeMap<String, Vec<u8>>| {
+        files.insert("policy.toml".into(), manifest.as_bytes().to_vec());
+        Package::from_files(files.clone()).unwrap()
+    };
+    let found =
+        compare(&with(MANIFEST, &mut depth), &with(&MANIFEST.replace("max_depth = 2", "max_depth = 3"), &mut depth));
+    assert_eq!(found.declarations, ["limits.max_depth: 2 became 3"]);
+    assert_eq!(
+        pairs(&found),
+        BTreeSet::from([("reject by ANCHOR-AMBIGUOUS".into(), "decompose by ANCHOR-AMBIGUOUS".into())])
+    );
+    assert!(found.witnesses.iter().all(|w| w.descriptor_a.depth == 2));
+}
+
+#[test]
+fn declarations_are_compared_by_name() {
+    // The same policy with its classes and values in another order decides alike.
+    let rules = format!("{PERMIT}{}", forbid("context.classes.contains(\"greeting\") && context.domain == \"legal\""));
+    let reordered = MANIFEST
+        .replace("\"general\", \"medical\", \"legal\"", "\"legal\", \"general\", \"medical\"")
+        .replace("\"dosage\"", "\"tmp\"")
+        .replace("\"greeting\"", "\"dosage\"")
+        .replace("\"tmp\"", "\"greeting\"");
+    let a = Package::from_files(files_with(MANIFEST, &rules)).unwrap();
+    let b = Package::from_files(files_with(&reordered, &rules)).unwrap();
+    let found = compare(&a, &b);
+    assert!(found.rules.is_empty() && found.decide_alike(), "{found:#?}");
+
+    // A class that only one of them knows: the other's mapping never finds it.
+    let without = MANIFEST.replace("[[class]]\nname = \"greeting\"\n", "");
+    let c = Package::from_files(files_with(&without, PERMIT)).unwrap();
+    let found = compare(&a, &c);
+    assert!(
+        found.declarations.contains(&"class no longer declared: `greeting`".to_owned()),
+        "{:?}",
+        found.declarations
+    );
+    assert_eq!(pairs(&found), behind_a_reject());
+    assert_eq!(found.witnesses[0].context_a["classes"], serde_json::json!(["greeting"]));
+    assert_eq!(found.witnesses[0].context_b["classes"], serde_json::json!([]));
+
+    // A value that only one of them knows: nothing can be asked about it.
+    let narrower = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"general\", \"medical\"");
+    let d = Package::from_files(files_with(&narrower, PERMIT)).unwrap();
+    let found = compare(&a, &d);
+    assert!(found.declarations.contains(&"domain no longer declared: `legal`".to_owned()));
+    assert!(found.decide_alike());
+
+    let foreign = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"cooking\"");
+    let e = Package::from_files(files_with(&foreign, PERMIT)).unwrap();
+    let found = compare(&a, &e);
+    assert!(found.declarations.last().unwrap().contains("no descriptor can be put to both"));
+}
+
+/// Nothing, or not everything, could be put to both: then the two are not alike, and the declarations that stopped it are named.
+#[test]
+fn packages_that_cannot_be_compared_in_full_are_not_alike() {
+    let a = package("");
+    let changed = |from: &str, to: &str| {
+        assert!(MANIFEST.contains(from), "{from}");
+        compare(&a, &Package::from_files(files_with(&MANIFEST.replacen(from, to, 1), PERMIT)).unwrap())
+    };
+    let domains = "\"general\", \"medical\", \"legal\"";
+    for (from, to, named) in [
+        (domains, "\"cooking\"", "share no domain"),
+        (domains, "\"general\", \"medical\", \"law\"", "domain newly declared: `law`"),
+        (
+            domains,
+            "\"legal\", \"general\", \"medical\"",
+            "domain of a context that names none: `general` became `legal`",
+        ),
+        ("[limits]", "[continuity]\ntopic = 77\n[limits]", "continuity changed"),
+        ("[limits]", "[limits]\nspan_bytes = 99", "limits of the loop changed"),
+        ("name = \"greeting\"", "name = \"greeting\"\npattern = [{ regex = \"x{1,3}\" }]", "recognised differently"),
+        ("version = \"1.0.0\"", "version = \"1.0.0\"\nlanguage = \"de\"", "language"),
+    ] {
+        let found = changed(from, to);
+        assert!(!found.nothing_differs() && found.witnesses.is_empty(), "{to}: {found:#?}");
+        assert!(found.not_compared.iter().any(|line| line.contains(named)), "{to}: {:?}", found.not_compared);
+        assert!(found.not_compared.iter().all(|line| found.declarations.contains(line)));
+    }
+    // What no decision depends on stops nothing.
+    assert!(changed("version = \"1.0.0\"", "version = \"1.0.1\"").nothing_differs());
+    assert!(changed("name = \"greeting\"", "name = \"greeting\"\ndescription = \"a word\"").nothing_differs());
+    // More quantities than one descriptor has room for.
+    let slots = |names: &[&str]| {
+        let slot = |name: &&str| format!("[[quantity]]\nname = \"{name}\"\nunits = {{ mg = \"1\" }}\n");
+        let test = |name: &&str| format!("context.quantity has {name} && context.quantity.{name} > 1");
+        let (base, _) = MANIFEST.split_once("[[quantity]]").unwrap();
+        let manifest = format!("{base}{}", names.iter().map(slot).collect::<String>());
+        let rule = forbid(&names.iter().map(test).collect::<Vec<_>>().join(" || "));
+        Package::from_files(files_with(&manifest, &format!("{PERMIT}{rule}"))).unwrap()
+    };
+    let found = compare(&slots(&["a", "b", "c"]), &slots(&["d", "e", "f"]));
+    assert!(found.not_compared.iter().any(|line| line.contains("6 quantities together")), "{:?}", found.not_compared);
+    assert!(!found.nothing_differs());
+}
+
+/// Versions of generated packages: a rule gone, a constant moved, an operator turned.
+fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
+    let mut files = case.package.files().clone();
+    let path = *random.pick(&["a.cedar", "rules/b.cedar"]);
+    let text = String::from_utf8(files[path].clone()).unwrap();
+    let swaps = [
+        ("&&", "||"),
+        ("||", "&&"),
+        (" < ", " <= "),
+        (" > ", " != "),
+        ("==", "!="),
+        ("lessThan(", "lessThanOrEqual("),
+        ("contains(", "containsAny(["),
+        ("containsAll(", "containsAny("),
+        ("@outcome(\"decompose\")", "@outcome(\"reject\")"),
+        ("@outcome(\"reject\")", "@outcome(\"decompose\")"),
+        ("when {", "unless {"),
+        ("forbid (principal, action, resource)", "forbid (principal, action == Action::\"negation\", resource)"),
+    ];
+    let (from, to) = *random.pick(&swaps);
+    let places: Vec<_> = text.match_indices(from).map(|(at, _)| at).collect();
+    let at = *places.get(random.below(places.len()))?;
+    let changed = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
+    files.insert(path.into(), changed.into_bytes());
+    Package::from_files(files).ok().filter(|package| package.compile().is_ok())
+}
+
+#[test]
+fn sampling_finds_nothing_that_solving_missed() {
+    let mut random = Random::new(3);
+    let (mut compared, mut differing, mut witnesses, mut undecided, mut sampled) = (0, 0, 0, 0, 0);
+    for seed in 0..240 {
+        let case = Case::generate(1_000 + seed);
+        let Some(other) = mutated(&case, &mut random) else { continue };
+        let changed = case.with_package(other.clone());
+        let found = compare(&case.package, &other);
+        let known = pairs(&found);
+        compared += 1;
+        differing += usize::from(!found.witnesses.is_empty());
+        witnesses += found.witnesses.len();
+        undecided += found.undecided.len();
+        let evaluators = [Evaluator::new(&case.compiled.image), Evaluator::new(&changed.compiled.image)];
+        for d in case.descriptors().take(400).chain(changed.descriptors().take(400)) {
+            // The host stages are no part of the comparison.
+            let mut d = d;
+            (d.validation_outcome, d.lineage_outcome) = (1, 1);
+            let a = judge(&case.compiled, &evaluators[0], &d);
+            let b = judge(&changed.compiled, &evaluators[1], &d);
+            if a.determination != b.determination {
+                sampled += 1;
+                let pair = (label(&a), label(&b));
+                let found = known.contains(&pair) || found.undecided.contains(&pair);
+                assert!(found, "seed {seed}: {pair:?} is not among {known:?}");
+            }
+        }
+    }
+    println!(
+        "{compared} versions, {differing} decide differently, {witnesses} witnesses, {undecided} undecided, {sampled} samples"
+    );
+    assert!(compared > 60 && differing > 30 && sampled > 1_000);
+    assert_eq!(undecided, 0);
+}

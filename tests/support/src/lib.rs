@@ -1,0 +1,28 @@
+//! What tests of several crates share. What is generated is the same for every test that asks for the same seed.
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test support: a broken generator must stop the test"
+)]
+
+#[cfg(feature = "parsers")]
+pub mod parsers;
+#[cfg(feature = "policies")]
+pub mod policies;
+pub mod random;
+#[cfg(feature = "real")]
+pub mod real;
+pub mod snapshot;
+#[cfg(feature = "world")]
+pub mod world;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the source tree.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()
+}

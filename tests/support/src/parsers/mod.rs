@@ -1,0 +1,46 @@
+//! One function a parser, by area. The fuzzer calls them through `fuzz/targets`, CI through `tests/e2e/parsers.rs`.
+
+mod authority;
+mod evidence;
+mod gate;
+mod policy;
+mod session;
+
+pub use policy::packed;
+pub use session::{der, honest_files};
+
+/// Reads bytes, asserts what must hold of them, and says whether they were accepted.
+pub type Parser = fn(&[u8]) -> bool;
+
+/// Every target by its name.
+pub const ALL: [(&str, Parser); 18] = [
+    ("anchors", gate::anchors),
+    ("approval", evidence::approval),
+    ("bundle", session::bundle),
+    ("certificate", session::certificate),
+    ("checkpoint", evidence::checkpoint),
+    ("completion", gate::completion),
+    ("context", gate::context),
+    ("frame", gate::frame),
+    ("image", policy::image),
+    ("ledger", gate::ledger),
+    ("lines", evidence::lines),
+    ("note", evidence::note),
+    ("package", policy::package),
+    ("receipt", evidence::receipt),
+    ("records", evidence::records),
+    ("text", policy::text),
+    ("ticket", evidence::ticket),
+    ("witness", authority::witness),
+];
+
+/// The parser of this name.
+///
+/// # Panics
+/// There is none.
+pub fn named(name: &str) -> Parser {
+    ALL.iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, parser)| *parser)
+        .unwrap_or_else(|| panic!("no target `{name}`"))
+}

@@ -1,0 +1,102 @@
+//! What a policy's author gives, and the text that is mapped under it.
+
+use portcullis_core::wire::Granularity;
+use portcullis_mapping::{Call, Mapper, Segmenter};
+use portcullis_policy::Package;
+use portcullis_policy::image::Image;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// Stands before each file of a package in the fuzzer's bytes; the file's path is its first line.
+pub(super) const SEPARATOR: u8 = 0x1e;
+
+pub(super) fn image(bytes: &[u8]) -> bool {
+    let Ok(image) = Image::from_bytes(bytes) else { return false };
+    assert_eq!(image.as_bytes(), bytes);
+    assert_eq!(Image::new(*image.header(), image.policy_rows(), image.entropy_rows()).as_ref(), Ok(&image));
+    true
+}
+
+/// The files of a package as one run of bytes.
+pub fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    files.iter().flat_map(|(path, content)| [&[SEPARATOR], path.as_bytes(), b"\n", content].concat()).collect()
+}
+
+fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let files = bytes.split(|byte| *byte == SEPARATOR).skip(1);
+    let file = |file: &[u8]| {
+        let mut parts = file.splitn(2, |byte| *byte == b'\n');
+        let path = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+        (path, parts.next().unwrap_or_default().to_vec())
+    };
+    files.map(file).collect()
+}
+
+/// The manifest, vocabularies and paths of a package. Its rules are Cedar's to parse.
+pub(super) fn package(bytes: &[u8]) -> bool {
+    let Ok(package) = Package::from_files(unpacked(bytes)) else { return false };
+    assert_eq!(Package::from_files(package.files().clone()).unwrap().digest(), package.digest());
+    assert_eq!(package.listing().lines().count(), package.files().len() + 2, "a line a file, the prelude and the head");
+    let written = toml::to_string(package.manifest()).unwrap();
+    assert_eq!(&toml::from_str::<portcullis_core::manifest::Manifest>(&written).unwrap(), package.manifest());
+    let _ = package.schema();
+    if let Ok(mapper) = Mapper::new(package.manifest(), package.files()) {
+        judged(&mapper, "Take 5 mg at noon, or 3 pills. Do not drive!", Granularity::Span);
+    }
+    true
+}
+
+thread_local! {
+    static MAPPER: OnceCell<Mapper> = const { OnceCell::new() };
+}
+
+fn clinical() -> Mapper {
+    let files = [
+        ("policy.toml", &include_bytes!("../../../../policies/clinical/policy.toml")[..]),
+        ("vocabulary/diagnosis.txt", include_bytes!("../../../../policies/clinical/vocabulary/diagnosis.txt")),
+        ("vocabulary/disclaimer.txt", include_bytes!("../../../../policies/clinical/vocabulary/disclaimer.txt")),
+        (
+            "vocabulary/stop_medication.txt",
+            include_bytes!("../../../../policies/clinical/vocabulary/stop_medication.txt"),
+        ),
+    ];
+    let files = files.map(|(path, content)| (path.to_owned(), content.to_vec())).into();
+    let package = Package::from_files(files).unwrap();
+    Mapper::new(package.manifest(), package.files()).unwrap()
+}
+
+/// Pieces cover the text from end to end, each at the borders of characters.
+fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
+    let read = mapper.read(text.to_owned(), granularity);
+    let mut at = 0;
+    for piece in read.pieces() {
+        assert_eq!(piece.range.start, at, "{text:?}");
+        assert!(piece.range.end > at && text.is_char_boundary(piece.range.end), "{text:?}");
+        at = piece.range.end;
+    }
+    assert_eq!(at, text.len(), "{text:?}");
+    let mut cut = Segmenter::default();
+    let (first, second) = text.as_bytes().split_at(text.len() / 2);
+    cut.push(first);
+    cut.push(second);
+    assert_eq!(cut.finish(mapper, granularity).as_ref(), Ok(&read));
+}
+
+/// A model's text, or its tool call: a name, a line's end, and arguments.
+pub(super) fn text(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    MAPPER.with(|cell| {
+        let mapper = cell.get_or_init(clinical);
+        for granularity in [Granularity::Span, Granularity::Step, Granularity::Token] {
+            judged(mapper, text, granularity);
+        }
+        let _ = (mapper.content_words(text), mapper.checkable(text));
+        if let Some((name, arguments)) = text.split_once('\n') {
+            let call = Call { name: name.to_owned(), arguments: arguments.to_owned() };
+            if let Some(read) = mapper.read_call(&call) {
+                assert!(!read.as_str().is_empty());
+            }
+        }
+    });
+    true
+}

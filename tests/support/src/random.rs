@@ -1,0 +1,86 @@
+//! A small seeded generator of pseudo-random numbers, so that every run of a generated test makes the same cases.
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of `seed`.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`; 0 where there is none.
+    pub fn below(&mut self, limit: usize) -> usize {
+        if limit == 0 { 0 } else { (self.bits() % limit as u64) as usize }
+    }
+
+    /// A number from `low` to `high`.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        let span = high.abs_diff(low).saturating_add(1);
+        low.wrapping_add((self.bits() % span) as i64)
+    }
+
+    /// A length or a place from `low` to `high`.
+    pub fn within(&mut self, low: usize, high: usize) -> usize {
+        low + self.below(high.saturating_sub(low) + 1)
+    }
+
+    /// True `part` times out of `whole`.
+    pub fn chance(&mut self, part: usize, whole: usize) -> bool {
+        self.below(whole) < part
+    }
+
+    /// One of `items`.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.chance(1, n)
+    }
+
+    /// 128 random bits.
+    pub fn wide(&mut self) -> u128 {
+        u128::from(self.bits()) << 64 | u128::from(self.bits())
+    }
+
+    /// About one bit in eight of `mask`.
+    pub fn sparse(&mut self, mask: u128) -> u128 {
+        self.wide() & self.wide() & self.wide() & mask
+    }
+
+    /// A random byte.
+    pub fn byte(&mut self) -> u8 {
+        self.bits().to_le_bytes()[0]
+    }
+
+    /// Random bytes.
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| self.byte())
+    }
+
+    /// So many random bytes.
+    pub fn many(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.byte()).collect()
+    }
+
+    /// The seed of what is still to come: `Random::new` of it goes on from here.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.0
+    }
+}

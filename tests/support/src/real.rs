@@ -1,0 +1,261 @@
+//! A session whose records come of real texts under a real policy, framed as a card of the test's own authority would have written it: the
+//! bundle of it verifies and replays without a reservation. The card's key is in software, and the authority is trusted by the test alone.
+
+use crate::world::{Card, Parts, World, sha};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::context::Mode;
+use portcullis_core::state::Task;
+use portcullis_core::wire::{Descriptor, Fault, Record, RecordType};
+use portcullis_evidence::certificate::key_id;
+use portcullis_evidence::sim::log::Log;
+use portcullis_gate::anchor::{Anchors, Store};
+use portcullis_gate::engine::{EngineError, Proposal};
+use portcullis_gate::replay::Input;
+use portcullis_gate::{Candidate, Event, Governor, Item, SaltKey, Settings, What};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silva"],"kind":"person"}}
+{"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}
+"#;
+
+/// A policy that is compiled in a few milliseconds and gives every determination.
+const MANIFEST: &str = r#"[package]
+name = "small"
+version = "1.0.0"
+description = "For tests."
+[enumerations]
+domain = ["general"]
+audience = ["public"]
+temporal = ["present"]
+register = ["plain"]
+[[class]]
+name = "bad"
+pattern = [{ regex = '[0-9.-]{9,12}' }]
+[[class]]
+name = "mixed"
+pattern = [{ regex = 'late' }]
+"#;
+const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
+@id("NO-BAD") @reason("Nothing bad.") forbid (principal, action, resource) when { context.classes.contains("bad") };
+@id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };
+"#;
+
+fn items() -> Vec<Item> {
+    let text = |id: &str, text: &str| Item::Text { id: id.into(), text: text.into(), task: Task::default() };
+    let candidate = |text: &str| Candidate { text: text.into(), logprobs: None, call: None };
+    let step = |texts: &[&str]| texts.iter().map(|text| candidate(text)).collect();
+    let steps = vec![step(&["192.0.2.1", "Call the desk."]), step(&[" Now."])];
+    vec![
+        text("a", "The line is closed. Write to p@example.org now; it is late.\n"),
+        Item::Candidates { id: "b".into(), steps, task: Task::default() },
+        text("c", "Nothing here. Call 415-555-0134 today."),
+        text("d", "Ana Silva was born in Porto."),
+    ]
+}
+
+/// Where the records of a lane stand after one was put between them.
+struct Places(Vec<Vec<u64>>);
+
+impl Places {
+    fn of(&self, lane: u64, index: u64) -> u64 {
+        self.0[lane as usize][index as usize]
+    }
+}
+
+/// What came of a governed session: each lane's records, and its events.
+struct Governed {
+    lanes: Vec<Vec<Record>>,
+    events: Vec<Event>,
+}
+
+impl Governed {
+    /// As if the first stream had come in this mode.
+    fn first_in(&mut self, mode: Mode) {
+        let Some(What::Begun { context, lane, log_index, .. }) = self.events.first_mut().map(|event| &mut event.what)
+        else {
+            panic!("a session begins with a stream");
+        };
+        context.mode = mode;
+        let begin = &mut self.lanes[usize::from(*lane)][log_index.unwrap() as usize];
+        begin.descriptor.commitment = context.digest();
+        begin.descriptor = Descriptor::sealed(begin.descriptor);
+    }
+}
+
+fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
+    let compiled = package.compile().unwrap();
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let settings = Settings::new(SaltKey::from_bytes([7; 32]));
+    let governor = Governor::new(package, &compiled, &mapper, settings).unwrap().with_anchors(anchors.clone());
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let sink = {
+        let kept = Arc::clone(&kept);
+        move |record: &Record| {
+            kept.lock().unwrap().push(*record);
+            Ok(())
+        }
+    };
+    let config = SessionConfig { epoch: Some(77), sink: Box::new(sink), ..SessionConfig::default() };
+    let card = ModelCard::with_lanes(lanes).unwrap();
+    let mut session = Session::open(card, &compiled.image, config).unwrap();
+    let mut events = Vec::new();
+    let keep = |event| {
+        events.push(event);
+        Ok::<(), SessionError>(())
+    };
+    governor.govern(&mut session, items(), keep).unwrap();
+    session.close().unwrap();
+    let mut logs = vec![Vec::new(); usize::from(lanes)];
+    kept.lock().unwrap().iter().for_each(|record| logs[usize::from(record.answer.lane)].push(*record));
+    Governed { lanes: logs, events }
+}
+
+/// The session of a card of `lanes` lanes: two checkpoints, an entry that is refused and a NOTE beside the governed ones.
+pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
+    session_in(world, card, lanes, None)
+}
+
+/// The same; with a mode, the first stream came in that one, piece by piece.
+pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
+    let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
+    let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
+    let package = Package::from_files(files).unwrap();
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
+    let mut governed = govern(&package, &anchors, lanes);
+    if let Some(mode) = mode {
+        governed.first_in(mode);
+    }
+
+    let mut parts = world.session(card, 1, [0; 32]);
+    parts.count = lanes;
+    parts.package = package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect();
+    parts.image = package.compile().unwrap().image.as_bytes().to_vec();
+    parts.anchors = anchors.json_lines().into_iter().map(|content| (sha(&content), content)).collect();
+    let begun = governed.events.iter().filter_map(|event| match &event.what {
+        What::Begun { context, .. } => Some(context.bytes()),
+        _ => None,
+    });
+    parts.contexts = begun.map(|bytes| (sha(&bytes), bytes)).collect();
+    parts.ticket.key = key_id(&card.key.public_key());
+    parts.ticket.policy = sha(&parts.image);
+    parts.ticket.contexts = parts.contexts.keys().copied().collect();
+    (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+    parts.open();
+    let places = log(&mut parts.log, &governed.lanes, card.flags as u8);
+    parts.reroot();
+    lines(&mut parts, &governed.events, &places);
+    parts
+}
+
+/// Puts the governed records into a log that has its OPEN, and closes it.
+fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
+    let mut noted = false;
+    let mut places = vec![vec![0]; governed.len()];
+    for (lane, records) in governed.iter().enumerate() {
+        let mut later = BTreeSet::new();
+        for record in records.iter().skip(1) {
+            let kind = RecordType::try_from(record.answer.record_type).unwrap();
+            if kind == RecordType::Close {
+                continue;
+            }
+            let mut record = *record;
+            let (slot, sequence) = (record.descriptor.slot.get(), record.descriptor.sequence.get());
+            // One stream has a NOTE before its END.
+            if kind == RecordType::End && !noted {
+                log.note(slot, sequence, [6; 32]);
+                (noted, _) = (true, later.insert(slot));
+            }
+            if kind == RecordType::End && later.remove(&slot) {
+                record.descriptor.sequence.set(sequence + 1);
+                record.descriptor = Descriptor::sealed(record.descriptor);
+            }
+            record.answer.key_flags = key_flags;
+            places[lane].push(log.lanes[lane].len() as u64);
+            log.lanes[lane].push(record);
+        }
+    }
+    log.refuse(40, 9, Fault::Sequence);
+    for records in &mut log.lanes {
+        for (index, record) in (0..).zip(records).skip(1) {
+            record.answer.log_index.set(index);
+            record.answer.tick.set(10_000 + 400 * index);
+        }
+    }
+    log.wait(1_000_000);
+    log.close();
+    Places(places)
+}
+
+/// What the events of a stream hold.
+#[derive(Default)]
+struct StreamEvents {
+    lane: u64,
+    begin: u64,
+    text: Option<String>,
+    /// Whether it came in piece by piece.
+    pieces: bool,
+    answers: Vec<Result<Proposal, EngineError>>,
+    /// Index and salt of the record of each sequence.
+    entries: BTreeMap<u32, (u64, String)>,
+    released: Vec<u32>,
+}
+
+/// The lines about the records.
+fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
+    let mut streams: BTreeMap<u64, StreamEvents> = BTreeMap::new();
+    let mut begun = vec![0u64; usize::from(parts.count)];
+    let (mut spans, mut inputs, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
+    for event in events {
+        let stream = streams.entry(event.stream).or_default();
+        let span = |lane: u64, index: u64, salt: &str, held: &str, text: &str| json!({"lane": lane, "index": places.of(lane, index), "salt": salt, "held": held, "text": text});
+        match &event.what {
+            What::Begun { id, context, text, lane, log_index } => {
+                stream.pieces = matches!(context.mode, Mode::Held | Mode::Observed);
+                (stream.lane, stream.text) = (u64::from(*lane), text.clone());
+                stream.begin = places.of(stream.lane, log_index.unwrap());
+                let number = &mut begun[usize::from(*lane)];
+                parts.streams.push(json!({"lane": lane, "index": stream.begin, "stream": *number, "id": id}));
+                *number += 1;
+            }
+            What::Proposed(answer) => stream.answers.push((**answer).clone()),
+            What::Determined(judged) => {
+                let index = judged.log_index.unwrap();
+                spans.push(span(stream.lane, index, &judged.salt, &judged.inert, &judged.text));
+                let entry = (places.of(stream.lane, index), judged.salt.clone());
+                stream.entries.insert(judged.determination.seq, entry);
+            }
+            What::Released { seqs, .. } => stream.released.extend(seqs),
+            What::Ended { closing, .. } => {
+                let closing = closing.as_ref().unwrap();
+                let index = closing.log_index.unwrap();
+                spans.push(span(stream.lane, index, &closing.salt, &closing.inert, ""));
+                stream.entries.insert(closing.seq, (places.of(stream.lane, index), closing.salt.clone()));
+                let given = match stream.text.take() {
+                    Some(text) if stream.pieces => json!({"pieces": [text]}),
+                    Some(text) => json!(Input::Text(text)),
+                    None => json!(Input::Proposals(std::mem::take(&mut stream.answers))),
+                };
+                inputs.push(json!({"lane": stream.lane, "index": stream.begin, "input": given}));
+                for seq in &stream.released {
+                    let (index, salt) = &stream.entries[seq];
+                    receipts.push(json!({"serial": 1, "lane": stream.lane, "index": index, "salt": salt}));
+                }
+            }
+            _ => {}
+        }
+    }
+    let in_order = |mut lines: Vec<Value>| {
+        lines.sort_by_key(|line| (line["lane"].as_u64(), line["index"].as_u64()));
+        lines
+    };
+    (parts.spans, parts.receipts, parts.inputs) = (in_order(spans), in_order(receipts), Some(in_order(inputs)));
+    assert!(!parts.receipts.is_empty() && parts.spans.len() >= 8, "{:#?} {:#?}", parts.spans, parts.receipts);
+}

@@ -1,0 +1,60 @@
+//! The verifier of tests/independent beside ours: it was written from the documents alone, and both must say the same of every bundle that
+//! a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
+
+use super::World;
+use portcullis_authority::keys::public_pem;
+use portcullis_evidence::bundle::MemoryFiles;
+use portcullis_evidence::verify::{Property, Report, Status};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that ours has among its own.
+pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
+    if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &world.trust(sim), world, files);
+    let root = crate::root();
+    let mut python = Command::new(root.join(".venv/bin/python"));
+    python
+        .arg("-B")
+        .arg(root.join("tests/independent/verify.py"))
+        .arg(folder.path().join("bundle"))
+        .arg("--trust")
+        .arg(folder.path().join("trust"));
+    let output = python.args(sim.then_some("--allow-sim")).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let ours = |status: Status| -> BTreeSet<String> {
+        let reasons = Property::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
+        reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
+    };
+    assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
+    // "contradicted CODE WHERE", or one of three words and every warning.
+    let mut words = said.split_whitespace();
+    let (contradicted, warned): (BTreeSet<String>, BTreeSet<String>) = match words.next() {
+        Some("contradicted") => (words.take(1).map(str::to_owned).collect(), BTreeSet::new()),
+        _ => (BTreeSet::new(), words.map(str::to_owned).collect()),
+    };
+    assert!(contradicted.is_subset(&ours(Status::Contradicted)), "{said}\n{:#?}", report.properties);
+    assert!(report.exit_code == 3 || warned == ours(Status::Warned), "{said}\n{:#?}", report.properties);
+}
+
+/// Writes a bundle into `folder`, and beside it the trust folder of the world's parties.
+pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &MemoryFiles) {
+    let put = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    files.0.iter().for_each(|(name, content)| put(&format!("bundle/{name}"), content));
+    put("trust/roots/root.pem", world.root.certificate_pem().unwrap().as_bytes());
+    put("trust/sim-roots/root.pem", world.sim_root.certificate_pem().unwrap().as_bytes());
+    for (file, key) in [("issuers/issuer", &world.issuer), ("approvers/approver", &world.approver)] {
+        put(&format!("trust/{file}.pub"), public_pem(&key.verifying_key()).unwrap().as_bytes());
+    }
+    put("trust/withholders/clerk.pub", public_pem(&super::clerk().verifying_key()).unwrap().as_bytes());
+    put("trust/witnesses/witness.pub", trust.witnesses[0].to_string().as_bytes());
+}

@@ -1,0 +1,560 @@
+//! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile one can make.
+
+mod independent;
+
+pub use independent::write;
+
+use ed25519_dalek::SigningKey;
+use portcullis_authority::ca::{CertificateAuthority, Device, Window};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
+use portcullis_core::hex::Hex;
+use portcullis_core::state::{Profile, Task};
+use portcullis_core::wire::{
+    self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
+    SessionFields, key_flags,
+};
+use portcullis_evidence::bundle::{self, Manifest, MemoryFiles, commitment};
+use portcullis_evidence::certificate::{Class, TrustStore, key_id};
+use portcullis_evidence::checkpoint::root_of_heads;
+use portcullis_evidence::cose;
+use portcullis_evidence::hex;
+use portcullis_evidence::note::{Head, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::sim::log::{Identity, Log, heads};
+use portcullis_evidence::sim::signer::SoftKey;
+use portcullis_evidence::sim::{self, derive};
+use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::verify::{Options, Report, Trust, TrustedKey, verify};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use zerocopy::IntoBytes;
+
+/// Unix second at which everything becomes valid.
+pub const START: u64 = 1_790_000_000;
+pub const END: u64 = START + 1_000_000;
+/// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
+pub const SPANS: usize = 7;
+
+/// The key of whoever takes texts out of bundles.
+pub fn clerk() -> SigningKey {
+    SigningKey::from_bytes(&[0x57; 32])
+}
+
+pub fn sha(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// A card with its key. Signatures are kept, so that equal checkpoints are signed once.
+pub struct Card {
+    pub key: SoftKey,
+    pub design_id: [u8; 16],
+    pub flags: u16,
+    pub class: Class,
+    signatures: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
+    grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl Card {
+    pub fn new(secret: &[u8], design_id: [u8; 16], class: Class) -> Rc<Self> {
+        let flags = match class {
+            Class::Sim => key_flags::SIM | key_flags::NO_TRNG,
+            Class::Class => key_flags::CLASS_KEY | key_flags::NO_TRNG,
+            Class::Device => 0,
+        };
+        let key = SoftKey::new(&derive(&sha(secret), &design_id));
+        Rc::new(Self { key, design_id, flags, class, signatures: RefCell::default(), grafted: RefCell::default() })
+    }
+
+    /// The world's card with other key flags.
+    pub fn flagged(flags: u16) -> Rc<Self> {
+        let card = Rc::into_inner(Self::new(b"one card", [0x11; 16], Class::Device)).unwrap();
+        Rc::new(Self { flags, ..card })
+    }
+
+    /// This card's key under the name of another design.
+    pub fn renamed(self: Rc<Self>, design_id: [u8; 16]) -> Rc<Self> {
+        Rc::new(Self { design_id, ..Rc::into_inner(self).unwrap() })
+    }
+
+    pub fn simulated() -> Rc<Self> {
+        let mut design_id = [0x5a; 16];
+        design_id[0] |= 0x80;
+        Self::new(sim::SECRET_TEXT, design_id, Class::Sim)
+    }
+
+    pub fn identity(&self) -> Identity {
+        Identity { design_id: self.design_id, key_flags: self.flags as u8, boot_nonce: [3; 16], epoch: 77 }
+    }
+
+    pub fn sign(&self, checkpoint: &wire::Checkpoint) -> Vec<u8> {
+        let mut kept = self.signatures.borrow_mut();
+        let bytes = checkpoint.as_bytes().to_vec();
+        if let Some(message) = self.grafted.borrow().get(&bytes) {
+            return message.clone();
+        }
+        // A campaign signs without end.
+        if kept.len() > 1000 {
+            kept.clear();
+        }
+        kept.entry(bytes).or_insert_with(|| self.key.sign(checkpoint).unwrap()).clone()
+    }
+
+    /// Each of these changed checkpoints comes with the signature that this card made over the other one of its pair.
+    pub fn graft<'a>(&self, pairs: impl Iterator<Item = (&'a wire::Checkpoint, &'a wire::Checkpoint)>) {
+        let message = |(changed, signed): (&wire::Checkpoint, &wire::Checkpoint)| {
+            let message = self.sign(signed);
+            let (_, signature) = cose::decode(&message).unwrap();
+            let bytes = changed.as_bytes();
+            (bytes.to_vec(), cose::encode(bytes.try_into().unwrap(), signature))
+        };
+        let grafted = pairs.map(message).collect();
+        *self.grafted.borrow_mut() = grafted;
+    }
+}
+
+/// The parties that a verifier believes.
+pub struct World {
+    pub root: CertificateAuthority,
+    pub sim_root: CertificateAuthority,
+    pub subordinate: CertificateAuthority,
+    pub issuer: SigningKey,
+    pub approver: SigningKey,
+    pub witness: SigningKey,
+    pub card: Rc<Card>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        let window = || Window { not_before: START - 1000, not_after: END + 1000 };
+        let authority = |seed, simulated| {
+            CertificateAuthority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated)
+                .unwrap()
+        };
+        let root = authority(1, false);
+        let subordinate = root.subordinate(SigningKey::from_bytes(&[5; 32]), "CN=Test issuing", window()).unwrap();
+        Self {
+            root,
+            subordinate,
+            sim_root: authority(2, true),
+            issuer: SigningKey::from_bytes(&[3; 32]),
+            approver: SigningKey::from_bytes(&[6; 32]),
+            witness: SigningKey::from_bytes(&[4; 32]),
+            card: Card::new(b"one card", [0x11; 16], Class::Device),
+        }
+    }
+
+    pub fn store(&self, sim: bool) -> TrustStore {
+        let mut store = TrustStore::default();
+        store.add_root(self.root.certificate_pem().unwrap().as_bytes()).unwrap();
+        if sim {
+            store.add_sim_root(self.sim_root.certificate_pem().unwrap().as_bytes()).unwrap();
+        }
+        store
+    }
+
+    pub fn trust(&self, sim: bool) -> Trust {
+        Trust {
+            roots: self.store(sim),
+            issuers: vec![TrustedKey { file: "issuers/registrar.pub".to_owned(), key: self.issuer.verifying_key() }],
+            approvers: vec![TrustedKey { file: "approvers/board.pub".to_owned(), key: self.approver.verifying_key() }],
+            withholders: vec![TrustedKey { file: "withholders/clerk.pub".to_owned(), key: clerk().verifying_key() }],
+            witnesses: vec![WitnessKey::new("witness.example/1", self.witness.verifying_key()).unwrap()],
+        }
+    }
+
+    pub fn check(&self, files: &MemoryFiles) -> Report {
+        let report = verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap();
+        independent::compare(self, files, &report, false);
+        report
+    }
+
+    pub fn check_sim(&self, files: &MemoryFiles) -> Report {
+        let report = verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap();
+        independent::compare(self, files, &report, true);
+        report
+    }
+
+    pub fn certificate(&self, card: &Card) -> String {
+        let authority = if card.class == Class::Sim { &self.sim_root } else { &self.subordinate };
+        certificate(authority, card)
+    }
+
+    pub fn chain(&self, card: &Card) -> String {
+        if card.class == Class::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
+    }
+
+    /// Session 1 of the card as everybody wants it.
+    pub fn honest(&self) -> Parts {
+        self.session(&self.card, 1, [0; 32])
+    }
+
+    /// The same on a card of several lanes. Streams of slots 0 and 1 are as there, and each other lane has one more.
+    pub fn honest_in(&self, lanes: u8) -> Parts {
+        let mut parts = self.honest();
+        parts.count = lanes;
+        parts.play();
+        parts
+    }
+
+    /// Session `serial` of a card, honest.
+    pub fn session(&self, card: &Rc<Card>, serial: u64, previous_close: [u8; 32]) -> Parts {
+        let package = BTreeMap::from([
+            ("policy.toml".to_owned(), b"[package]\nname = \"test\"\n".to_vec()),
+            ("prelude.cedar".to_owned(), b"// prelude\n".to_vec()),
+            ("rules.cedar".to_owned(), b"permit (principal, action, resource);\n".to_vec()),
+        ]);
+        let image = image(&package);
+        let contexts: Vec<Vec<u8>> = ["a", "b"].iter().map(|id| context(id, &package)).collect();
+        let ticket = Ticket {
+            serial,
+            nonce: [9; 16],
+            key: key_id(&card.key.public_key()),
+            policy: sha(&image),
+            contexts: contexts.iter().map(|context| sha(context)).collect(),
+            heartbeat_records: 8,
+            heartbeat_ticks: 2,
+            previous_close,
+            not_before: START,
+            not_after: END,
+            issuer: "registrar.example".to_owned(),
+            seat: 0,
+            profiles: [Profile::default().digest().0].into(),
+            text_lane: false,
+        };
+        let mut parts = Parts {
+            certificate: self.certificate(card),
+            chain: self.chain(card),
+            log: Log::open(card.identity(), SessionFields::ZERO, 1),
+            card: Rc::clone(card),
+            count: 1,
+            signer: Rc::clone(card),
+            ticket,
+            issuer: self.issuer.clone(),
+            witness: self.witness.clone(),
+            witnessed: true,
+            witness_index: 0,
+            package,
+            image,
+            contexts: contexts.into_iter().map(|context| (sha(&context), context)).collect(),
+            anchors: BTreeMap::from([(sha(b"anchors"), b"anchors".to_vec())]),
+            spans: Vec::new(),
+            streams: Vec::new(),
+            receipts: Vec::new(),
+            inputs: None,
+        };
+        parts.play();
+        parts
+    }
+}
+
+pub fn certificate(authority: &CertificateAuthority, card: &Card) -> String {
+    let window = Window { not_before: START - 500, not_after: END + 500 };
+    let device = Device {
+        public_key: card.key.public_key(),
+        design_id: card.design_id,
+        class: card.class,
+        supervised: false,
+        subject: "CN=Gate 17,O=Example".to_owned(),
+        window,
+    };
+    authority.certify(&device).unwrap()
+}
+
+pub fn package_digest(package: &BTreeMap<String, Vec<u8>>) -> [u8; 32] {
+    let mut listing = format!("portcullis package 1, mapping {}\n", portcullis_core::manifest::MAPPING_VERSION);
+    for (path, bytes) in package {
+        listing.push_str(&format!("{}  {}  {path}\n", hex::encode(&sha(bytes)), bytes.len()));
+    }
+    sha(listing.as_bytes())
+}
+
+pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let header = ImageHeader {
+        magic: IMAGE_MAGIC.into(),
+        version: LAYOUT_VERSION,
+        max_depth: 3,
+        policy_rows: 1.into(),
+        entropy_rows: 1.into(),
+        map_digest: MAP_DIGEST,
+        package_digest: package_digest(package),
+        ..ImageHeader::ZERO
+    };
+    let row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+    [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
+}
+
+pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    document(id, package).bytes()
+}
+
+/// The context document of stream `id`: `a` is driven, any other recorded.
+pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
+    ContextDocument {
+        version: CONTEXT_VERSION,
+        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Recorded },
+        granularity: Granularity::Span,
+        on_refuse: OnRefuse::Skip,
+        release: Release::Span,
+        max_proposals: 10,
+        policy: "test 1.0.0".to_owned(),
+        package_digest: Hex(package_digest(package)),
+        profile: Profile::default(),
+        profile_digest: Profile::default().digest(),
+        task: Task::default(),
+        anchor_digests: vec![Hex(sha(b"anchors"))],
+        predecessor: None,
+        id: id.to_owned(),
+    }
+}
+
+/// The nonce that the witness gives for a checkpoint.
+pub fn nonce(serial: u64) -> u64 {
+    u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
+}
+
+/// What a bundle is made from. A test changes what it likes and makes the files again.
+#[derive(Clone)]
+pub struct Parts {
+    pub card: Rc<Card>,
+    /// Lanes of the card.
+    pub count: u8,
+    /// Who signs the checkpoints; the card, unless somebody forges.
+    pub signer: Rc<Card>,
+    pub certificate: String,
+    pub chain: String,
+    pub ticket: Ticket,
+    pub issuer: SigningKey,
+    pub witness: SigningKey,
+    pub witnessed: bool,
+    pub witness_index: u64,
+    pub package: BTreeMap<String, Vec<u8>>,
+    pub image: Vec<u8>,
+    pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
+    pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
+    pub log: Log,
+    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and stands in the file of receipts only.
+    pub spans: Vec<Value>,
+    pub streams: Vec<Value>,
+    pub receipts: Vec<Value>,
+    /// Lines of inputs, with `lane`; without them each stream was given the same text.
+    pub inputs: Option<Vec<Value>>,
+}
+
+impl Parts {
+    pub fn ticket_bytes(&self) -> Vec<u8> {
+        self.ticket.sign(&self.issuer).unwrap()
+    }
+
+    /// A new session under the ticket, as far as its OPEN.
+    pub fn open(&mut self) {
+        let session = SessionFields {
+            policy_digest: sha(&self.image),
+            package_digest: package_digest(&self.package),
+            ticket_digest: sha(&self.ticket_bytes()),
+            heartbeat_records: self.ticket.heartbeat_records.into(),
+            heartbeat_ticks: self.ticket.heartbeat_ticks.into(),
+            ..SessionFields::ZERO
+        };
+        self.log = Log::open(self.card.identity(), session, self.count);
+        (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// The whole honest session.
+    pub fn play(&mut self) {
+        // No two streams of a session have one id.
+        let id = |slot: u16| format!("a{slot}");
+        for slot in 2..u16::from(self.count) {
+            self.ticket.contexts.insert(sha(&context(&id(slot), &self.package)));
+        }
+        self.open();
+        self.begin(0, "a");
+        self.begin(1, "b");
+        for slot in 2..u16::from(self.count) {
+            self.begin(slot, &id(slot));
+            self.gate(slot, 1, "", "Drink water.", Determination::Admit);
+        }
+        self.gate(0, 1, "", "The dose is 5 mg.", Determination::Admit);
+        self.gate(1, 1, "", "Buy now.", Determination::Reject);
+        self.log.note(1, 2, [6; 32]);
+        self.log.refuse(1, 9, Fault::Sequence);
+        self.gate(0, 2, " ", "Take it with milk, or not.", Determination::Decompose);
+        self.log.checkpoint();
+        self.log.heartbeat(nonce(1));
+        self.gate(0, 3, " ", "Take it with milk,", Determination::Admit);
+        self.gate(1, 3, "", "It may suit you.", Determination::Admit);
+        self.end(0, 4, "\n");
+        self.end(1, 4, "");
+        for slot in 2..u16::from(self.count) {
+            self.end(slot, 2, " ");
+        }
+        self.log.close();
+    }
+
+    pub fn begin(&mut self, slot: u16, id: &str) {
+        self.begin_in(slot, id, context(id, &self.package));
+    }
+
+    /// Begins a stream in this context, whatever it holds.
+    pub fn begin_in(&mut self, slot: u16, id: &str, context: Vec<u8>) {
+        let (lane, index) = self.next(slot);
+        self.log.begin(slot, sha(&context));
+        self.contexts.insert(sha(&context), context);
+        let number = self.streams.iter().filter(|line| line["lane"] == lane).count();
+        self.streams.push(json!({"lane": lane, "index": index, "stream": number, "id": id}));
+    }
+
+    /// Lane and index of the next record of a slot.
+    fn next(&self, slot: u16) -> (usize, usize) {
+        let lane = self.log.lane_of(slot);
+        (lane, self.log.lanes[lane].len())
+    }
+
+    fn disclose(&mut self, slot: u16, sequence: u32, held: &str, text: &str, released: bool) -> [u8; 32] {
+        let (lane, index) = self.next(slot);
+        let salt: [u8; 16] = sha(&[slot as u8, sequence as u8])[..16].try_into().unwrap();
+        self.spans.push(json!({"lane": lane, "index": index, "salt": hex::encode(&salt), "held": held, "text": text}));
+        if released {
+            let receipt =
+                json!({"serial": self.ticket.serial, "lane": lane, "index": index, "salt": hex::encode(&salt)});
+            self.receipts.push(receipt);
+        }
+        commitment(&salt, &[held.as_bytes(), text.as_bytes()])
+    }
+
+    pub fn gate(&mut self, slot: u16, sequence: u32, held: &str, text: &str, determination: Determination) {
+        let digest = self.disclose(slot, sequence, held, text, determination == Determination::Admit);
+        self.log.gate(slot, sequence, digest, determination);
+        self.log.describe(slot, text.len() as u16, !held.is_empty());
+    }
+
+    pub fn end(&mut self, slot: u16, sequence: u32, held: &str) {
+        let digest = self.disclose(slot, sequence, held, "", !held.is_empty());
+        self.log.end(slot, sequence, digest);
+    }
+
+    /// Recomputes heads and roots of all checkpoints over the records as they are now.
+    pub fn reroot(&mut self) {
+        let last = self.log.checkpoints.len() - 1;
+        for (at, checkpoint) in self.log.checkpoints.iter_mut().enumerate() {
+            let sizes = self.log.heads[at].iter().map(|head| head.size.get() as usize);
+            let under = |(records, size): (&'_ Vec<wire::Record>, usize)| {
+                records[..if at == last { records.len() } else { size.min(records.len()) }].to_vec()
+            };
+            let found: Vec<_> = self.log.lanes.iter().zip(sizes).map(under).collect();
+            let found = heads(&found);
+            checkpoint.size = found.iter().map(|head| head.size.get()).sum::<u64>().into();
+            checkpoint.root = root_of_heads(&found);
+            self.log.heads[at] = found;
+        }
+    }
+
+    /// The witness's note of each checkpoint.
+    pub fn notes(&self) -> Vec<Vec<u8>> {
+        let entry = |serial: u64, checkpoint: &wire::Checkpoint| WitnessEntry {
+            ticket: self.ticket.serial,
+            serial,
+            checkpoint: sha(checkpoint.as_bytes()),
+            nonce: Some(nonce(serial)),
+        };
+        let entries: Vec<WitnessEntry> = (0..).zip(&self.log.checkpoints).map(|(serial, c)| entry(serial, c)).collect();
+        let before = (0..self.witness_index).map(|i| tree::leaf(&i.to_le_bytes()));
+        let leaves: Vec<_> = before.chain(entries.iter().map(|entry| tree::leaf(&entry.to_bytes()))).collect();
+        let note = |(serial, entry): (u64, &WitnessEntry)| {
+            let index = self.witness_index + serial;
+            let size = index + 1;
+            let mut prover = Prover::inclusion(index, size).unwrap();
+            leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
+            let root = tree::root(leaves[..size as usize].iter().copied());
+            let text = Head::of_card(&self.ticket.key, size, root).text();
+            let line = cosign(&text, "witness.example/1", &self.witness, START + 100 * serial).unwrap();
+            let note = format!("{text}\n{line}");
+            WitnessProof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
+        };
+        (0..).zip(&entries).map(note).collect()
+    }
+
+    pub fn files(&self) -> MemoryFiles {
+        let input =
+            |stream: &Value| json!({"lane": stream["lane"], "index": stream["index"], "input": {"text": "given"}});
+        let inputs = self.inputs.clone().unwrap_or_else(|| self.streams.iter().map(input).collect());
+        let lines = |values: &[Value], lane: usize, name: &str| {
+            let mut text = String::new();
+            for value in values.iter().filter(|value| value["lane"].as_u64().unwrap_or(0) == lane as u64) {
+                let mut value = value.clone();
+                if name != bundle::RECEIPTS {
+                    value.as_object_mut().unwrap().remove("lane");
+                }
+                text += &format!("{value}\n");
+            }
+            text.into_bytes()
+        };
+        let mut files = BTreeMap::from([
+            (bundle::TICKET.to_owned(), self.ticket_bytes()),
+            (bundle::CERTIFICATE.to_owned(), self.certificate.clone().into_bytes()),
+            (bundle::CHAIN.to_owned(), self.chain.clone().into_bytes()),
+            (bundle::IMAGE.to_owned(), self.image.clone()),
+            (bundle::README.to_owned(), b"How to check this.\n".to_vec()),
+        ]);
+        for (lane, records) in self.log.lanes.iter().enumerate() {
+            let name = |name| bundle::in_lane(name, lane as u8);
+            files.insert(name(bundle::RECORDS), records.as_bytes().to_vec());
+            for (file, values) in [
+                (bundle::STREAMS, &self.streams),
+                (bundle::INPUTS, &inputs),
+                (bundle::SPANS, &self.spans),
+                (bundle::RECEIPTS, &self.receipts),
+            ] {
+                files.insert(name(file), lines(values, lane, file));
+            }
+        }
+        if self.log.lanes.len() > 1 {
+            let heads = self.log.heads.iter().take(self.log.checkpoints.len());
+            files.insert(bundle::HEADS.to_owned(), heads.flat_map(|heads| heads.as_bytes().to_vec()).collect());
+        }
+        files.extend(self.package.iter().map(|(path, bytes)| (bundle::package(path), bytes.clone())));
+        files.extend(self.contexts.iter().map(|(digest, bytes)| (bundle::context(digest), bytes.clone())));
+        files.extend(self.anchors.iter().map(|(digest, bytes)| (bundle::anchor(digest), bytes.clone())));
+        for (serial, checkpoint) in (0..).zip(&self.log.checkpoints) {
+            files.insert(bundle::checkpoint(serial), self.signer.sign(checkpoint));
+        }
+        if self.witnessed {
+            let notes = (0..).zip(self.notes());
+            files.extend(notes.map(|(serial, note)| (bundle::witness(serial), note)));
+        }
+        let mut files = MemoryFiles(files);
+        remanifest(&mut files);
+        files
+    }
+}
+
+/// Makes the manifest again.
+pub fn remanifest(files: &mut MemoryFiles) {
+    let manifest = Manifest::of(files).unwrap().to_json().unwrap();
+    files.0.insert(bundle::MANIFEST.to_owned(), manifest);
+}
+
+/// Codes of a report, each with its property's name before it.
+pub fn codes(report: &Report) -> BTreeSet<String> {
+    use portcullis_evidence::verify::Property;
+    let of = |property: &Property| {
+        let name = property.name();
+        report.properties.of(*property).reasons.iter().map(move |reason| format!("{name}/{}", reason.code))
+    };
+    Property::ALL.iter().flat_map(of).collect()
+}
+
+/// Whether the report contradicts a property for this reason, and refuses the bundle.
+#[track_caller]
+pub fn assert_contradicted(report: &Report, code: &str) {
+    assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);
+    assert_eq!(report.exit_code, 3, "{:#?}", report.properties);
+}

@@ -1,0 +1,137 @@
+//! Coverage-guided fuzzing of every parser of hostile bytes, target after target. Outside CI, which reads the kept corpus again.
+
+use anyhow::{Context, Result, anyhow, ensure};
+use portcullis_tools::tool::{self, capture, cargo, path_with, say};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The version of cargo-fuzz that is installed where there is none.
+const VERSION: &str = "0.13.1";
+/// Where the tool, the seeds and what a run finds are kept.
+const WORK: &str = "fuzz/target";
+/// Bytes of one input at most: a bundle's largest message, and room to grow.
+const MAX_LENGTH: &str = "-max_len=65536";
+/// Bytes of an input that is kept, and of all that a target keeps: the corpus is read in every CI run.
+const KEPT_INPUT: u64 = 2 << 10;
+const KEPT_TARGET: u64 = 16 << 10;
+
+/// Fuzzes the targets whose name contains `filter`, each for `seconds`; with `keep` the minimised corpus replaces the kept one.
+pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> {
+    let targets = targets(filter)?;
+    ensure!(!targets.is_empty(), "no target has `{}` in its name", filter.unwrap_or_default());
+    install()?;
+    seed()?;
+    for target in &targets {
+        say(&format!("fuzz {target}, {seconds} s"));
+        let folders = ["work", "seeds"].map(|folder| format!("{WORK}/{folder}/{target}"));
+        let kept = unpack(target)?;
+        fs::create_dir_all(&folders[0])?;
+        let time = format!("-max_total_time={seconds}");
+        // What is found goes to the first folder.
+        let run = fuzz(&["run", target])?;
+        tool::run({ run }.args(&folders).arg(&kept).args([
+            "--",
+            &time,
+            MAX_LENGTH,
+            "-timeout=20",
+            "-rss_limit_mb=4096",
+        ]))?;
+        if keep {
+            minimise(target, &folders[0], &folders[1], &kept)?;
+        }
+    }
+    Ok(())
+}
+
+fn targets(filter: Option<&str>) -> Result<Vec<String>> {
+    let files = fs::read_dir("fuzz/targets").context("fuzz/targets")?;
+    let mut names = Vec::new();
+    for file in files {
+        let path = file?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.retain(|name| filter.is_none_or(|filter| name.contains(filter)));
+    names.sort();
+    Ok(names)
+}
+
+fn bin() -> PathBuf {
+    Path::new(WORK).join("tools/bin")
+}
+
+/// `cargo fuzz` on the stable toolchain: coverage without a sanitizer, which needs none of the compiler's unstable flags.
+fn fuzz(command: &[&str]) -> Result<Command> {
+    let mut run = Command::new("cargo-fuzz");
+    run.env("PATH", path_with(&tool::root()?.join(bin()))?).arg("fuzz").args(command.first());
+    run.args(["--fuzz-dir", "fuzz", "--sanitizer", "none"]).args(command.get(1..).unwrap_or_default());
+    Ok(run)
+}
+
+fn install() -> Result<()> {
+    if Path::new(&bin()).join("cargo-fuzz").is_file() || capture(Command::new("cargo-fuzz").arg("--version")).is_ok() {
+        return Ok(());
+    }
+    say(&format!("cargo install cargo-fuzz {VERSION}"));
+    let root = OsString::from(Path::new(WORK).join("tools"));
+    tool::run(cargo().args(["install", "cargo-fuzz", "--version", VERSION, "--locked", "--root"]).arg(root))
+}
+
+/// Writes the seeds, made from real artefacts.
+fn seed() -> Result<()> {
+    say("seeds");
+    let seeds = tool::root()?.join(WORK).join("seeds");
+    let test = ["test", "--locked", "--package", "portcullis-tests", "--test", "parsers", "--", "seeds_are_accepted"];
+    tool::run(cargo().args(test).env("PORTCULLIS_SEEDS", seeds))
+}
+
+/// The kept corpus of a target: an input a line, in hexadecimal.
+fn corpus(target: &str) -> PathBuf {
+    Path::new("fuzz/corpus").join(target).with_extension("hex")
+}
+
+/// Puts a target's kept inputs into a folder, a file each, as libFuzzer wants them.
+fn unpack(target: &str) -> Result<PathBuf> {
+    let folder = Path::new(WORK).join("kept").join(target);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let file = corpus(target);
+    let text = if file.exists() { fs::read_to_string(&file)? } else { String::new() };
+    for (number, line) in text.lines().enumerate() {
+        let bytes = base16ct::mixed::decode_vec(line)
+            .map_err(|_| anyhow!("{}:{}: not hexadecimal", file.display(), number + 1))?;
+        fs::write(folder.join(number.to_string()), bytes)?;
+    }
+    Ok(folder)
+}
+
+/// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs first.
+fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
+    let merged = PathBuf::from(format!("{WORK}/merged/{target}"));
+    if merged.exists() {
+        fs::remove_dir_all(&merged)?;
+    }
+    fs::create_dir_all(&merged)?;
+    let run = fuzz(&["run", target])?;
+    tool::run({ run }.arg(&merged).args([found, seeds]).arg(kept).args(["--", "-merge=1", MAX_LENGTH]))?;
+    let mut inputs = Vec::new();
+    for file in fs::read_dir(&merged)? {
+        let file = file?;
+        inputs.push((file.metadata()?.len(), file.path()));
+    }
+    inputs.sort();
+    let mut lines = String::new();
+    let mut total = 0;
+    for (size, path) in inputs.into_iter().filter(|(size, _)| *size <= KEPT_INPUT) {
+        total += size;
+        if total > KEPT_TARGET {
+            break;
+        }
+        lines.push_str(&base16ct::lower::encode_string(&fs::read(&path)?));
+        lines.push('\n');
+    }
+    Ok(fs::write(corpus(target), lines)?)
+}

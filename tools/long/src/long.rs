@@ -1,0 +1,117 @@
+//! The runs that take too long for CI, each with its row in docs/long-runs.md: commit, result and time of the last run.
+
+use anyhow::{Context, Result, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::task;
+use portcullis_tools::tool::{capture, cargo, say};
+use portcullis_tools::{cargo_test, setup};
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+const DOC: &str = "docs/long-runs.md";
+/// Environment variable that asks tests for their long random runs.
+const LONG: &str = "PORTCULLIS_LONG";
+
+/// How a run is started.
+enum Task {
+    /// `cargo test` of the workspace with these arguments and [`LONG`].
+    Tests(&'static [&'static str]),
+    /// Every seeded fault of tests/mutants.toml.
+    SeededFaults,
+    /// The card in a machine without an IOMMU.
+    WithoutIommu,
+}
+
+struct Run {
+    name: &'static str,
+    what: &'static str,
+    task: Task,
+}
+
+const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'static str]) -> Run {
+    Run { name, what, task: Task::Tests(arguments) }
+}
+
+/// In the order in which they are run.
+const RUNS: [Run; 10] = [
+    tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
+    tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card_chaos"]),
+    tests("kills", "100 kills of card and driver", &["--test", "card_vfio_user", "may_die"]),
+    tests(
+        "deaths",
+        "1,000 killed recorders, 200 killed runs, every disk from 64 to 1,024 KiB, 60,000 torn bundles: all completed",
+        &["--lib", "--test", "crash", "--", "killed", "disk", "death", "--nocapture"],
+    ),
+    tests("stalls", "100,000 entries over vfio-user", &["--test", "card_vfio_user"]),
+    tests("oracle", "4,000 policies, each on 500 descriptors, against Cedar", &["--test", "policy_oracle"]),
+    tests("card-oracle", "the same through the simulated card", &["--test", "card_oracle"]),
+    tests("differential", "2,000 worlds on model and simulated card", &["--test", "card_differential"]),
+    Run { name: "faults", what: "every seeded fault turns its test red", task: Task::SeededFaults },
+    Run { name: "without-iommu", what: "the card in a machine without an IOMMU", task: Task::WithoutIommu },
+];
+
+/// Runs what `filter` names, or everything, and writes down how it went.
+pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
+    setup::tools()?;
+    let chosen: Vec<_> = RUNS.iter().filter(|run| filter.is_none_or(|f| run.name.contains(f))).collect();
+    let names: Vec<_> = RUNS.iter().map(|run| run.name).collect();
+    ensure!(!chosen.is_empty(), "no run has this name; there are: {}", names.join(", "));
+    let commit = commit()?;
+    for run in chosen {
+        say(&format!("{}: {}", run.name, run.what));
+        let begin = Instant::now();
+        let mut own = Tally::default();
+        if let Err(error) = start(&mut own, &run.task) {
+            own.fail(run.name, 1, &format!("{error:#}"));
+        }
+        let row = format!(
+            "| `{}` | {} | {} | {} | {} s |",
+            run.name,
+            run.what,
+            commit,
+            own.counts(),
+            begin.elapsed().as_secs()
+        );
+        record(run.name, &row)?;
+        tally.add(own);
+    }
+    Ok(())
+}
+
+fn start(tally: &mut Tally, task: &Task) -> Result<()> {
+    match task {
+        Task::Tests(arguments) => {
+            let mut command = cargo();
+            command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).args(*arguments).env(LONG, "1");
+            if !arguments.contains(&"--") {
+                command.args(["--", "--nocapture"]);
+            }
+            cargo_test::counted(tally, command)
+        }
+        Task::SeededFaults => task::counted(tally, "mutate", &["mutate", "--long"]),
+        Task::WithoutIommu => task::counted(tally, "vm", &["vm", "--without-iommu"]),
+    }
+}
+
+/// The commit that is checked out; a tree with changes is marked.
+fn commit() -> Result<String> {
+    let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
+    // The rows of earlier runs are no change of what is run.
+    let others = format!(":!{DOC}");
+    let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", &others];
+    let clean = capture(Command::new("git").args(status))?.is_empty();
+    Ok(format!("{}{}", hash.trim(), if clean { "" } else { " and changes" }))
+}
+
+/// Replaces the row of this name in the document, or adds it.
+fn record(name: &str, row: &str) -> Result<()> {
+    let text = fs::read_to_string(DOC).context(DOC)?;
+    let start = format!("| `{name}` |");
+    let mut lines: Vec<&str> = text.lines().collect();
+    match lines.iter_mut().find(|line| line.starts_with(&start)) {
+        Some(line) => *line = row,
+        None => lines.push(row),
+    }
+    fs::write(DOC, lines.join("\n") + "\n").context(DOC)
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask long` and `cargo xtask fuzz`: what takes too long for CI.
+
+mod fuzz;
+mod long;
+
+use anyhow::Result;
+use clap::Parser;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool;
+
+/// What takes too long for CI.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+enum Task {
+    /// The runs that take too long for CI. Each writes its row of docs/long-runs.md.
+    Long {
+        /// Only the runs whose name contains this.
+        filter: Option<String>,
+    },
+    /// Fuzz every parser of hostile bytes, guided by coverage.
+    Fuzz {
+        /// Only the targets whose name contains this.
+        target: Option<String>,
+        /// Time for each target.
+        #[arg(long, default_value_t = 600)]
+        seconds: u32,
+        /// Replace the kept corpus by what was found, minimised.
+        #[arg(long)]
+        keep: bool,
+    },
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    std::env::set_current_dir(tool::root()?)?;
+    match task {
+        Task::Fuzz { target, seconds, keep } => fuzz::run(target.as_deref(), seconds, keep),
+        Task::Long { filter } => {
+            let mut tally = Tally::default();
+            long::run(&mut tally, filter.as_deref())?;
+            tally.finish()
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Measurements: criterion's benches of mapping, evaluators and verifier, then the card from simulated clocks.
+
+use anyhow::Result;
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, cargo, say};
+
+/// Lanes of the larger simulated card.
+const LANES: &str = "8";
+/// Runs of `portcullis card bench`, each beyond its defaults.
+const CARD: [&[&str]; 4] =
+    [&[], &["--latency", "500"], &["--latency", "500", "--lanes", LANES], &["--policy", "policies/pii"]];
+
+pub(crate) fn run() -> Result<()> {
+    setup::tools()?;
+    say("mapping: bytes a second on the PII policy");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-mapping", "--bench", "mapping"]))?;
+    say("the whole path of a span, by length of the lineage");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-gate", "--bench", "path"]))?;
+    say("one descriptor: evaluator, cedar-policy, regorus");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
+    say("records a second that the verifier checks, without replay");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-evidence", "--bench", "records"]))?;
+    say("the pre-execution filter: 1 KiB, 32 KiB, 1 MiB, plain and built to hurt");
+    tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-prefilter", "--bench", "prefilter"]))?;
+    for arguments in CARD {
+        say(&format!("card bench --card sim {}", arguments.join(" ")));
+        let run = [
+            "run",
+            "--quiet",
+            "--locked",
+            "--release",
+            "--package",
+            "portcullis",
+            "--",
+            "card",
+            "bench",
+            "--card",
+            "sim",
+        ];
+        tool::run(cargo().args(run).args(arguments).env("PORTCULLIS_LANES", LANES))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! FActScore's labelled biographies (google-deepmind/long-form-factuality): sentences with atomic facts labelled S (supported), NS (not
+//! supported) or IR (irrelevant).
+
+use crate::judged::{rows, text_of};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// One person's biography by one model.
+pub(crate) struct Biography {
+    pub(crate) person: String,
+    pub(crate) sentences: Vec<Sentence>,
+}
+
+pub(crate) struct Sentence {
+    pub(crate) text: String,
+    pub(crate) supported: Vec<String>,
+    pub(crate) unsupported: Vec<String>,
+    irrelevant: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Every fact is S.
+    Supported,
+    /// Some fact is NS, none is S.
+    Unsupported,
+    /// Some are S, some are NS.
+    Mixed,
+    /// Anything else.
+    Other,
+}
+
+impl Sentence {
+    pub(crate) fn kind(&self) -> Kind {
+        match (self.supported.is_empty(), self.unsupported.is_empty()) {
+            (false, true) if !self.irrelevant => Kind::Supported,
+            (true, false) => Kind::Unsupported,
+            (false, false) => Kind::Mixed,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// The files of a folder by model.
+pub(crate) fn read(folder: &Path) -> Result<Vec<(String, Vec<Biography>)>> {
+    let mut models = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        if let Some(model) = name.strip_prefix("factscore_").and_then(|n| n.strip_suffix(".jsonl")) {
+            models.push((model.to_owned(), rows(&path)?.iter().filter_map(biography).collect()));
+        }
+    }
+    ensure!(!models.is_empty(), "`{}` holds no factscore_*.jsonl", folder.display());
+    models.sort_by(|a: &(String, Vec<Biography>), b| a.0.cmp(&b.0));
+    Ok(models)
+}
+
+fn biography(row: &Value) -> Option<Biography> {
+    let facts = |a: &Value, label: &str| -> Vec<String> {
+        let all = a["human-atomic-facts"].as_array().into_iter().flatten();
+        all.filter(|f| f["label"] == label).map(|f| text_of(&f["text"])).collect()
+    };
+    let sentence = |a: &Value| Sentence {
+        text: text_of(&a["text"]),
+        supported: facts(a, "S"),
+        unsupported: facts(a, "NS"),
+        irrelevant: !facts(a, "IR").is_empty(),
+    };
+    let sentences = row["annotations"].as_array()?.iter().map(sentence).collect();
+    Some(Biography { person: text_of(&row["topic"]), sentences })
+}
+
+/// Builds a store of these supported facts with the program's own command.
+pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> Result<PathBuf> {
+    let folder = Path::new("target/measure");
+    std::fs::create_dir_all(folder)?;
+    let mut lines = String::new();
+    let mut known = BTreeSet::new();
+    for biography in biographies {
+        let person = &biography.person;
+        if known.insert(person.clone()) {
+            let entity = json!({"entity": {"id": person, "name": person, "aliases": [], "kind": "person"}});
+            lines.push_str(&format!("{entity}\n"));
+        }
+        for fact in biography.sentences.iter().flat_map(|s| &s.supported) {
+            let fact = json!({"fact": {"entity": person, "text": fact, "source": format!("{name}, label S")}});
+            lines.push_str(&format!("{fact}\n"));
+        }
+    }
+    let (input, output) = (folder.join(format!("{name}.jsonl")), folder.join(format!("{name}.sqlite")));
+    std::fs::write(&input, lines)?;
+    if output.exists() {
+        std::fs::remove_file(&output)?;
+    }
+    let mut build = std::process::Command::new(portcullis_tools::demo::binary()?);
+    portcullis_tools::tool::capture(build.args(["anchors", "build", "--output"]).arg(&output).arg(&input))?;
+    Ok(output)
+}
+
+/// What the stream of one person is for.
+pub(crate) fn intent(person: &str) -> String {
+    format!("Tell me a bio of {person}.")
+}

@@ -1,0 +1,193 @@
+//! Closed-world grounding. Each sentence is a stream with the intent "Tell me a bio of X".
+//!
+//! - *admitted*: nothing of the sentence was refused or split.
+//! - *rejected*: no word of it was released but the person's name and words that say nothing by themselves.
+//! - *parted* (mixed sentences): something that only supported facts say was released, and no word that only unsupported facts say.
+//! - *swapped*: dates, places and numbers of a supported sentence are another person's; refused when none of them was released.
+
+use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
+use crate::judged::{Judged, govern, share};
+use anyhow::Result;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Failures of each kind that are shown.
+const SHOWN: usize = 3;
+
+pub(crate) fn run(folder: &Path) -> Result<()> {
+    let models = read(folder)?;
+    let silent = silent()?;
+    for (at, (model, biographies)) in models.iter().enumerate() {
+        let closed = store(model, biographies.iter())?;
+        judge(&format!("closed book, {model}: store of its own supported facts"), biographies, &closed, &silent)?;
+        let others = models.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, (_, b))| b.iter());
+        let open = store(&format!("not-{model}"), others)?;
+        judge(&format!("open book, {model}: store of the other models' supported facts"), biographies, &open, &silent)?;
+        swapped(model, biographies, &closed)?;
+    }
+    Ok(())
+}
+
+/// Words that say nothing by themselves, from the English cue tables.
+fn silent() -> Result<BTreeSet<String>> {
+    let tables: toml::Table = std::fs::read_to_string("host/mapping/languages/en.toml")?.parse()?;
+    let lists = ["stop", "prepositions", "copulas", "light", "connectives", "clause"];
+    let words = lists.iter().filter_map(|l| tables.get(*l)?.as_array()).flatten();
+    Ok(words.filter_map(|w| w.as_str().map(str::to_owned)).collect())
+}
+
+/// Words of a text without those that say nothing, with endings that grammar adds taken off.
+fn words(text: &str, silent: &BTreeSet<String>) -> BTreeSet<String> {
+    let lowered = text.to_lowercase();
+    let split = lowered.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2 && !silent.contains(*w));
+    split
+        .map(|w| {
+            ["ing", "ed", "es", "s"]
+                .iter()
+                .find_map(|e| w.strip_suffix(e).filter(|s| s.len() > 2))
+                .unwrap_or(w)
+                .to_owned()
+        })
+        .collect()
+}
+
+struct Case<'a> {
+    person: &'a str,
+    sentence: &'a Sentence,
+}
+
+fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet<String>) -> Result<()> {
+    let mut cases: BTreeMap<String, Case<'_>> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for biography in biographies {
+        for sentence in biography.sentences.iter().filter(|s| s.kind() != Kind::Other) {
+            let id = format!("{:05}", cases.len());
+            lines.push(json!({"id": id, "text": sentence.text, "intent": intent(&biography.person)}));
+            cases.insert(id, Case { person: &biography.person, sentence });
+        }
+    }
+    let judged = govern("policies/biography", Some(store), &lines)?;
+    let none = Judged::default();
+    let mut counts = [(0, 0); 3];
+    let mut failures: [Vec<String>; 3] = Default::default();
+    for (id, case) in &cases {
+        let of = judged.get(id).unwrap_or(&none);
+        let said = of.released(&case.sentence.text).join(" ");
+        let name = words(case.person, silent);
+        let released = words(&said, silent);
+        let supported: BTreeSet<String> = case.sentence.supported.iter().flat_map(|f| words(f, silent)).collect();
+        let wrong: BTreeSet<String> = case.sentence.unsupported.iter().flat_map(|f| words(f, silent)).collect();
+        // A word is a fact's own when nothing that is supported of the person says it.
+        let own = wrong.iter().filter(|w| !supported.contains(*w) && !name.contains(*w));
+        let leaked: Vec<&String> = own.filter(|w| released.contains(*w)).collect();
+        let kept = released.iter().any(|w| supported.contains(w) && !wrong.contains(w) && !name.contains(w));
+        let (at, good) = match case.sentence.kind() {
+            Kind::Supported => (0, !of.split && of.leaves.iter().all(|l| l.admitted)),
+            Kind::Unsupported => (1, released.is_subset(&name)),
+            Kind::Mixed => (2, kept && leaked.is_empty()),
+            Kind::Other => continue,
+        };
+        if let (Some(count), Some(list)) = (counts.get_mut(at), failures.get_mut(at)) {
+            count.0 += usize::from(good);
+            count.1 += 1;
+            if !good {
+                let rules: BTreeSet<&str> = of.leaves.iter().filter(|l| !l.admitted).map(|l| l.rule.as_str()).collect();
+                let why = match at {
+                    0 => format!("refused by {rules:?}; released {said:?}"),
+                    1 => format!("released {said:?}: the facts of the person hold these words"),
+                    _ if kept => format!("released {said:?} with {leaked:?}"),
+                    _ => format!("nothing that is only supported was kept; released {said:?}"),
+                };
+                list.push(format!("{}: {:?}: {why}", case.person, case.sentence.text));
+            }
+        }
+    }
+    println!("## {title}\n\n| sentences | rate | share |\n| --- | --- | --- |");
+    let names = [("all facts supported", "admitted"), ("only unsupported facts", "rejected"), ("mixed", "parted")];
+    for ((kind, rate), (good, all)) in names.iter().zip(counts) {
+        println!("| {kind} | {rate} | {} |", share(good, all));
+    }
+    for ((kind, rate), list) in names.iter().zip(&failures) {
+        println!("\nNot {rate}, {kind} (every so many, {SHOWN} of {}):", list.len());
+        for failure in list.iter().step_by((list.len() / SHOWN).max(1)).take(SHOWN) {
+            println!("- {failure}");
+        }
+    }
+    println!();
+    Ok(())
+}
+
+/// Runs of text that are dates, places or numbers: `(kind, value)`.
+fn values(text: &str) -> Vec<(&'static str, String)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let bare = |w: &str| w.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let plain = bare(word);
+        let digits = !plain.is_empty() && plain.bytes().all(|b| b.is_ascii_digit());
+        if digits {
+            let year = plain.len() == 4 && (plain.starts_with('1') || plain.starts_with('2'));
+            found.push((if year { "date" } else { "number" }, plain));
+        } else if at > 0
+            && words.get(at - 1).is_some_and(|w| *w == "in" || *w == "at")
+            && plain.starts_with(char::is_uppercase)
+        {
+            let run = words.iter().skip(at).take_while(|w| w.starts_with(char::is_uppercase)).copied();
+            let mut place = Vec::new();
+            for word in run {
+                place.push(bare(word));
+                if !word.ends_with(char::is_alphanumeric) {
+                    break;
+                }
+            }
+            found.push(("place", place.join(" ")));
+        }
+    }
+    found
+}
+
+fn swapped(model: &str, biographies: &[Biography], store: &Path) -> Result<()> {
+    let mut lines = Vec::new();
+    let mut cases: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
+    for (at, biography) in biographies.iter().enumerate() {
+        let own: BTreeSet<String> =
+            biography.sentences.iter().flat_map(|s| &s.supported).flat_map(|f| values(f)).map(|(_, v)| v).collect();
+        let other = biographies.get((at + 1) % biographies.len()).map(|b| &b.sentences);
+        let foreign: Vec<(&str, String)> = other.into_iter().flatten().flat_map(|s| values(&s.text)).collect();
+        for sentence in biography.sentences.iter().filter(|s| s.kind() == Kind::Supported) {
+            let mut text = sentence.text.clone();
+            let mut inserted = Vec::new();
+            for (kind, value) in values(&sentence.text) {
+                let swap = foreign.iter().find(|(k, v)| {
+                    *k == kind && !own.contains(v) && !inserted.contains(v) && !sentence.text.contains(v.as_str())
+                });
+                if let Some((_, swap)) = swap {
+                    text = text.replacen(&value, swap, 1);
+                    inserted.push(swap.clone());
+                }
+            }
+            if !inserted.is_empty() {
+                let id = format!("{:05}", cases.len());
+                lines.push(json!({"id": id, "text": text, "intent": intent(&biography.person)}));
+                cases.insert(id, (text, inserted));
+            }
+        }
+    }
+    let judged = govern("policies/biography", Some(store), &lines)?;
+    let mut good = 0;
+    let mut failures = Vec::new();
+    for (id, (text, inserted)) in &cases {
+        let said = judged.get(id).map(|j| j.released(text).join(" ")).unwrap_or_default();
+        let leaked: Vec<&String> = inserted.iter().filter(|v| said.contains(v.as_str())).collect();
+        good += usize::from(leaked.is_empty());
+        if !leaked.is_empty() {
+            failures.push(format!("{text:?}: {leaked:?} was released, a fact of the person holds it"));
+        }
+    }
+    println!("## swapped values, {model}\n\n| sentences | rate | share |\n| --- | --- | --- |");
+    println!("| values of another person | none released | {} |\n", share(good, cases.len()));
+    failures.iter().step_by((failures.len() / SHOWN).max(1)).take(SHOWN).for_each(|f| println!("- {f}"));
+    println!();
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! `cargo xtask measure` and `cargo xtask bench`: policies on labelled data that the user has, and the speed of the parts.
+
+#![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
+
+mod bench;
+mod biographies;
+mod drift;
+mod grounding;
+mod judged;
+mod pii;
+mod prefilter;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use portcullis_tools::{demo, tool};
+use std::path::PathBuf;
+
+/// Policies on labelled data, and the speed of the parts.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+enum Task {
+    /// Measure, and print medians and ratios.
+    Bench,
+    /// Measure a policy on labelled data, with the program itself on the simulated card.
+    #[command(subcommand)]
+    Measure(Measure),
+}
+
+/// What is measured.
+#[derive(Subcommand)]
+enum Measure {
+    /// Recall and precision of the policy `pii` on `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` lines.
+    Pii {
+        /// The labelled file.
+        data: PathBuf,
+        /// The policy.
+        #[arg(long, default_value = "policies/pii")]
+        policy: PathBuf,
+    },
+    /// Closed-world grounding of the policy `biography` on FActScore's labelled biographies (`factscore_*.jsonl` of a folder).
+    Grounding {
+        /// The folder.
+        data: PathBuf,
+    },
+    /// Recall and false positives of the pre-execution filter on the labelled sets of a folder, and on long harmless text.
+    Prefilter {
+        /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
+        data: PathBuf,
+    },
+    /// How soon a biography that turns into another one is stopped, and how often one that does not is.
+    Drift {
+        /// The folder.
+        data: PathBuf,
+    },
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    std::env::set_current_dir(tool::root()?)?;
+    let Task::Measure(what) = task else { return bench::run() };
+    demo::build()?;
+    match &what {
+        Measure::Pii { data, policy } => pii::run(data, policy),
+        Measure::Grounding { data } => grounding::run(data),
+        Measure::Prefilter { data } => prefilter::run(data),
+        Measure::Drift { data } => drift::run(data),
+    }
+}

@@ -1,0 +1,209 @@
+//! Which file of a crate uses which other, and the circles among them.
+
+use crate::scan::{Import, Module, Segments, Source};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A use of one file by another: where, and what is named there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) line: usize,
+    pub(crate) path: String,
+}
+
+/// The uses of a crate, by user and used file; the first one of each pair.
+pub(crate) type Uses = BTreeMap<usize, BTreeMap<usize, Use>>;
+
+/// How many imports a name may lead through.
+const DEPTH: usize = 12;
+
+/// Every use of another file. A name counts for the file that defines it, whatever modules it is exported by.
+///
+/// What a module inside the crate uses of its own children counts only with `strict`: to compose them is its task.
+pub(crate) fn uses(source: &Source, strict: bool) -> Uses {
+    let mut uses = Uses::new();
+    for (at, module) in &source.modules {
+        for (path, line) in &module.paths {
+            add(&mut uses, module.file, target(source, at, path, DEPTH), *line, path);
+        }
+        let Some(file) = source.files.get(module.file) else { continue };
+        for import in &module.imports {
+            if import.name == "*" {
+                for name in &file.mentioned {
+                    let path = with_last(&import.path, name);
+                    if named(source, at, &path) {
+                        add(&mut uses, module.file, target(source, at, &path, DEPTH), import.line, &path);
+                    }
+                }
+            } else if (!import.public || file.mentioned.contains(&import.name)) && !is_module(source, at, &import.path)
+            {
+                add(&mut uses, module.file, target(source, at, &import.path, DEPTH), import.line, &import.path);
+            }
+        }
+    }
+    if !strict {
+        let places: BTreeMap<usize, &Segments> =
+            source.modules.iter().rev().map(|(at, module)| (module.file, at)).collect();
+        let below = |parent: usize, child: usize| match (places.get(&parent), places.get(&child)) {
+            (Some(parent), Some(child)) => !parent.is_empty() && child.starts_with(parent),
+            _ => false,
+        };
+        for (from, used) in &mut uses {
+            used.retain(|to, _| !below(*from, *to));
+        }
+    }
+    uses
+}
+
+fn add(uses: &mut Uses, from: usize, to: Option<usize>, line: usize, path: &[String]) {
+    if let Some(to) = to.filter(|to| *to != from) {
+        uses.entry(from).or_default().entry(to).or_insert_with(|| Use { line, path: path.join("::") });
+    }
+}
+
+fn with_last(path: &[String], name: &str) -> Segments {
+    path.iter().take(path.len().saturating_sub(1)).cloned().chain([name.to_owned()]).collect()
+}
+
+/// The module that the first segments of a path lead to, and what is left of the path; nothing for another crate's.
+fn descend(source: &Source, at: &Segments, path: &[String], depth: usize) -> Option<(Segments, Segments)> {
+    let (first, mut rest) = path.split_first()?;
+    let mut module = match first.as_str() {
+        "crate" => Segments::new(),
+        "self" => at.clone(),
+        "super" => parent(at)?,
+        name => {
+            let child = child(at, name);
+            if source.modules.contains_key(&child) {
+                child
+            } else {
+                // A module that was imported under this name.
+                let import = source.modules.get(at)?.imports.iter().find(|import| import.name == name)?;
+                let (module, left) = descend(source, at, &import.path, depth.checked_sub(1)?)?;
+                if !left.is_empty() {
+                    return None;
+                }
+                module
+            }
+        }
+    };
+    while let Some((next, behind)) = rest.split_first() {
+        if next == "super" {
+            module = parent(&module)?;
+        } else if source.modules.contains_key(&child(&module, next)) {
+            module = child(&module, next);
+        } else {
+            break;
+        }
+        rest = behind;
+    }
+    Some((module, rest.to_vec()))
+}
+
+fn parent(at: &Segments) -> Option<Segments> {
+    at.split_last().map(|(_, parent)| parent.to_vec())
+}
+
+fn child(at: &Segments, name: &str) -> Segments {
+    at.iter().cloned().chain([name.to_owned()]).collect()
+}
+
+/// Whether a path names a module as a whole: the paths through it count, not its name.
+fn is_module(source: &Source, at: &Segments, path: &[String]) -> bool {
+    descend(source, at, path, DEPTH).is_some_and(|(_, left)| left.is_empty())
+}
+
+/// Whether a module defines or exports the last name of this path.
+fn named(source: &Source, at: &Segments, path: &[String]) -> bool {
+    let Some((module, left)) = descend(source, at, path, DEPTH) else { return false };
+    let (Some(name), Some(module)) = (left.first(), source.modules.get(&module)) else { return false };
+    module.definitions.contains(name) || module.imports.iter().any(|import| import.public && import.name == *name)
+}
+
+/// The file that defines what a path names; nothing for another crate's.
+fn target(source: &Source, at: &Segments, path: &[String], depth: usize) -> Option<usize> {
+    let (place, left) = descend(source, at, path, depth)?;
+    let module = source.modules.get(&place)?;
+    let Some(name) = left.first() else { return Some(module.file) };
+    if module.definitions.contains(name) {
+        return Some(module.file);
+    }
+    let depth = depth.checked_sub(1)?;
+    if let Some(import) = module.imports.iter().find(|import| import.name == *name) {
+        return target(source, &place, &continued(import, &left), depth);
+    }
+    let globs = module.imports.iter().filter(|import| import.name == "*");
+    let mut through = globs.map(|import| with_last(&import.path, name)).filter(|path| named(source, &place, path));
+    match through.next() {
+        Some(path) => target(source, &place, &path, depth),
+        // A macro's work, or a macro itself: `#[macro_export]` puts it into the root.
+        None => Some(exported_macro(source, module, name)),
+    }
+}
+
+fn exported_macro(source: &Source, module: &Module, name: &String) -> usize {
+    let root = source.modules.get(&Segments::new()).is_some_and(|root| std::ptr::eq(root, module));
+    let defining = source.modules.values().find(|other| root && other.definitions.contains(name));
+    defining.unwrap_or(module).file
+}
+
+/// What an import stands for, with what followed its name.
+fn continued(import: &Import, left: &[String]) -> Segments {
+    import.path.iter().chain(left.iter().skip(1)).cloned().collect()
+}
+
+/// The shortest circle of each knot: of each set of files of which every one leads to every other. A circle's first file stands at its
+/// end once more.
+pub(crate) fn circles(uses: &Uses) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
+    let mut found: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
+    for start in uses.keys() {
+        if found.iter().any(|(knot, _)| knot.contains(start)) {
+            continue;
+        }
+        let reached = reachable(uses, *start);
+        if !reached.contains(start) {
+            continue;
+        }
+        let knot: BTreeSet<usize> =
+            reached.into_iter().filter(|other| reachable(uses, *other).contains(start)).collect();
+        let shortest = knot.iter().filter_map(|member| circle(uses, *member)).min_by_key(Vec::len);
+        found.extend(shortest.map(|circle| (knot, circle)));
+    }
+    found
+}
+
+/// Every file that a file leads to.
+fn reachable(uses: &Uses, start: usize) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(at) = open.pop() {
+        open.extend(uses.get(&at).into_iter().flat_map(BTreeMap::keys).filter(|next| seen.insert(**next)));
+    }
+    seen
+}
+
+/// The shortest way from a file back to itself.
+fn circle(uses: &Uses, start: usize) -> Option<Vec<usize>> {
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut open = VecDeque::from([start]);
+    while let Some(at) = open.pop_front() {
+        for next in uses.get(&at).into_iter().flat_map(BTreeMap::keys) {
+            if *next == start {
+                let mut way = vec![start, at];
+                while let Some(earlier) = way.last().and_then(|last| before.get(last)) {
+                    way.push(*earlier);
+                }
+                if at == start {
+                    way.pop();
+                }
+                way.reverse();
+                way.extend((way.first() != Some(&start)).then_some(start));
+                return Some(way);
+            }
+            if *next != start && !before.contains_key(next) {
+                before.insert(*next, at);
+                open.push_back(*next);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,95 @@
+//! `cargo xtask modules`: no circles of modules. In no crate of the workspace may two files use each other, be it through others.
+//!
+//! A module is a file; a `mod name { … }` belongs to the file that it stands in. A file uses another where it names something that the
+//! other defines: by an import that it uses itself, or by a path. What a module only exports counts for the file that defines it, so a
+//! `mod.rs` that gathers its children is in no circle with them. A module of a folder may use its own children and be used by them, for
+//! to compose them is its task; the crate's root may not, and with `--strict` no module may. Code for tests does not count, nor a
+//! module's name alone.
+
+#![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
+
+mod graph;
+mod scan;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use graph::Uses;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, cargo};
+use scan::Source;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Circles of modules.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+enum Task {
+    /// Fail where files of a crate use each other in a circle. `lint` does so too.
+    Modules {
+        /// Only the crates whose name contains this.
+        filter: Option<String>,
+        /// Count also what a folder's module uses of its own children.
+        #[arg(long)]
+        strict: bool,
+    },
+}
+
+fn main() -> Result<()> {
+    let Task::Modules { filter, strict } = Task::parse();
+    std::env::set_current_dir(tool::root()?)?;
+    let mut tally = Tally::default();
+    for (name, root) in roots()? {
+        if filter.as_ref().is_none_or(|filter| name.contains(filter)) {
+            tally.check(&format!("no circle of modules in {name}"), check(&root, strict));
+        }
+    }
+    tally.finish()
+}
+
+/// Every library and program of the workspace: its name, and the file that it begins with.
+fn roots() -> Result<Vec<(String, PathBuf)>> {
+    let metadata = capture(cargo().args(["metadata", "--locked", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
+    let mut roots = Vec::new();
+    for target in packages.iter().flat_map(|package| package["targets"].as_array().into_iter().flatten()) {
+        let kind = target["kind"][0].as_str().unwrap_or_default();
+        if let (Some(name), Some(path), "lib" | "bin") = (target["name"].as_str(), target["src_path"].as_str(), kind) {
+            roots.push((format!("{kind} {name}"), PathBuf::from(path)));
+        }
+    }
+    ensure!(!roots.is_empty(), "the workspace holds no crate");
+    Ok(roots)
+}
+
+fn check(root: &Path, strict: bool) -> Result<()> {
+    let source = Source::read(root)?;
+    let uses = graph::uses(&source, strict);
+    let circles = graph::circles(&uses);
+    if circles.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::new();
+    for (knot, circle) in circles {
+        let _ = write!(text, "\n        {} files use each other; the shortest circle:", knot.len());
+        for (from, to) in circle.iter().zip(circle.iter().skip(1)) {
+            let _ = write!(text, "\n          {}", shown(&source, &uses, *from, *to));
+        }
+    }
+    bail!("{text}");
+}
+
+/// A use, as `file:line: path`.
+fn shown(source: &Source, uses: &Uses, from: usize, to: usize) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let file = |at: usize| {
+        let path = source.files.get(at).map(|file| file.path.as_path()).unwrap_or(Path::new("?"));
+        path.strip_prefix(&here).unwrap_or(path).display().to_string()
+    };
+    let used = uses.get(&from).and_then(|used| used.get(&to));
+    let (line, path) = used.map(|used| (used.line, used.path.as_str())).unwrap_or_default();
+    format!("{}:{line} uses `{path}` of {}", file(from), file(to))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! `cargo xtask mutate`: faults are put into a copy of the tree, and a test or a proof must turn red.
+
+#![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
+
+mod rtl;
+mod seeded;
+
+use anyhow::Result;
+use clap::Parser;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool;
+
+/// Seed faults and see that the tests find each of them.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+enum Task {
+    /// Seed faults and see that the tests find each of them.
+    Mutate {
+        /// Every fault of tests/mutants.toml, not only those that CI seeds.
+        #[arg(long)]
+        long: bool,
+        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test on the simulated card. Goes on
+        /// where it was interrupted.
+        #[arg(long, value_name = "N", conflicts_with = "long")]
+        rtl: Option<usize>,
+        /// Which RTL mutants are drawn.
+        #[arg(long, default_value_t = 1, requires = "rtl")]
+        seed: u32,
+        /// Draw RTL mutants from the modules of this folder of rtl, instead of those that the proofs must cover.
+        #[arg(long, requires = "rtl")]
+        folder: Option<String>,
+        /// Leave out the simulated card: only the proofs are tried.
+        #[arg(long, requires = "rtl")]
+        proofs_only: bool,
+        /// Only the faults whose name, or the mutants whose module, contains this.
+        filter: Option<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    let Task::Mutate { long, rtl, seed, folder, proofs_only, filter } = Task::parse();
+    std::env::set_current_dir(tool::root()?)?;
+    let (folder, filter) = (folder.as_deref(), filter.as_deref());
+    if let Some(count) = rtl {
+        return rtl::run(&rtl::Request { count, seed, folder, filter, proofs_only });
+    }
+    let mut tally = Tally::default();
+    seeded::run(&mut tally, long, filter)?;
+    tally.finish()
+}

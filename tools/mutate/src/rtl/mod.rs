@@ -1,0 +1,206 @@
+//! RTL mutants: Yosys `mutate` damages one cell of one module; a proof of the module, or a test on the simulated card, must turn red.
+//!
+//! Each mutant is tried on the proof whose design it was drawn from, then on the module's other proofs, and what survives those on the
+//! simulated card (`card`). Results are kept in target/mutate, so that an interrupted run goes on.
+
+mod card;
+mod design;
+mod draw;
+mod prove;
+mod report;
+
+use anyhow::{Context, Result};
+use card::Card;
+use portcullis_tools::parallel::on_every_core;
+use portcullis_tools::proofs;
+use portcullis_tools::setup;
+use portcullis_tools::tool::say;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Where designs, kept results and the damaged card stand.
+const FOLDER: &str = "target/mutate";
+
+/// What one proof or one test said of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    /// The proof or the test turned red.
+    Killed,
+    Survived,
+    /// No answer in time: neither.
+    TimedOut,
+    /// The tools could not read the mutant, or the damaged cell does not stand in that design: neither.
+    Unusable,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Trial {
+    /// `proof deny_prove` or `test card_oracle`.
+    by: String,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Mutant {
+    /// As `gate/sweep`.
+    module: String,
+    /// In whose design it was drawn.
+    proof: String,
+    /// As Yosys takes it.
+    command: String,
+    /// In the order in which they were made; nothing is tried after a kill.
+    tried: Vec<Trial>,
+}
+
+impl Mutant {
+    fn killed(&self) -> bool {
+        self.tried.iter().any(|trial| trial.outcome == Outcome::Killed)
+    }
+
+    fn was_tried(&self, by: &str) -> bool {
+        self.tried.iter().any(|trial| trial.by == by)
+    }
+}
+
+/// What to draw and what to run of it.
+pub(crate) struct Request<'a> {
+    pub(crate) count: usize,
+    pub(crate) seed: u32,
+    /// Modules of this folder of rtl instead of those that the proofs must cover.
+    pub(crate) folder: Option<&'a str>,
+    /// Only the mutants whose module contains this.
+    pub(crate) filter: Option<&'a str>,
+    /// Leave out the simulated card.
+    pub(crate) proofs_only: bool,
+}
+
+/// The mutants with their results, and the file that keeps them.
+struct Kept {
+    path: PathBuf,
+    mutants: Mutex<Vec<Mutant>>,
+}
+
+impl Kept {
+    fn read_or_draw(request: &Request, modules: &Modules) -> Result<Self> {
+        let folder = request.folder.map(|f| format!("-{f}")).unwrap_or_default();
+        let path = PathBuf::from(format!("{FOLDER}/rtl-{}-{}{folder}.json", request.count, request.seed));
+        fs::create_dir_all(FOLDER)?;
+        let mutants = if path.exists() {
+            serde_json::from_str(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())?
+        } else {
+            draw::draw(modules, request.count, request.seed)?
+        };
+        let kept = Self { path, mutants: Mutex::new(mutants) };
+        kept.write(&kept.all())?;
+        Ok(kept)
+    }
+
+    fn all(&self) -> Vec<Mutant> {
+        self.mutants.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn get(&self, at: usize) -> Result<Mutant> {
+        self.all().get(at).cloned().context("the mutant stands in the list")
+    }
+
+    /// Notes a trial, on disk too.
+    fn note(&self, at: usize, trial: Trial) -> Result<()> {
+        let mut all = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get_mut(at).context("the mutant stands in the list")?.tried.push(trial);
+        self.write(&all)
+    }
+
+    fn write(&self, mutants: &[Mutant]) -> Result<()> {
+        let new = self.path.with_extension("new");
+        fs::write(&new, serde_json::to_string_pretty(mutants)?)?;
+        Ok(fs::rename(new, &self.path)?)
+    }
+}
+
+/// Modules, each with the proofs that hold it.
+type Modules = BTreeMap<String, BTreeSet<String>>;
+
+pub(crate) fn run(request: &Request) -> Result<()> {
+    setup::tools()?;
+    let modules = proofs::modules_of(request.folder.as_ref().map_or(&proofs::FOLDERS[..], std::slice::from_ref))?;
+    let kept = Kept::read_or_draw(request, &modules)?;
+    let mutants = kept.all();
+    say(&format!("{} RTL mutants; results in {}", mutants.len(), kept.path.display()));
+    let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
+    let mut open: Vec<(u64, usize)> =
+        mutants.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, m)| (prove::size(&m.proof), at)).collect();
+    // The small proofs first.
+    open.sort_unstable();
+    on_every_core(open.into_iter().map(|(_, at)| at).collect(), |at: usize| try_proofs(&kept, at, &modules))?;
+    let left: Vec<_> = kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect();
+    if !request.proofs_only && !left.is_empty() {
+        let card = Card::build(&kept, &left)?;
+        on_every_core(left, |at| try_tests(&kept, at, &card))?;
+    }
+    println!("{}", report::table(&kept.all())?);
+    Ok(())
+}
+
+/// Tries one mutant on the claims of its own proof, then on those of the module's other proofs, until one is red.
+fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
+    let mutant = kept.get(at)?;
+    let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
+    proofs.sort_by_key(|proof| (**proof != mutant.proof, prove::size(proof)));
+    for claim in proofs.iter().map(|proof| prove::claims(proof)).collect::<Result<Vec<_>>>()?.concat() {
+        if try_one(kept, at, &mutant, format!("proof {}", claim.name()), || prove::judge(at, &mutant, &claim))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Tries one mutant on the module's tests on the simulated card, until one is red.
+fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
+    let mutant = kept.get(at)?;
+    let Some(tests) = card.tests(at, &mutant) else {
+        return if mutant.was_tried("card") {
+            Ok(())
+        } else {
+            kept.note(at, Trial { by: "card".to_owned(), outcome: Outcome::Unusable })
+        };
+    };
+    for test in tests {
+        if try_one(kept, at, &mutant, format!("test {test}"), || card.judge(test, card::number(at)))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// One trial, unless it stands in the list already; whether it killed.
+fn try_one(
+    kept: &Kept,
+    at: usize,
+    mutant: &Mutant,
+    by: String,
+    judge: impl FnOnce() -> Result<Outcome>,
+) -> Result<bool> {
+    if mutant.was_tried(&by) {
+        return Ok(false);
+    }
+    let start = Instant::now();
+    let outcome = judge()?;
+    say(&format!("mutant {at} of {}, {by}: {outcome:?}, {} s", mutant.module, start.elapsed().as_secs()));
+    kept.note(at, Trial { by, outcome })?;
+    Ok(outcome == Outcome::Killed)
+}
+
+/// A file of a proof's or of the card's design, by its bare name: designs are read in a folder of their own.
+fn copy_flat(files: &[PathBuf], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for path in files {
+        fs::copy(path, folder.join(path.file_name().context("a file has a name")?))
+            .with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}

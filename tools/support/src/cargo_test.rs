@@ -1,0 +1,175 @@
+//! Every test of the workspace, counted.
+
+use crate::setup;
+use crate::tally::Tally;
+use crate::tool::{cargo, say, shown};
+use anyhow::{Context, Result, ensure};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Every test of the workspace.
+///
+/// # Errors
+/// The tools are not there, or cargo does not start; tests that fail are counted.
+pub fn run(tally: &mut Tally) -> Result<()> {
+    setup::tools()?;
+    say("tests");
+    let mut command = cargo();
+    command.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+    counted(tally, command)
+}
+
+/// The reason of the tests that run in a virtual machine alone.
+const VM: &str = "cargo xtask vm";
+
+/// Runs `cargo test` or a program of tests, and counts what is reported.
+pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(&command)))?;
+    let stdout = child.stdout.take().context("a test has an output")?;
+    let mut failed = 0;
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        println!("{line}");
+        if let Some(counts) = counts(&line) {
+            tally.pass(counts.passed);
+            failed += counts.failed;
+        } else if let Some(why) = line.strip_prefix("SKIPPED ") {
+            tally.skip("part of a test", why);
+        } else if let Some(name) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ignored")) {
+            let why = name.1.trim_start_matches([',', ' ']);
+            // Those have a part of CI to themselves.
+            if why != VM {
+                tally.skip(name.0, why);
+            }
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        tally.fail(&shown(&command), failed, &format!("{failed} tests failed, {status}"));
+    }
+    Ok(())
+}
+
+/// A program of tests.
+pub struct Program {
+    /// As cargo names it: a file below `tests`, or a crate.
+    pub name: String,
+    /// Its package.
+    pub package: String,
+    /// The program.
+    pub path: PathBuf,
+    /// Its package's folder, where it is run.
+    pub folder: PathBuf,
+}
+
+/// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may have one of a name.
+///
+/// # Errors
+/// Something does not build, or there is no program of a name.
+pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
+    let mut found = built(cargo, names.iter().flat_map(|name| ["--test", name]))?;
+    found.retain(|program| names.contains(&program.name.as_str()));
+    for name in names {
+        ensure!(found.iter().any(|program| program.name == *name), "cargo built no tests `{name}`");
+    }
+    Ok(found)
+}
+
+/// Builds the unit tests of the workspace's libraries and programs.
+///
+/// # Errors
+/// Something does not build.
+pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
+    built(cargo, ["--lib", "--bins"])
+}
+
+/// Builds tests of the whole workspace and returns their programs.
+fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> Result<Vec<Program>> {
+    cargo.args([
+        "test",
+        "--quiet",
+        "--locked",
+        "--workspace",
+        "--no-run",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    let output = cargo.args(targets).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.context("cannot start cargo")?;
+    ensure!(output.status.success(), "the tests are not built: {}", output.status);
+    let mut found = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let program = text(&message["executable"]).filter(|_| message["profile"]["test"] == true);
+        if let (Some(path), Some(name), Some(manifest)) =
+            (program, text(&message["target"]["name"]), text(&message["manifest_path"]))
+        {
+            let folder = Path::new(&manifest).parent().context("a manifest stands in a folder")?.to_owned();
+            let id = text(&message["package_id"]).unwrap_or_default();
+            found.push(Program { name, package: package(&id), path: path.into(), folder });
+        }
+    }
+    Ok(found)
+}
+
+/// The package's name in cargo's id of it: `path+file:///…/host/core#portcullis-core@0.1.0`, or `…/name#0.1.0`.
+fn package(id: &str) -> String {
+    let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => url.rsplit('/').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Runs a program of tests and counts what it reports.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
+    let mut command = Command::new(&program.path);
+    command.arg("--quiet").current_dir(&program.folder);
+    counted(tally, command)
+}
+
+/// How many tests passed, from the closing line of a program of which none failed.
+pub fn passed(line: &str) -> Option<usize> {
+    counts(line).filter(|counts| counts.failed == 0).map(|counts| counts.passed)
+}
+
+struct Counts {
+    passed: usize,
+    failed: usize,
+}
+
+/// Reads libtest's closing line: `test result: ok. 3 passed; 0 failed; …`.
+fn counts(line: &str) -> Option<Counts> {
+    let rest = line.strip_prefix("test result: ")?;
+    let number = |word: &str| -> Option<usize> {
+        rest.split(word).next()?.rsplit([' ', ';']).find(|w| !w.is_empty())?.parse().ok()
+    };
+    Some(Counts { passed: number(" passed")?, failed: number(" failed")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counts, package};
+
+    #[test]
+    fn closing_lines_are_read() {
+        let c = counts(
+            "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        )
+        .unwrap();
+        assert_eq!((c.passed, c.failed), (12, 3));
+        assert!(counts("running 3 tests").is_none());
+    }
+
+    #[test]
+    fn a_package_is_named_by_its_id() {
+        assert_eq!(package("path+file:///tree/host/core#portcullis-core@0.1.0"), "portcullis-core");
+        assert_eq!(package("path+file:///tree/host/xtask#0.1.0"), "xtask");
+    }
+}

@@ -1,0 +1,61 @@
+//! The demo of the README: a few sentences, judged on the simulated card, and the bundle that it leaves.
+
+use crate::setup;
+use crate::tool::{self, capture, cargo, say};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Arguments of the demo, also shown in the README.
+pub const RUN: [&str; 7] =
+    ["run", "--policy", "policies/pii", "--card", "sim", "--input", "tests/demo/sentences.jsonl"];
+
+/// Runs the demo and prints what it prints.
+///
+/// # Errors
+/// It cannot be built, or fails.
+pub fn run() -> Result<()> {
+    print!("{}", output()?);
+    Ok(())
+}
+
+/// Builds the binary, with the features that the whole workspace asks for, so that nothing is built twice.
+pub fn build() -> Result<()> {
+    setup::tools()?;
+    say("building `portcullis` (10 minutes or more the first time; later runs take seconds)");
+    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
+}
+
+/// The binary that [`build`] makes.
+pub fn binary() -> Result<PathBuf> {
+    Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
+}
+
+/// Builds the binary, has it leave a new bundle and a folder of what to trust, and returns what it prints.
+pub fn output() -> Result<String> {
+    build()?;
+    let (bundle, root) = (bundle()?, root()?);
+    let folder = bundle.parent().context("the bundle stands in a folder")?;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(root.parent().context("the root stands in a folder")?)?;
+    fs::write(&root, capture(Command::new(binary()?).args(["ca", "simulation"]))?)?;
+    say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));
+    let mut run = Command::new(binary()?);
+    run.args(RUN).arg("--bundle").arg(&bundle).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = run.output()?;
+    ensure!(output.status.success(), "the demo ended with {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The bundle that [`output`] leaves.
+pub fn bundle() -> Result<PathBuf> {
+    Ok(tool::root()?.join(tool::target_dir()).join("demo/bundle"))
+}
+
+/// The root of simulated cards, in the trust folder beside the bundle.
+pub fn root() -> Result<PathBuf> {
+    Ok(tool::root()?.join(tool::target_dir()).join("demo/trust/sim-roots/simulation.pem"))
+}

@@ -1,0 +1,13 @@
+//! What the workspace's tasks share: starting programs, the tally of what passed, the pinned tools, the demo, the proofs that there are.
+
+#![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
+
+pub mod cargo_test;
+pub mod demo;
+pub mod parallel;
+mod preflight;
+pub mod proofs;
+pub mod setup;
+pub mod tally;
+pub mod task;
+pub mod tool;

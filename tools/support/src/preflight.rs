@@ -1,0 +1,169 @@
+//! What the machine lacks before anything is installed or built: programs with their Debian packages, and room on the disk.
+
+use crate::tool::{VENV, capture, cargo, target_dir};
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// Mebibytes of the Python tools, with what pip downloads.
+const TOOLS_MIB: u64 = 900;
+/// Mebibytes of a first build.
+const BUILD_MIB: u64 = 3_000;
+/// Oldest Rust that builds the workspace.
+const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
+/// Oldest Python that the pinned tools run on.
+const PYTHON: &str = "3.11";
+
+/// How the names of needs begin that only making a Python environment has.
+const MODULE: &str = "Python's module";
+
+/// What gives the output of a program, or nothing where it does not run.
+type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
+
+/// Something that must be there: a command that shows it, the oldest version that does, and where it comes from.
+struct Need {
+    what: &'static str,
+    command: &'static [&'static str],
+    version: Option<&'static str>,
+    remedy: &'static str,
+}
+
+const NEEDS: [Need; 9] = [
+    Need {
+        what: "rustc",
+        command: &["rustc", "--version"],
+        version: Some(RUST),
+        remedy: "rustup (then `rustup update`)",
+    },
+    Need {
+        what: "cargo",
+        command: &["cargo", "--version"],
+        version: Some(RUST),
+        remedy: "rustup (then `rustup update`)",
+    },
+    Need { what: "a C++ compiler (c++)", command: &["c++", "--version"], version: None, remedy: "g++" },
+    Need { what: "make", command: &["make", "--version"], version: None, remedy: "make" },
+    Need { what: "perl", command: &["perl", "-e", "print $^V"], version: None, remedy: "perl" },
+    Need { what: "git", command: &["git", "--version"], version: None, remedy: "git" },
+    Need { what: "python3", command: &["python3", "--version"], version: Some(PYTHON), remedy: "python3" },
+    Need {
+        what: "Python's module venv",
+        command: &["python3", "-c", "import venv"],
+        version: None,
+        remedy: "python3-venv",
+    },
+    Need {
+        what: "Python's module ensurepip",
+        command: &["python3", "-c", "import ensurepip"],
+        version: None,
+        remedy: "python3-venv",
+    },
+];
+
+/// Checks everything and names all that is missing at once. A Python environment that works needs no modules to make one.
+pub(crate) fn check(environment_works: bool) -> Result<()> {
+    let mut problems = missing(&probe);
+    if environment_works {
+        problems.retain(|line| !line.starts_with(MODULE));
+    }
+    problems.extend(space(needed_mib(), free_mib()));
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("this machine lacks what Portcullis needs:\n  {}", problems.join("\n  "));
+}
+
+fn probe(program: &str, args: &[&str]) -> Option<String> {
+    // The cargo that runs this task need not be on PATH.
+    let mut command = if program == "cargo" { cargo() } else { Command::new(program) };
+    capture(command.args(args)).ok()
+}
+
+/// A line for each need that is not met, with the Debian package that meets it.
+fn missing(probe: Probe<'_>) -> Vec<String> {
+    let unmet = |need: &Need| {
+        let remedy = need.remedy;
+        let (program, args) = need.command.split_first()?;
+        let Some(output) = probe(program, args) else {
+            return Some(format!("{}: not found. Debian: apt install {remedy}", need.what));
+        };
+        let oldest = need.version?;
+        let found = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+        let old = version(found) < version(oldest);
+        old.then(|| format!("{}: {found} is older than {oldest}. Debian: apt install {remedy}", need.what))
+    };
+    let mut lines: Vec<String> = NEEDS.iter().filter_map(unmet).collect();
+    // Without Python its modules are not the news.
+    if lines.iter().any(|line| line.starts_with("python3: not found")) {
+        lines.retain(|line| !line.starts_with(MODULE));
+    }
+    lines
+}
+
+fn version(text: &str) -> (u32, u32) {
+    let mut parts = text.split(['.', '-', '+']).map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+/// Mebibytes that are still to be written.
+fn needed_mib() -> u64 {
+    let tools = if Path::new(VENV).join("portcullis-tools").exists() { 0 } else { TOOLS_MIB };
+    let build = if target_dir().join("debug/portcullis").exists() { 0 } else { BUILD_MIB };
+    tools + build
+}
+
+/// Mebibytes that are free where the checkout stands, as `df` says.
+fn free_mib() -> Option<u64> {
+    let output = capture(Command::new("df").args(["-Pm", "."])).ok()?;
+    output.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
+}
+
+fn space(needed: u64, free: Option<u64>) -> Option<String> {
+    let free = free.filter(|free| *free < needed)?;
+    Some(format!("disk: {free} MiB are free in this folder, and {needed} MiB are needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine that has everything but the programs whose command line starts with one of `without`.
+    fn lines(without: &[&str], rustc: &str) -> Vec<String> {
+        missing(&|program, args| {
+            let line = [&[program], args].concat().join(" ");
+            if without.iter().any(|gone| line.starts_with(gone)) {
+                return None;
+            }
+            Some(if program == "rustc" { format!("rustc {rustc} (abc 2026-01-01)") } else { "99.9.9".into() })
+        })
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_named_at_once_with_its_package() {
+        assert_eq!(lines(&[], RUST), [""; 0]);
+        let all = lines(&["c++", "make", "perl", "git", "python3 -c import ensurepip"], "1.60.0");
+        let expected = ["rustup", "g++", "make", "perl", "git", "python3-venv"];
+        assert_eq!(all.len(), expected.len(), "{all:?}");
+        for (line, package) in all.iter().zip(expected) {
+            assert!(line.contains(&format!("apt install {package}")), "{line}");
+        }
+        assert!(all[0].contains(&format!("1.60.0 is older than {RUST}")), "{}", all[0]);
+        let python = lines(&["python3"], RUST);
+        assert_eq!(python, ["python3: not found. Debian: apt install python3"]);
+    }
+
+    #[test]
+    fn a_disk_that_is_too_small_is_told_before_anything_is_written() {
+        assert_eq!(space(3_900, Some(100_000)), None);
+        assert_eq!(space(0, Some(0)), None);
+        assert!(space(3_900, Some(3_899)).is_some_and(|line| line.contains("3899 MiB are free")));
+        // What cannot be asked is no reason to refuse.
+        assert_eq!(space(3_900, None), None);
+        assert!(free_mib().is_some_and(|free| free > 0));
+    }
+
+    #[test]
+    fn this_machine_passes() {
+        assert_eq!(missing(&probe), [""; 0]);
+    }
+}

@@ -1,0 +1,111 @@
+//! What passed, failed and was skipped, and the closing line that says so.
+
+use anyhow::{Result, bail};
+
+/// Counts of checks; each test of a test runner counts as one.
+#[derive(Default)]
+pub struct Tally {
+    passed: usize,
+    failures: Vec<String>,
+    failed: usize,
+    skips: Vec<String>,
+}
+
+impl Tally {
+    /// Counts one check by its result and says how it went.
+    pub fn check(&mut self, name: &str, result: Result<()>) {
+        match result {
+            Ok(()) => {
+                eprintln!("    ok: {name}");
+                self.passed += 1;
+            }
+            Err(error) => self.fail(name, 1, &format!("{error:#}")),
+        }
+    }
+
+    /// Counts tests that passed.
+    pub fn pass(&mut self, count: usize) {
+        self.passed += count;
+    }
+
+    /// Counts failures, with what is known of them.
+    pub fn fail(&mut self, name: &str, count: usize, why: &str) {
+        eprintln!("    FAILED: {name}: {why}");
+        self.failed += count.max(1);
+        self.failures.push(name.to_owned());
+    }
+
+    /// Counts a check that was not run, and why.
+    pub fn skip(&mut self, name: &str, why: &str) {
+        eprintln!("    skipped: {name}: {why}");
+        self.skips.push(format!("{name}: {why}"));
+    }
+
+    /// Adds the counts of checks that ran beside these.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+        self.skips.extend(other.skips);
+    }
+
+    /// Adds what a closing line of another program's tally says. Nothing where the line is not one; else whether it is the last.
+    pub fn read(&mut self, line: &str) -> Option<bool> {
+        if let Some(failure) = line.strip_prefix("failed: ") {
+            self.failures.push(failure.to_owned());
+            return Some(false);
+        }
+        if let Some(skip) = line.strip_prefix("skipped: ") {
+            self.skips.push(skip.to_owned());
+            return Some(false);
+        }
+        let mut counts = line.strip_suffix(" skipped")?.split(", ");
+        let mut number = |word: &str| counts.next()?.strip_suffix(word)?.parse::<usize>().ok();
+        let (passed, failed) = (number(" passed")?, number(" failed")?);
+        self.passed += passed;
+        self.failed += failed;
+        Some(true)
+    }
+
+    /// The counts in words.
+    pub fn counts(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len())
+    }
+
+    /// Prints the closing lines; an error when anything failed.
+    pub fn finish(self) -> Result<()> {
+        for failure in &self.failures {
+            println!("failed: {failure}");
+        }
+        for skip in &self.skips {
+            println!("skipped: {skip}");
+        }
+        println!("{}", self.counts());
+        if self.failed > 0 {
+            bail!("{} failed", self.failed);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    #[test]
+    fn the_closing_lines_of_another_program_are_added() {
+        let mut tally = Tally::default();
+        tally.pass(2);
+        for (line, read) in [
+            ("==> something", None),
+            ("skipped: look: no browser", Some(false)),
+            ("failed: one", Some(false)),
+            ("12 passed, 1 failed, 1 skipped", Some(true)),
+            ("12 passed, x failed, 1 skipped", None),
+        ] {
+            assert_eq!(tally.read(line), read, "{line}");
+        }
+        assert_eq!(tally.counts(), "14 passed, 1 failed, 1 skipped");
+        assert!(tally.finish().is_err());
+    }
+}

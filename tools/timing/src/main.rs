@@ -1,0 +1,33 @@
+//! `cargo xtask area` and `cargo xtask timing`: what the card takes of a part, and how fast its parts are.
+
+#![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
+
+mod area;
+mod timing;
+
+use anyhow::Result;
+use clap::Parser;
+use portcullis_tools::tool;
+
+/// What the card takes of a part, and how fast its parts are.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
+enum Task {
+    /// Synthesise one lane with Yosys and write docs/area.md.
+    Area,
+    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// cores; modules that did not change since are not routed again.
+    Timing {
+        /// Only this module; the page is then left alone.
+        module: Option<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    std::env::set_current_dir(tool::root()?)?;
+    match task {
+        Task::Area => area::run(),
+        Task::Timing { module } => timing::run(module.as_deref()),
+    }
+}
