@@ -6,8 +6,8 @@
 // is taken exactly when the core is idle or in its last rounds.
 //
 // Task `prove`: one round a clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
-// Assumed: no start while not ready. The constants K are those of sha256_pkg, which only test
-// vectors check.
+// Assumed: no start while not ready, and a chained one only behind a block since the reset. The
+// constants K are those of sha256_pkg, which only test vectors check.
 module sha256_props
   import sha256_pkg::*;
 #(
@@ -25,6 +25,7 @@ module sha256_props
   logic rst;
   assign rst = !started || reset;
 
+  logic any_q;  // A block was taken since the reset.
   logic ready, busy, done;
   state_t digest;
   sha256 #(
@@ -41,7 +42,9 @@ module sha256_props
       .done_o(done),
       .digest_o(digest)
   );
-  always_comb if (!rst) assume (!(start && !ready));
+  always_comb begin
+    if (!rst) assume (!(start && !ready) && !(start && chain && !any_q));
+  end
 
   // ---- FIPS 180-4 once more, by wiring rather than by shifts: W(t) at `w[0]`, W(t+15) at `w[15]`
   typedef struct packed {
@@ -84,7 +87,7 @@ module sha256_props
   word_t to_a, to_e;
   logic [5:0] at;
   logic [6:0] rounds_q;  // Done of this block.
-  logic going_q, ended_q, any_q, moved_q, ends;
+  logic going_q, ended_q, moved_q, ends;
   assign now_working = dut.rounds_q.working;
   assign ends = going_q && rounds_q == 7'(RoundCount - Rounds);
   always_comb begin
