@@ -1,18 +1,24 @@
-// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has the checkpoint signed, and writes it, the
-// signature and the heads to the checkpoint ring.
+// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has
+// the checkpoint signed, and writes it, the signature and the heads to the checkpoint ring.
 //
-// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after `interval_i` records, and on `flush_i`.
-// It begins when the ring has room and `grant_i` gives the hash core; the only thing that a lane's records wait for is its snapshot, one clock a level.
-// It says the state, and the fault, in which it began: a fault that comes while the snapshot waits for its turn has its ALARM behind the
-// snapshot, and a checkpoint of its own.
-// What is written: 3 beats of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry. `tail_o` counts a
-// checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
-// its protected header.
+// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after
+// `interval_i` records, and on `flush_i`. It begins when the ring has room and `grant_i` gives the
+// hash core; the only thing that a lane's records wait for is its snapshot, one clock a level. It
+// says the state, and the fault, in which it began: a fault that comes while the snapshot waits for
+// its turn has its ALARM behind the snapshot, and a checkpoint of its own. What is written: 3 beats
+// of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry.
+// `tail_o` counts a checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC
+// 9052, 4.4) of the 192 bytes, with the algorithm in its protected header.
 //
-// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an earlier session's.
-// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to join it; the signature.
+// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an
+// earlier session's.
+// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to
+// join it; the signature.
 // After reset: nothing due.
-// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
+// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the
+// bus.
+`include "assert.svh"
+
 module checkpoint
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -50,7 +56,8 @@ module checkpoint
     input  logic         snapshot_last_i,
     input  digest_t      snapshot_node_i,
     // Hash core, and the signer that uses it after the root is known.
-    output logic         quiet_o,         // None is under way, and nothing that counts happens in this clock.
+    // None is under way, and nothing that counts happens in this clock.
+    output logic         quiet_o,
     output logic         request_o,
     input  logic         grant_i,          // Held while `request_o` is.
     output hash_request_t hash_o,
@@ -111,7 +118,8 @@ module checkpoint
   digest_t root_q;
   checkpoint_t ckpt_q;
 
-  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in a lane's tree.
+  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in
+  // a lane's tree.
   lane_head_t head;
   (* ram_style = "distributed" *) lane_head_t head_q[8];
   (* ram_style = "distributed" *) digest_t joined_q[4];
@@ -171,7 +179,8 @@ module checkpoint
 
   assign snapshot_o = state_q == StSnapshot;
   assign request_o = state_q != StIdle;
-  assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i && !beat_answered_i;
+  assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i
+      && !beat_answered_i;
   assign sign_o = state_q == StSign && grant_i && !abort_i;
   assign tail_o = tail_q;
   assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
@@ -195,7 +204,8 @@ module checkpoint
       {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
     end else begin
       if (flush_i && run_i) due_q <= 1'b1;
-      // Life that takes its wish back, in a fault, will ask again: what is under way is not the answer.
+      // Life that takes its wish back, in a fault, will ask again: what is under way is not the
+      // answer.
       if (!life_valid_i) for_life_q <= 1'b0;
       if (hash_o.start) waits_q <= 1'b1;
       if (waits_q && hash_i.done) waits_q <= 1'b0;
@@ -297,8 +307,8 @@ module checkpoint
     end
   end
 
-  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else is what stood in the clock in which the
-  // last head was taken; the root follows.
+  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else
+  // is what stood in the clock in which the last head was taken; the root follows.
   always_ff @(posedge clk_i) begin
     if (state_q == StSnapshot && snapshot_last_i) begin
       automatic checkpoint_t ckpt = '0;
@@ -324,12 +334,14 @@ module checkpoint
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot(state_q)) else $error("checkpoint: state not one-hot");
-      assert (!(state_q == StIdle && due && !life_valid_i && life_i != LifeRun))
-      else $error("checkpoint: due out of RUN, and not for life");
-      assert (!(state_q == StFold && size_q == '0)) else $error("checkpoint: of an empty log");
-      assert (!(state_q == StWrite && word_valid_i && made_q == AllBeats))
-      else $error("checkpoint: a signature that is too long");
+      `ASSERT($onehot(state_q), "checkpoint: state not one-hot");
+      `ASSERT(
+          !(state_q == StIdle && due && !life_valid_i && life_i != LifeRun),
+          "checkpoint: due out of RUN, and not for life");
+      `ASSERT(!(state_q == StFold && size_q == '0), "checkpoint: of an empty log");
+      `ASSERT(
+          !(state_q == StWrite && word_valid_i && made_q == AllBeats),
+          "checkpoint: a signature that is too long");
     end
   end
 endmodule

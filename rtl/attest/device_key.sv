@@ -1,14 +1,17 @@
 // The card's SLH-DSA seeds from its device secret and its design id:
-//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" ‖ u8 i ‖ design_id)[..16], i = 0 SK.seed, 1 SK.prf, 2 PK.seed
+//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" || u8 i || design_id)[..16], i = 0
+//   SK.seed, 1 SK.prf, 2 PK.seed
 // so that another design, or another secret, has another key.
 //
-// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and rises when
-// they stand. Byte strings have their first byte at the top.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
-// digest is taken. So an arbiter may give the core to others first.
-// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port is to be reset
-// too.
+// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with
+// it and rises when they stand. Byte strings have their first byte at the top.
+// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in
+// which clock the digest is taken. So an arbiter may give the core to others first.
+// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port
+// is to be reset too.
 // The caller owes: secret and design id unchanged while `busy_o`.
+`include "assert.svh"
+
 module device_key
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -57,7 +60,8 @@ module device_key
     case (state_q)
       StInner: begin
         hash_state_o = inner_q;
-        hash_block_o = block_t'({Label, 6'd0, seed_q, design_id_i}) << (8 * (BlockBytes - MessageBytes));
+        hash_block_o = block_t'({Label, 6'd0, seed_q, design_id_i})
+            << (8 * (BlockBytes - MessageBytes));
         hash_block_o |= padding(MessageBytes, BlockBytes + MessageBytes);
       end
       StOuterKey: hash_block_o = hmac_outer_key(secret_block);
@@ -105,10 +109,10 @@ module device_key
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(start_i && busy_q)) else $error("device_key: a start while busy");
-      assert (!hash_done_i || started_q) else $error("device_key: an answer of the hash core to nothing");
-      assert (busy_q || (state_q == StInnerKey && seed_q == '0)) else $error("device_key: idle halfway");
-      assert (!(busy_q && valid_q)) else $error("device_key: seeds and busy");
+      `ASSERT(!(start_i && busy_q), "device_key: a start while busy");
+      `ASSERT(!hash_done_i || started_q, "device_key: an answer of the hash core to nothing");
+      `ASSERT(busy_q || (state_q == StInnerKey && seed_q == '0), "device_key: idle halfway");
+      `ASSERT(!(busy_q && valid_q), "device_key: seeds and busy");
     end
   end
 endmodule

@@ -1,26 +1,31 @@
-// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an empty context.
+// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an
+// empty context.
 //
-// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and rises again with
-// `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i` (algorithms 19 and 22 with
-// opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes, first byte at the top, in the order of
-// section 9.2: R, 33 times (secret, 6 nodes), 22 times (35 chain values, 3 nodes). `word_o` stands until
-// `word_ready_i`; nothing goes on meanwhile. `ready_o` rises after the last word. Nothing of a signature is used by
-// the next one.
+// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and
+// rises again with `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i`
+// (algorithms 19 and 22 with opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes,
+// first byte at the top, in the order of section 9.2: R, 33 times (secret, 6 nodes), 22 times (35
+// chain values, 3 nodes). `word_o` stands until `word_ready_i`; nothing goes on meanwhile.
+// `ready_o` rises after the last word. Nothing of a signature is used by the next one.
 //
-// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of one chain of one
-// step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node with its left sibling on the stack
-// is hashed with it at once, the sibling of the selected path's node is kept for AUTH. What the standard computes by
-// fors_pkFromSig and wots_pkFromSig is the root of the tree just walked, so nothing is computed twice.
+// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of
+// one chain of one step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node
+// with its left sibling on the stack is hashed with it at once, the sibling of the selected path's
+// node is kept for AUTH. What the standard computes by fors_pkFromSig and wots_pkFromSig is the
+// root of the tree just walked, so nothing is computed twice.
 //
-// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a signature, and
-// besides a clock for each node of T_l that completes no block, node placed and word.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
-// digest is taken. So an arbiter may give the core to others first.
+// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a
+// signature, and besides a clock for each node of T_l that completes no block, node placed and
+// word.
+// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in
+// which clock the digest is taken. So an arbiter may give the core to others first.
 // A command in any other clock is ignored.
-// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash port is to be
-// reset too.
-// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not both commands at
-// once.
+// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash
+// port is to be reset too.
+// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not
+// both commands at once.
+`include "assert.svh"
+
 module slh_dsa
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -51,7 +56,7 @@ module slh_dsa
 );
   typedef enum logic [3:0] {
     StIdle,
-    StSeed,        // State after PK.seed ‖ 0^48.
+    StSeed,        // State after PK.seed || 0^48.
     StMessage,     // PRF_msg and H_msg (algorithm 19).
     StRandomizer,  // R goes out.
     StSecret,      // PRF: the start of a chain (algorithms 6, 7, 14).
@@ -79,7 +84,8 @@ module slh_dsa
   logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
   logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
   logic [LayerHeight-1:0] path_leaf_q;       // its selected leaf; in FORS, the key pair
-  node_t message_q;                          // what this layer signs: a root of the layer below, or the FORS public key
+  // what this layer signs: a root of the layer below, or the FORS public key
+  node_t message_q;
   logic [4*ChecksumDigits-1:0] checksum_q;
   // What it knows.
   state_t seed_state_q;
@@ -111,7 +117,8 @@ module slh_dsa
   digit_t digit;
   always_comb begin
     digit = '0;
-    if (!fors_q) digit = digit_t'({message_q, checksum_q} >> {index_t'(Chains - 1) - chain_q, 2'd0});
+    if (!fors_q)
+      digit = digit_t'({message_q, checksum_q} >> {index_t'(Chains - 1) - chain_q, 2'd0});
   end
 
   // ---- addresses
@@ -209,7 +216,8 @@ module slh_dsa
   // T_l is opened with the first secret of what it hashes.
   logic tl_open, tl_taken;
   node_t tl_node;
-  assign tl_open = state_q == StSecret && hash_start_o && chain_q == '0 && !(fors_q && (tree_q != '0 || leaf_q != '0));
+  assign tl_open = state_q == StSecret && hash_start_o && chain_q == '0
+      && !(fors_q && (tree_q != '0 || leaf_q != '0));
   slh_tl u_tl (
       .clk_i,
       .rst_i,
@@ -323,7 +331,8 @@ module slh_dsa
             value_q <= truncated(hash_digest_i);
             step_q <= step_d;
           end
-          // The selected leaf's checksum is whole when its digits are asked for, after the message's.
+          // The selected leaf's checksum is whole when its digits are asked for, after the
+          // message's.
           if (hash_done_i && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
             checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
           end
@@ -400,17 +409,19 @@ module slh_dsa
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(keygen_i && sign_i)) else $error("slh_dsa: two commands at once");
-      assert (!sign_i || !ready_o || root_valid_q) else $error("slh_dsa: a signature without a root");
-      assert (!hash_done_i || started_q) else $error("slh_dsa: an answer of the hash core to nothing");
-      assert (!stalled_q || (word_valid_o && word_o == word_q)) else $error("slh_dsa: a word that did not stand");
-      assert (state_q == StIdle || leaf_q <= last_leaf) else $error("slh_dsa: past the last leaf");
-      assert (state_d != StNode || state_q != StPlace || height_q < top) else $error("slh_dsa: above the root");
+      `ASSERT(!(keygen_i && sign_i), "slh_dsa: two commands at once");
+      `ASSERT(!sign_i || !ready_o || root_valid_q, "slh_dsa: a signature without a root");
+      `ASSERT(!hash_done_i || started_q, "slh_dsa: an answer of the hash core to nothing");
+      `ASSERT(
+          !stalled_q || (word_valid_o && word_o == word_q),
+          "slh_dsa: a word that did not stand");
+      `ASSERT(state_q == StIdle || leaf_q <= last_leaf, "slh_dsa: past the last leaf");
+      `ASSERT(state_d != StNode || state_q != StPlace || height_q < top, "slh_dsa: above the root");
       if (!fors_q && signing_q && state_q == StAuth && last_tree) begin
-        assert (value_q == root_q) else $error("slh_dsa: the top tree's root is not PK.root");
+        `ASSERT(value_q == root_q, "slh_dsa: the top tree's root is not PK.root");
       end
       if (signing_q && state_q != StIdle && state_d == StIdle) begin
-        assert (32'(words_q) == SignatureWords - 1) else $error("slh_dsa: a signature of another length");
+        `ASSERT(32'(words_q) == SignatureWords - 1, "slh_dsa: a signature of another length");
       end
     end
   end

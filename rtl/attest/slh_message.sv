@@ -1,19 +1,23 @@
-// The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg (11.2.1).
+// The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg
+// (11.2.1).
 //
 // While `run_i` is up it works through the blocks of
-//   R      = HMAC-SHA-256(SK.prf, opt_rand ‖ M')[..n], with opt_rand = PK.seed (deterministic variant)
-//   digest = MGF1-SHA-256(R ‖ PK.seed ‖ SHA-256(R ‖ PK.seed ‖ PK.root ‖ M'), m)
-// where M' = 0x00 ‖ 0x00 ‖ M: pure, with an empty context (10.2.1). `done_o` is up in the clock in which `digest_o`
-// is right;
+//   R      = HMAC-SHA-256(SK.prf, opt_rand || M')[..n], with opt_rand = PK.seed (deterministic
+//   variant) digest = MGF1-SHA-256(R || PK.seed || SHA-256(R || PK.seed || PK.root || M'), m)
+// where M' = 0x00 || 0x00 || M: pure, with an empty context (10.2.1). `done_o` is up in the clock
+// in which `digest_o` is right;
 // `r_o` is right from the end of PRF_msg until the next run.
 // Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
 // After reset and whenever `run_i` is down: at the first block.
 // The caller owes: every input unchanged during a run.
+`include "assert.svh"
+
 module slh_message
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 #(
-    parameter int unsigned MessageBytes = 215  // 1 or more; a multiplexer of 512 bits for each 64 bytes
+    // 1 or more; a multiplexer of 512 bits for each 64 bytes
+    parameter int unsigned MessageBytes = 215
 ) (
     input  logic                      clk_i,
     input  logic                      rst_i,
@@ -31,13 +35,14 @@ module slh_message
     input  logic                      hash_done_i,
     input  state_t                    hash_digest_i
 );
-  if (MessageBytes < 1) begin : gen_bad_message_bytes
+  if (MessageBytes < 1) begin : g_bad_message_bytes
     $fatal(1, "MessageBytes is at least 1");
   end
 
-  localparam logic [15:0] PureEmptyContext = 16'h0000;  // toByte(0, 1) ‖ toByte(|ctx|, 1)
+  localparam logic [15:0] PureEmptyContext = 16'h0000;  // toByte(0, 1) || toByte(|ctx|, 1)
 
-  // What PRF_msg and H_msg hash of the message: bytes, blocks with the padding, and the length that ends them.
+  // What PRF_msg and H_msg hash of the message: bytes, blocks with the padding, and the length that
+  // ends them.
   localparam int unsigned PrefixedBytes = $bits(PureEmptyContext) / 8 + MessageBytes;  // M'
   localparam int unsigned PrfBytes = NodeBytes + PrefixedBytes;
   localparam int unsigned PrfBlocks = blocks_of(PrfBytes);
@@ -87,7 +92,8 @@ module slh_message
     if (run_i) begin
       case (state_q)
         StPrfInner: begin
-          prf = PrfBits'({pk_seed_i, PureEmptyContext, message_i, 8'h80}) << (PrfBits - 8 * PrfBytes - 8);
+          prf = PrfBits'({pk_seed_i, PureEmptyContext, message_i, 8'h80})
+              << (PrfBits - 8 * PrfBytes - 8);
           prf |= PrfBits'(PrfLength);
           hash_state_o = chain_q;
           hash_block_o = prf[512*(PrfBlocks-1-32'(block_q))+:512];
@@ -154,9 +160,10 @@ module slh_message
   always_ff @(posedge clk_i) begin
     run_q <= run_i && !rst_i;
     if (!rst_i) begin
-      assert (run_i || !run_q || state_q == StPrfInnerKey) else $error("slh_message: a run left halfway");
-      assert (32'(block_q) < (state_q == StInner ? InnerBlocks : PrfBlocks))
-      else $error("slh_message: past the message");
+      `ASSERT(run_i || !run_q || state_q == StPrfInnerKey, "slh_message: a run left halfway");
+      `ASSERT(
+          32'(block_q) < (state_q == StInner ? InnerBlocks : PrfBlocks),
+          "slh_message: past the message");
     end
   end
 endmodule

@@ -1,12 +1,18 @@
-// The card's AXI4-Lite slave: turns accesses of the bus into requests of the register block, one at a time.
+// The card's AXI4-Lite slave: turns accesses of the bus into requests of the register block, one at
+// a time.
 //
-// Address, data and read address each wait in a register of their own. A request leaves for one clock when the block is free and the
-// answer has a place to wait: reads and writes have a place each, so a master that does not take the answers of one kind gets
-// those of the other all the same. Where both kinds wait they go in turn. Every answer is OKAY.
+// Address, data and read address each wait in a register of their own. A request leaves for one
+// clock when the block is free and the answer has a place to wait: reads and writes have a place
+// each, so a master that does not take the answers of one kind gets those of the other all the
+// same. Where both kinds wait they go in turn. Every answer is OKAY.
 //
-// Latency: a request leaves one clock after it was accepted, at best; its answer is offered one clock after the block's.
+// Latency: a request leaves two clocks after it was accepted, at best, out of registers; its answer
+// is offered one clock after the block's.
 // After reset: nothing under way; READY is low in reset, so that no access is taken and lost.
-// The caller owes: the AXI rules; a block that answers every request once, in the clock of the request or later, in bounded time.
+// The caller owes: the AXI rules; a block that answers every request once, in the clock of the
+// request or later, in bounded time.
+`include "assert.svh"
+
 module axil_port #(
     parameter int unsigned AddressWidth = 20  // 3 or more
 ) (
@@ -64,7 +70,7 @@ module axil_port #(
   end
 
   // ---- requests
-  logic read_waits_q, write_waits_q;  // The block has a request of this kind.
+  logic read_waits_q, write_waits_q;  // The block has a request of this kind, or is about to.
   logic wrote_q;                      // The last request was a write.
   logic free, can_read, can_write;
   assign free = !read_waits_q && !write_waits_q;
@@ -72,27 +78,27 @@ module axil_port #(
   assign can_write = aw_q && w_q && free && !s_axil_bvalid;
   assign issue_read = can_read && !(can_write && !wrote_q);
   assign issue_write = can_write && !issue_read;
-  assign req_o = issue_read || issue_write;
-  assign req_write_o = issue_write;
-  assign req_addr_o = {issue_write ? awaddr_q : araddr_q, 2'b00};
-  assign req_data_o = wdata_q;
-  for (genvar b = 0; b < 4; b++) begin : g_bits
-    assign req_bits_o[8*b+:8] = {8{wstrb_q[b]}};
+  always_ff @(posedge clk_i) begin
+    req_o <= !rst_i && (issue_read || issue_write);
+    req_write_o <= issue_write;
+    req_addr_o <= {issue_write ? awaddr_q : araddr_q, 2'b00};
+    req_data_o <= wdata_q;
+    for (int unsigned b = 0; b < 4; b++) req_bits_o[8*b+:8] <= {8{wstrb_q[b]}};
   end
 
   // ---- answers
   logic read_done, write_done;
-  assign read_done = (issue_read || read_waits_q) && rd_ack_i;
-  assign write_done = (issue_write || write_waits_q) && wr_ack_i;
+  assign read_done = read_waits_q && rd_ack_i;
+  assign write_done = write_waits_q && wr_ack_i;
   always_ff @(posedge clk_i) begin
     if (read_done) s_axil_rdata <= rd_data_i;
     if (rst_i) begin
       {read_waits_q, write_waits_q, wrote_q} <= '0;
       {s_axil_rvalid, s_axil_bvalid} <= '0;
     end else begin
-      read_waits_q <= (issue_read || read_waits_q) && !rd_ack_i;
-      write_waits_q <= (issue_write || write_waits_q) && !wr_ack_i;
-      if (req_o) wrote_q <= issue_write;
+      read_waits_q <= issue_read || (read_waits_q && !rd_ack_i);
+      write_waits_q <= issue_write || (write_waits_q && !wr_ack_i);
+      if (issue_read || issue_write) wrote_q <= issue_write;
       s_axil_rvalid <= read_done || (s_axil_rvalid && !s_axil_rready);
       s_axil_bvalid <= write_done || (s_axil_bvalid && !s_axil_bready);
     end
@@ -101,6 +107,6 @@ module axil_port #(
   assign s_axil_bresp = Okay;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_i) assert (!(read_waits_q && write_waits_q)) else $error("axil_port: two requests at once");
+    if (!rst_i) `ASSERT(!(read_waits_q && write_waits_q), "axil_port: two requests at once");
   end
 endmodule

@@ -1,10 +1,11 @@
-// The AXI4-Lite side of the card: its port, the generated register block, with its structures flattened into the card's own, and behind it
-// a block for each lane. Registers of lanes that the card does not have read 0 and take no writes.
+// The AXI4-Lite side of the card: its port, the generated register block, with its structures
+// flattened into the card's own, and behind it a block for each lane. Registers of lanes that the
+// card does not have read 0 and take no writes.
 //
-// Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
-// the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
-// table answers (at most four clocks). A command leaves as `command_write_o`, its value one clock later.
-// Doorbells leave one clock after their write.
+// Table windows: an access leaves in the clock in which the register block decodes it, so that no
+// write is in flight behind the lock; a write is acknowledged one clock later whether or not it had
+// an effect, a read when its table answers (at most four clocks). A command leaves as
+// `command_write_o`, its value one clock later. Doorbells leave one clock after their write.
 //
 // Latency: see above. After reset: every register 0.
 // The caller owes: `status_i`; a read acknowledge for every read access of each window.
@@ -160,21 +161,22 @@ module card_csr
   assign command_write_o = hwif_out.command.v.swmod;
   assign command_o = hwif_out.command.v.value;
 
-  logic beat_we_q, flush_we_q, checkpoint_head_we_q;
+  logic heartbeat_we_q, flush_we_q, checkpoint_head_we_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) {beat_we_q, flush_we_q, checkpoint_head_we_q} <= '0;
+    if (rst_i) {heartbeat_we_q, flush_we_q, checkpoint_head_we_q} <= '0;
     else begin
       checkpoint_head_we_q <= hwif_out.checkpoint_head.v.swmod;
-      beat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
+      heartbeat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
       flush_we_q <= hwif_out.checkpoint_flush.v.swmod;
     end
   end
   assign doorbells_o = '{
-          beat_we: beat_we_q,
+          heartbeat_we: heartbeat_we_q,
           flush_we: flush_we_q,
           checkpoint_head_we: checkpoint_head_we_q,
           checkpoint_head: hwif_out.checkpoint_head.v.value,
-          beat_nonce: {hwif_out.heartbeat_nonce_hi.v.value, hwif_out.heartbeat_nonce_lo.v.value}
+          heartbeat_nonce: {hwif_out.heartbeat_nonce_hi.v.value,
+              hwif_out.heartbeat_nonce_lo.v.value}
       };
 
   // ---- configuration

@@ -1,7 +1,9 @@
-// What is proved about the converter of register accesses: every burst is answered in its own kind and id, with as many beats as it
-// announced, and answers hold until taken; what reaches the registers is a word of the beat under way, of its own data and strobes, at its
-// own address, each at most once and in order; a word with an enabled byte is not left out; FIXED and WRAP reach nothing; no VALID is
-// taken back; READY is low in reset. The bridge keeps the AXI4 rules; the registers answer what was asked, at any time.
+// What is proved about the converter of register accesses: every burst is answered in its own kind
+// and id, with as many beats as it announced, and answers hold until taken; what reaches the
+// registers is a word of the beat under way, of its own data and strobes, at its own address, each
+// at most once and in order; a word with an enabled byte is not left out; FIXED and WRAP reach
+// nothing; no VALID is taken back; READY is low in reset. The bridge keeps the AXI4 rules; the
+// registers answer what was asked, at any time.
 module axi_to_axil_props (
     input logic clk,
     input logic [3:0] awid,
@@ -35,20 +37,25 @@ module axi_to_axil_props (
   logic rst;
   assign rst = !started;
 
-  logic awready, wready, bvalid, arready, rvalid, rlast, m_awvalid, m_wvalid, m_bready, m_arvalid, m_rready, wlast;
+  logic awready, wready, bvalid, arready, rvalid, rlast, m_awvalid, m_wvalid, m_bready, m_arvalid,
+      m_rready, wlast;
   logic [3:0] bid, rid, m_wstrb;
   logic [1:0] bresp, rresp;
   logic [511:0] rdata;
   logic [31:0] m_addr, m_wdata;
   axi_to_axil dut (
       .clk_i(clk), .rst_i(rst),
-      .s_awid_i(awid), .s_awaddr_i(awaddr), .s_awlen_i(awlen), .s_awsize_i(awsize), .s_awburst_i(awburst),
+      .s_awid_i(awid), .s_awaddr_i(awaddr), .s_awlen_i(awlen), .s_awsize_i(awsize),
+      .s_awburst_i(awburst),
       .s_awvalid_i(awvalid), .s_awready_o(awready),
-      .s_wdata_i(wdata), .s_wstrb_i(wstrb), .s_wlast_i(wlast), .s_wvalid_i(wvalid), .s_wready_o(wready),
+      .s_wdata_i(wdata), .s_wstrb_i(wstrb), .s_wlast_i(wlast), .s_wvalid_i(wvalid),
+      .s_wready_o(wready),
       .s_bid_o(bid), .s_bresp_o(bresp), .s_bvalid_o(bvalid), .s_bready_i(bready),
-      .s_arid_i(arid), .s_araddr_i(araddr), .s_arlen_i(arlen), .s_arsize_i(arsize), .s_arburst_i(arburst),
+      .s_arid_i(arid), .s_araddr_i(araddr), .s_arlen_i(arlen), .s_arsize_i(arsize),
+      .s_arburst_i(arburst),
       .s_arvalid_i(arvalid), .s_arready_o(arready),
-      .s_rid_o(rid), .s_rdata_o(rdata), .s_rresp_o(rresp), .s_rlast_o(rlast), .s_rvalid_o(rvalid), .s_rready_i(rready),
+      .s_rid_o(rid), .s_rdata_o(rdata), .s_rresp_o(rresp), .s_rlast_o(rlast), .s_rvalid_o(rvalid),
+      .s_rready_i(rready),
       .m_awvalid_o(m_awvalid), .m_awready_i(m_awready), .m_addr_o(m_addr),
       .m_wvalid_o(m_wvalid), .m_wready_i(m_wready), .m_wdata_o(m_wdata), .m_wstrb_o(m_wstrb),
       .m_bvalid_i(m_bvalid), .m_bready_o(m_bready), .m_bresp_i(m_bresp),
@@ -92,7 +99,8 @@ module axi_to_axil_props (
   logic [67:0] word_was_q;
   always_ff @(posedge clk) begin
     first_q <= rst;
-    busy_q <= !rst && (taken_write || taken_read || (busy_q && !(bvalid && bready) && !(given_beat && rlast)));
+    busy_q <= !rst && (taken_write || taken_read
+        || (busy_q && !(bvalid && bready) && !(given_beat && rlast)));
     aw_done_q <= !rst && ((m_awvalid && m_awready) || aw_done_q) && !answered;
     w_done_q <= !rst && ((m_wvalid && m_wready) || w_done_q) && !answered;
     ar_done_q <= !rst && ((m_arvalid && m_arready) || ar_done_q) && !answered;
@@ -141,10 +149,13 @@ module axi_to_axil_props (
       if (w_q) assert (m_wvalid);
       if (ar_q) assert (m_arvalid);
       if (aw_q || w_q || ar_q) assert (word_was_q == {m_addr, m_wdata, m_wstrb});
-      // The lane: its own data at its own address, once; not left out where a byte of it is enabled.
+      // The lane: its own data at its own address, once; not left out where a byte of it is
+      // enabled.
       if ((m_awvalid || m_wvalid) && m_addr[5:2] == lane)
-        assert (m_wdata == lane_data_q && m_wstrb == lane_strb_q && m_addr[31:6] == base_q[31:6] && !served_q);
-      if (bvalid && !refuse_q && lane_strb_q != '0 && lane >= base_q[5:2] && lane <= dut.last_word) assert (served_q);
+        assert (m_wdata == lane_data_q && m_wstrb == lane_strb_q && m_addr[31:6] == base_q[31:6]
+            && !served_q);
+      if (bvalid && !refuse_q && lane_strb_q != '0 && lane >= base_q[5:2] && lane <= dut.last_word)
+        assert (served_q);
     end
 
     cover (!rst && bvalid && served_q && lane == 4'd8 && bresp == 2'b00);
@@ -169,16 +180,21 @@ module axi_to_axil_props (
       if (dut.state_q == 3'd4) assert (!write_q);
       if (dut.state_q == 3'd5) assert (write_q && dut.beats_q == '0);
       if (dut.state_q == 3'd3) assert (!refuse_q && !dut.word_q[4]);
-      if (dut.state_q != 3'd3) assert (!m_awvalid && !m_wvalid && !m_arvalid && !aw_done_q && !w_done_q && !ar_done_q);
-      else if (write_q) assert (!m_arvalid && !ar_done_q && m_awvalid == !aw_done_q && m_wvalid == !w_done_q && m_wstrb != '0);
+      if (dut.state_q != 3'd3)
+        assert (!m_awvalid && !m_wvalid && !m_arvalid && !aw_done_q && !w_done_q && !ar_done_q);
+      else if (write_q)
+        assert (!m_arvalid && !ar_done_q && m_awvalid == !aw_done_q && m_wvalid == !w_done_q
+            && m_wstrb != '0);
       else assert (!m_awvalid && !m_wvalid && !aw_done_q && !w_done_q && m_arvalid == !ar_done_q);
       if (write_q && (dut.state_q == 3'd2 || dut.state_q == 3'd3 || dut.state_q == 3'd5)) begin
-        assert (dut.data_q[{lane, 5'd0}+:32] == lane_data_q && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);
+        assert (dut.data_q[{lane, 5'd0}+:32] == lane_data_q
+            && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);
         assert (dut.addr_q == base_q);
         if (!refuse_q) begin
           // Words are walked upward from the one of the address.
           assert (dut.word_q >= {1'b0, base_q[5:2]} && dut.word_q <= 5'd16);
-          assert (served_q == (lane_strb_q != '0 && lane >= base_q[5:2] && {1'b0, lane} < dut.word_q));
+          assert (served_q == (lane_strb_q != '0 && lane >= base_q[5:2]
+              && {1'b0, lane} < dut.word_q));
           if (dut.state_q == 3'd5) assert (dut.word_q > {1'b0, dut.last_word});
         end
       end

@@ -1,7 +1,9 @@
-// What is proved about the registers' guard: each access of the host gets one answer, of its own kind, in bounded time, that holds until
-// it is taken; an address outside the map, or any access of a card in reset or given up, never reaches the card and is answered with all ones
-// and an error; what the card answered is what the host gets; towards the card no VALID is taken back but by its reset. The card may
-// answer anything at any time, or nothing. The host may leave out READY; its time does not count. READY is low in reset.
+// What is proved about the registers' guard: each access of the host gets one answer, of its own
+// kind, in bounded time, that holds until it is taken; an address outside the map, or any access of
+// a card in reset or given up, never reaches the card and is answered with all ones and an error;
+// what the card answered is what the host gets; towards the card no VALID is taken back but by its
+// reset. The card may answer anything at any time, or nothing. The host may leave out READY; its
+// time does not count. READY is low in reset.
 module axil_guard_props (
     input logic clk,
     input logic card_rst,
@@ -31,7 +33,8 @@ module axil_guard_props (
   logic rst;
   assign rst = !started;
 
-  logic dead, awready, wready, bvalid, arready, rvalid, m_awvalid, m_wvalid, m_bready, m_arvalid, m_rready;
+  logic dead, awready, wready, bvalid, arready, rvalid, m_awvalid, m_wvalid, m_bready, m_arvalid,
+      m_rready;
   logic [1:0] bresp, rresp;
   logic [31:0] rdata, m_wdata;
   logic [19:0] m_addr;
@@ -60,7 +63,8 @@ module axil_guard_props (
   assign taken_read = arvalid && arready;
 
   // The access under way, as the host made it, and what may become of it.
-  logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q, answered_q;
+  logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q,
+      answered_q;
   logic [31:0] addr_q, data_q, answer_q, rdata_q;
   logic [1:0] resp_q, answer_resp_q;
   logic [3:0] strb_q;
@@ -76,7 +80,8 @@ module axil_guard_props (
     aw_q <= !rst && m_awvalid && !m_awready && !card_rst;
     w_q <= !rst && m_wvalid && !m_wready && !card_rst;
     ar_q <= !rst && m_arvalid && !m_arready && !card_rst;
-    busy_q <= !rst && (taken_write || taken_read || (busy_q && !(bvalid && bready) && !(rvalid && rready)));
+    busy_q <= !rst && (taken_write || taken_read
+        || (busy_q && !(bvalid && bready) && !(rvalid && rready)));
     if (taken_write || taken_read) begin
       write_q <= taken_write;
       addr_q <= taken_write ? awaddr : araddr;
@@ -84,7 +89,8 @@ module axil_guard_props (
       strb_q <= wstrb;
       local_q <= dead || card_rst || (taken_write ? awaddr[31:20] : araddr[31:20]) != '0;
       answered_q <= 1'b0;
-    end else if (dut.state_q == 2'd1 && (write_q ? m_bvalid && m_bready : m_rvalid && m_rready) && !answered_q) begin
+    end else if (dut.state_q == 2'd1 && (write_q ? m_bvalid && m_bready : m_rvalid && m_rready)
+        && !answered_q) begin
       // The card's first answer, which counts when it came in time.
       answered_q <= !card_rst && dut.patience_q != '1;
       answer_q <= m_rdata;
@@ -92,11 +98,13 @@ module axil_guard_props (
     end
     waits_q <= !rst && busy_q && !bvalid && !rvalid ? waits_q + 8'd1 : '0;
     // Clocks that a read waits to be taken while the host takes its answers at once.
-    reads_wait_q <= !rst && arvalid && !arready && !(bvalid && !bready) && !(rvalid && !rready) ? reads_wait_q + 8'd1 : '0;
+    reads_wait_q <= !rst && arvalid && !arready && !(bvalid && !bready)
+        && !(rvalid && !rready) ? reads_wait_q + 8'd1 : '0;
 
     if (!rst && !first_q) begin
       // One at a time, address and data of a write together.
-      assert (awready == wready && !(taken_write && !(wvalid && wready)) && !(taken_write && taken_read));
+      assert (awready == wready && !(taken_write && !(wvalid && wready))
+          && !(taken_write && taken_read));
       assert (!busy_q || !(taken_write || taken_read));
       // Answers: of the kind asked, only when asked, in time, and they hold.
       assert (!bvalid || (busy_q && write_q));
@@ -106,10 +114,13 @@ module axil_guard_props (
       if (bvalid_q && !ready_q) assert (bvalid && bresp == resp_q);
       if (rvalid_q && !ready_q) assert (rvalid && {rdata, rresp} == {rdata_q, resp_q});
       // What the host gets: the card's word, or all ones with an error.
-      if (rvalid) assert (answered_q && !local_q ? {rdata, rresp} == {answer_q, answer_resp_q} : {rdata, rresp} == {32'hffff_ffff, 2'b10});
+      if (rvalid)
+        assert (answered_q && !local_q ? {rdata, rresp} == {answer_q, answer_resp_q}
+            : {rdata, rresp} == {32'hffff_ffff, 2'b10});
       if (bvalid) assert (bresp == (answered_q && !local_q ? answer_resp_q : 2'b10));
       // What the card sees: the host's access, if it is mapped and the card lives; nothing else.
-      if (m_awvalid || m_wvalid || m_arvalid) assert (m_addr == addr_q[19:0] && (dead || (addr_q[31:20] == '0 && !local_q)));
+      if (m_awvalid || m_wvalid || m_arvalid)
+        assert (m_addr == addr_q[19:0] && (dead || (addr_q[31:20] == '0 && !local_q)));
       if (m_wvalid) assert ({m_wdata, m_wstrb} == {data_q, strb_q});
       assert (!(m_arvalid && (m_awvalid || m_wvalid)));
       if (aw_q) assert (m_awvalid);
@@ -131,8 +142,10 @@ module axil_guard_props (
       assert (busy_q == (dut.state_q != 2'd0));
       if (busy_q) assert (dut.write_q == write_q);
       // A read waits for the rest of one read and for one write at most.
-      if (!dut.write_q) assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : rvalid ? Bound : waits_q));
-      else if (busy_q) assert (reads_wait_q <= (bvalid ? Bound + Bound + 8'd2 : Bound + 8'd2 + waits_q));
+      if (!dut.write_q)
+        assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : rvalid ? Bound : waits_q));
+      else if (busy_q)
+        assert (reads_wait_q <= (bvalid ? Bound + Bound + 8'd2 : Bound + 8'd2 + waits_q));
       if (dut.state_q == 2'd1) begin
         assert (!local_q && !dead);
         assert (!answered_q);

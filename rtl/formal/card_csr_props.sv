@@ -1,9 +1,13 @@
-// What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a response, once valid, stays valid and unchanged until it
-// is ready; there is never a response without a request that was accepted, nor a second one to the same; with a master that takes its responses
-// each accepted request is answered within eight clocks; a write to a window leaves only with a request for that window under way.
+// What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a response, once
+// valid, stays valid and unchanged until it is ready; there is never a response without a request
+// that was accepted, nor a second one to the same; with a master that takes its responses each
+// accepted request is answered within twelve clocks; a write to a window leaves only with a request
+// for that window under way.
 //
-// Bounded: the first 10 clocks after reset, in which two requests can pass, reads and writes beside each other.
-// Assumed: the master holds address and data until they are taken; a window answers a read access three clocks later, once, with any data.
+// Bounded: the first 14 clocks after reset, in which two requests can pass, reads and writes beside
+// each other.
+// Assumed: the master holds address and data until they are taken; a window answers a read access
+// three clocks later, once, with any data.
 module card_csr_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -98,7 +102,8 @@ module card_csr_props
     if (ar_held_q) assume (arvalid && araddr == araddr_q);
   end
 
-  // ---- what was accepted and not answered; how long the oldest has waited while responses are taken
+  // ---- what was accepted and not answered; how long the oldest has waited while responses are
+  // taken
   logic [3:0] addresses_q, data_q, reads_q, write_waits_q, read_waits_q;
   logic b_held_q, r_held_q, window_write_q;
   logic [1:0] bresp_q;
@@ -110,7 +115,8 @@ module card_csr_props
       addresses_q <= addresses_q + 4'(awvalid && awready) - 4'(bvalid && bready);
       data_q <= data_q + 4'(wvalid && wready) - 4'(bvalid && bready);
       reads_q <= reads_q + 4'(arvalid && arready) - 4'(rvalid && rready);
-      write_waits_q <= addresses_q == '0 || data_q == '0 || bvalid || rvalid ? 4'd0 : write_waits_q + 4'd1;
+      write_waits_q <= addresses_q == '0 || data_q == '0 || bvalid
+          || rvalid ? 4'd0 : write_waits_q + 4'd1;
       read_waits_q <= reads_q == '0 || rvalid || bvalid ? 4'd0 : read_waits_q + 4'd1;
       answered_q <= answered_q + 4'(bvalid && bready) + 4'(rvalid && rready);
     end
@@ -127,9 +133,10 @@ module card_csr_props
       if (r_held_q) assert (rvalid && {rdata, rresp} == r_q);
       if (bvalid) assert (addresses_q != '0 && data_q != '0);
       if (rvalid) assert (reads_q != '0);
-      assert (write_waits_q <= 4'd8 && read_waits_q <= 4'd8);
+      assert (write_waits_q <= 4'd12 && read_waits_q <= 4'd12);
       if (policy_access.valid || entropy_access.valid || header_access.valid)
-        assert (policy_access.write || entropy_access.write || header_access.write ? addresses_q != '0 && data_q != '0 : reads_q != '0);
+        assert (policy_access.write || entropy_access.write
+            || header_access.write ? addresses_q != '0 && data_q != '0 : reads_q != '0);
       assert ($onehot0({policy_access.valid, entropy_access.valid, header_access.valid}));
 
       cover (answered_q == 4'd3);

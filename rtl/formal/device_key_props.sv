@@ -1,10 +1,13 @@
-// What is proved of the card's key derivation, without bound: it asks for twelve hashes, those of the three HMACs (FIPS 198-1) over
-// label, index and design id, each once and with the state and block that the standard says; seed i is the first half of the
-// fourth, eighth and twelfth answer; they are valid from the last answer to the next start, and not before.
-// And the secret leaves by the blocks of the HMAC key alone: two instances that differ in the secret and in nothing else, fed
-// with the same answers, agree in every other output, in every block that is not a key's, and in every register.
+// What is proved of the card's key derivation, without bound: it asks for twelve hashes, those of
+// the three HMACs (FIPS 198-1) over label, index and design id, each once and with the state and
+// block that the standard says; seed i is the first half of the fourth, eighth and twelfth answer;
+// they are valid from the last answer to the next start, and not before. And the secret leaves by
+// the blocks of the HMAC key alone: two instances that differ in the secret and in nothing else,
+// fed with the same answers, agree in every other output, in every block that is not a key's, and
+// in every register.
 //
-// Assumed: secret and design id constant, no start while busy, an answer only to a request (attest).
+// Assumed: secret and design id constant, no start while busy, an answer only to a request
+// (attest).
 module device_key_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -63,7 +66,8 @@ module device_key_props
       .hash_digest_i(answer)
   );
 
-  // ---- the derivation as it should be: hashes answered, the open one, the answers that matter later
+  // ---- the derivation as it should be: hashes answered, the open one, the answers that matter
+  // later
   logic going_q, asked_q, made_q;
   logic [3:0] hashes_q;
   state_t last_q, inner_q;
@@ -97,7 +101,8 @@ module device_key_props
   always_comb begin
     case (hashes_q[1:0])
       2'd0: {state_due, block_due} = {InitialHash, secret[0] ^ {32{8'h36}}, {32{8'h36}}};
-      2'd1: {state_due, block_due} = {last_q, "portcullis/slh-dsa/1", 8'h00, 6'd0, hashes_q[3:2], design_id,
+      2'd1: {state_due, block_due} =
+          {last_q, "portcullis/slh-dsa/1", 8'h00, 6'd0, hashes_q[3:2], design_id,
                                       8'h80, 136'd0, 64'd816};
       2'd2: {state_due, block_due} = {InitialHash, secret[0] ^ {32{8'h5c}}, {32{8'h5c}}};
       default: {state_due, block_due} = {last_q, inner_q, 8'h80, 184'd0, 64'd768};
@@ -111,19 +116,23 @@ module device_key_props
       if (going_q) assert (state[0] == state_due && block[0] == block_due);
       if (made_q) assert ({pk_seed[0], sk_prf[0], sk_seed[0]} == seeds_q);
       // ---- the secret
-      assert (busy[0] == busy[1] && valid[0] == valid[1] && ask[0] == ask[1] && state[0] == state[1]);
+      assert (busy[0] == busy[1] && valid[0] == valid[1] && ask[0] == ask[1]
+          && state[0] == state[1]);
       assert (sk_seed[0] == sk_seed[1] && sk_prf[0] == sk_prf[1] && pk_seed[0] == pk_seed[1]);
       if (hashes_q[0]) assert (block[0] == block[1]);
 
       // ---- what the induction needs
-      assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q && dut.started_q == asked_q);
+      assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q
+          && dut.started_q == asked_q);
       assert (!going_q || !made_q);
       if (!going_q) assert (hashes_q == '0 && !asked_q);
       assert (dut.seeds_q == seeds_q);
       if (going_q && hashes_q[1:0] == 2'd1) assert (dut.inner_q == last_q);
       if (going_q && hashes_q[1:0] == 2'd2) assert (dut.inner_q == inner_q);
-      if (going_q && hashes_q[1:0] == 2'd3) assert (dut.inner_q == inner_q && dut.outer_q == last_q);
-      assert (dut.inner_q == other.inner_q && dut.outer_q == other.outer_q && dut.seeds_q == other.seeds_q);
+      if (going_q && hashes_q[1:0] == 2'd3)
+        assert (dut.inner_q == inner_q && dut.outer_q == last_q);
+      assert (dut.inner_q == other.inner_q && dut.outer_q == other.outer_q
+          && dut.seeds_q == other.seeds_q);
       assert ({dut.busy_q, dut.valid_q, dut.started_q, dut.state_q, dut.seed_q}
               == {other.busy_q, other.valid_q, other.started_q, other.state_q, other.seed_q});
 

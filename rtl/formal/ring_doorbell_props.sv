@@ -1,12 +1,15 @@
-// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not past what the card has done or
-// the ring can hold, and then it is taken as written, two clocks later; every other one, and one in the clock after another of its
-// ring, changes nothing and is a fault by then, and there is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
-// exactly when a clock ago every entry held something unread, so that it has room when it is not called full and nothing was issued
-// in the clock before. Rings live only from an open with a good configuration to the next clear.
+// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not
+// past what the card has done or the ring can hold, and then it is taken as written, two clocks
+// later; every other one, and one in the clock after another of its ring, changes nothing and is a
+// fault by then, and there is no other fault. So never more is submitted than the ring holds, a
+// head never passes what was issued, and a ring is called full exactly when a clock ago every entry
+// held something unread, so that it has room when it is not called full and nothing was issued in
+// the clock before. Rings live only from an open with a good configuration to the next clear.
 //
-// Assumed: the configuration does not change while live, nor in the clock of an open; the card issues at most one completion and one
-// record in two clocks, none into a ring that is called full, no completion for an entry that was not submitted, and starts from
-// zero at open (ring_write keeps it).
+// Assumed: the configuration does not change while live, nor in the clock of an open; the card
+// issues at most one completion and one record in two clocks, none into a ring that is called full,
+// no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps
+// it).
 module ring_doorbell_props
   import ring_pkg::*;
 (
@@ -123,14 +126,20 @@ module ring_doorbell_props
         assert (dut.log_head_q == (rung2_q[0] && good2_q[0] ? log_asked2_q : log_head_q));
         assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
-      // What the induction needs: what was rung in the clock before is what is to be taken now, and is still right if it was.
-      assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q) && (live || rung_q == '0));
-      assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q && dut.log_asked_q == log_asked_q);
+      // What the induction needs: what was rung in the clock before is what is to be taken now, and
+      // is still right if it was.
+      assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q)
+          && (live || rung_q == '0));
+      assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q
+          && dut.log_asked_q == log_asked_q);
       if (rung_q[2] && good_q[2]) begin
-        assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));
+        assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size
+            && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));
       end
-      if (rung_q[1] && good_q[1]) assert (16'(head_asked_q - dut.cq_head_q) <= 16'(issued_q - dut.cq_head_q));
-      if (rung_q[0] && good_q[0]) assert (log_asked_q - dut.log_head_q <= log_issued_q - dut.log_head_q);
+      if (rung_q[1] && good_q[1])
+        assert (16'(head_asked_q - dut.cq_head_q) <= 16'(issued_q - dut.cq_head_q));
+      if (rung_q[0] && good_q[0])
+        assert (log_asked_q - dut.log_head_q <= log_issued_q - dut.log_head_q);
       if (live && !rst) begin
         assert (cfg_ok(cfg_q, 8'd15, 8'd20));
         assert (unfinished <= size && unread <= size && log_unread <= log_size);

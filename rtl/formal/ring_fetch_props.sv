@@ -1,9 +1,12 @@
-// What is proved about the fetch: read bursts ask for entry after entry of the submission ring, whole, up to the tail, keep the rules
-// of the bus, and never overbook the buffer. And while nothing is in flight the bus owes no burst, until the first `give_up` or stray beat:
-// shown for one id, any one, of which a beat in its place is never called stray. The host, the responses and the consumer are arbitrary.
+// What is proved about the fetch: read bursts ask for entry after entry of the submission ring,
+// whole, up to the tail, keep the rules of the bus, and never overbook the buffer. And while
+// nothing is in flight the bus owes no burst, until the first `give_up` or stray beat: shown for
+// one id, any one, of which a beat in its place is never called stray. The host, the responses and
+// the consumer are arbitrary.
 //
-// The task `prove` holds without bound, given that nothing is delivered that was not requested; the task `bounded` (macro
-// BOUNDED) checks just that over the first clocks after reset, with a smaller buffer.
+// The task `prove` holds without bound, given that nothing is delivered that was not requested; the
+// task `bounded` (macro BOUNDED) checks just that over the first clocks after reset, with a smaller
+// buffer.
 module ring_fetch_props
   import ring_pkg::*;
 #(
@@ -85,36 +88,26 @@ module ring_fetch_props
       .empty_o(empty),
       .fetched_o(fetched)
   );
+  axi_pkg::req_t rules_req;
+  axi_pkg::rsp_t rules_rsp;
+  always_comb begin
+    rules_req = '0;
+    rules_req.ar = '{id: arid, len: arlen, addr: araddr};
+    rules_req.ar_valid = arvalid;
+    rules_req.r_ready = 1'b1;
+    rules_rsp = '0;
+    rules_rsp.ar_ready = arready;
+    rules_rsp.r_valid = rvalid;
+    rules_rsp.r.id = rid;
+    rules_rsp.r.last = rlast;
+  end
   ring_axi_rules rules (
       .clk_i(clk),
       .rst_i(rst),
       .give_up_read_i(give_up),
       .give_up_write_i(1'b0),
-      .arid_i(arid),
-      .araddr_i(araddr),
-      .arlen_i(arlen),
-      .arsize_i(AxiSize64),
-      .arburst_i(AxiIncr),
-      .arvalid_i(arvalid),
-      .arready_i(arready),
-      .rid_i(rid),
-      .rlast_i(rlast),
-      .rvalid_i(rvalid),
-      .rready_i(1'b1),
-      .awid_i('0),
-      .awaddr_i('0),
-      .awlen_i('0),
-      .awsize_i(AxiSize64),
-      .awburst_i(AxiIncr),
-      .awvalid_i(1'b0),
-      .awready_i(1'b0),
-      .wdata_i('0),
-      .wstrb_i('1),
-      .wlast_i(1'b0),
-      .wvalid_i(1'b0),
-      .wready_i(1'b0),
-      .bvalid_i(1'b0),
-      .bready_i(1'b1)
+      .req_i(rules_req),
+      .rsp_i(rules_rsp)
   );
 
   logic [63:0] offset;
@@ -147,7 +140,8 @@ module ring_fetch_props
       end
       if (give_up || stray) lost_q <= 1'b1;
     end
-    honest_q <= !rst && !give_up && rvalid && rid == watched_id && owed_q && rlast == (left_q == 9'd1);
+    honest_q <= !rst && !give_up && rvalid && rid == watched_id && owed_q
+        && rlast == (left_q == 9'd1);
   end
 
   logic wrapped_q, overtaken_q, must_stay_dead_q;
@@ -158,13 +152,15 @@ module ring_fetch_props
       assume (!must_stay_dead_q || dead);
       // The caller opens only when nothing is in flight or in the buffer.
       assume (!zero || empty);
-      assume (zero || (tail_next - dut.requested_q <= size && tail_next - dut.requested_q >= waiting));
+      assume (zero || (tail_next - dut.requested_q <= size
+          && tail_next - dut.requested_q >= waiting));
       // Inside the ring, inside one page.
       if (arvalid) begin
         assert (araddr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
         // The entries that follow the last burst's, whole.
-        assert (offset == 64'(first_q & (size - 16'd1)) << 7 && arlen[0] && dut.requested_q == first_q + 16'(entries));
+        assert (offset == 64'(first_q & (size - 16'd1)) << 7 && arlen[0]
+            && dut.requested_q == first_q + 16'(entries));
         assert (araddr >> 12 == (araddr + (64'(arlen) << 6) + 64'd63) >> 12);
       end
       // Never past the tail, never more than the buffer holds.
@@ -183,7 +179,8 @@ module ring_fetch_props
       if (honest_q && !lost_q) assert (!stray);
       // Invariants that the induction needs.
       if (owed_q && !lost_q && !stray) begin
-        assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads && !(arvalid && arid == watched_id));
+        assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads
+            && !(arvalid && arid == watched_id));
         assert (!(dut.beat_q.valid && dut.beat_q.last && dut.beat_q.id == watched_id[IdBits-1:0]));
         assert (left_q != '0 && left_q == 9'(dut.left_q[watched_id[IdBits-1:0]])
             - 9'(dut.beat_q.valid && dut.beat_q.id == watched_id[IdBits-1:0]));
@@ -191,7 +188,7 @@ module ring_fetch_props
       assert ((rules.in_flight_q & ~32'(dut.busy_q)) == '0);
       if (arvalid) assert (9'(dut.left_q[arid[IdBits-1:0]]) == 9'(arlen) + 9'd1);
       if (arvalid && !rules.ar_stalled_q) assert (!rules.in_flight_q[arid]);
-      if (rules.ar_stalled_q) assert (rules.ar_q == {arid, araddr, arlen} && arvalid);
+      if (rules.ar_stalled_q) assert (rules.ar_q == rules_req.ar && arvalid);
     end
     must_stay_dead_q <= !rst && (fault || give_up || (dead && !empty));
     assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);

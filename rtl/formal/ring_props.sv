@@ -1,13 +1,18 @@
-// What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an open or a clear, and so does a dead
-// bus; every cause of a fault is one in the next clock, the first in the order doorbell, configuration, read, write, watchdog; a bus
-// without an answer for 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is fetched; while
-// the bus is dead what was fetched is dropped and each record is taken and thrown away, so that nobody waits for it. `needs_reset` rises
-// with the first watchdog that expires and the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
-// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier session is taken as one of this.
+// What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an
+// open or a clear, and so does a dead bus; every cause of a fault is one in the next clock, the
+// first in the order doorbell, configuration, read, write, watchdog; a bus without an answer for
+// 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is
+// fetched; while the bus is dead what was fetched is dropped and each record is taken and thrown
+// away, so that nobody waits for it. `needs_reset` rises with the first watchdog that expires and
+// the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
+// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier
+// session is taken as one of this.
 //
-// Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and completions, whose own proofs are
-// ring_fetch, ring_buffer, ring_write and ring_complete, are free in every clock, and so is the bus.
-// Assumed: what the ring asks of its caller: an open only when idle and without a record, a clear held until idle.
+// Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and
+// completions, whose own proofs are ring_fetch, ring_buffer, ring_write and ring_complete, are free
+// in every clock, and so is the bus.
+// Assumed: what the ring asks of its caller: an open only when idle and without a record, a clear
+// held until idle.
 module ring_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -34,17 +39,7 @@ module ring_props
     input logic [31:0] beat_entry,
     input logic [8:0] beat_at,
     input logic [511:0] beat_data,
-    input logic m_axi_awready,
-    input logic m_axi_wready,
-    input logic [4:0] m_axi_bid,
-    input logic [1:0] m_axi_bresp,
-    input logic m_axi_bvalid,
-    input logic m_axi_arready,
-    input logic [4:0] m_axi_rid,
-    input logic [511:0] m_axi_rdata,
-    input logic [1:0] m_axi_rresp,
-    input logic m_axi_rlast,
-    input logic m_axi_rvalid
+    input axi_pkg::rsp_t axi_rsp
 );
   fault_e fault;
   logic bus_dead;
@@ -59,24 +54,7 @@ module ring_props
   logic rec_ready;
   logic beat_take;
   logic beat_answered;
-  logic [4:0] m_axi_awid;
-  logic [63:0] m_axi_awaddr;
-  logic [7:0] m_axi_awlen;
-  logic [2:0] m_axi_awsize;
-  logic [1:0] m_axi_awburst;
-  logic m_axi_awvalid;
-  logic [511:0] m_axi_wdata;
-  logic [63:0] m_axi_wstrb;
-  logic m_axi_wlast;
-  logic m_axi_wvalid;
-  logic m_axi_bready;
-  logic [4:0] m_axi_arid;
-  logic [63:0] m_axi_araddr;
-  logic [7:0] m_axi_arlen;
-  logic [2:0] m_axi_arsize;
-  logic [1:0] m_axi_arburst;
-  logic m_axi_arvalid;
-  logic m_axi_rready;
+  axi_pkg::req_t axi_req;
 
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -121,35 +99,8 @@ module ring_props
       .beat_at_i(beat_at),
       .beat_data_i(beat_data),
       .beat_answered_o(beat_answered),
-      .m_axi_awid(m_axi_awid),
-      .m_axi_awaddr(m_axi_awaddr),
-      .m_axi_awlen(m_axi_awlen),
-      .m_axi_awsize(m_axi_awsize),
-      .m_axi_awburst(m_axi_awburst),
-      .m_axi_awvalid(m_axi_awvalid),
-      .m_axi_awready(m_axi_awready),
-      .m_axi_wdata(m_axi_wdata),
-      .m_axi_wstrb(m_axi_wstrb),
-      .m_axi_wlast(m_axi_wlast),
-      .m_axi_wvalid(m_axi_wvalid),
-      .m_axi_wready(m_axi_wready),
-      .m_axi_bid(m_axi_bid),
-      .m_axi_bresp(m_axi_bresp),
-      .m_axi_bvalid(m_axi_bvalid),
-      .m_axi_bready(m_axi_bready),
-      .m_axi_arid(m_axi_arid),
-      .m_axi_araddr(m_axi_araddr),
-      .m_axi_arlen(m_axi_arlen),
-      .m_axi_arsize(m_axi_arsize),
-      .m_axi_arburst(m_axi_arburst),
-      .m_axi_arvalid(m_axi_arvalid),
-      .m_axi_arready(m_axi_arready),
-      .m_axi_rid(m_axi_rid),
-      .m_axi_rdata(m_axi_rdata),
-      .m_axi_rresp(m_axi_rresp),
-      .m_axi_rlast(m_axi_rlast),
-      .m_axi_rvalid(m_axi_rvalid),
-      .m_axi_rready(m_axi_rready)
+      .axi_req_o(axi_req),
+      .axi_rsp_i(axi_rsp)
   );
 
   logic was_clearing_q;
@@ -218,16 +169,18 @@ module ring_props
       if (fault != FaultNone || !dut.live || halt || !fetch) assert (!dut.allow);
       else assert (dut.allow);
       // A dead bus drops and takes.
-      assert (dut.dead == (bus_dead || clear) && dut.read_expired == read_late && dut.write_expired == write_late);
+      assert (dut.dead == (bus_dead || clear) && dut.read_expired == read_late
+          && dut.write_expired == write_late);
       if (bus_dead || clear || !dut.live) assert (rec_ready);
       else assert (rec_ready == (dut.record_room && !dut.completions_full));
-      assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending && dut.completions_empty));
+      assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending
+          && dut.completions_empty));
       // The bus signals that never change.
-      assert (m_axi_rready && m_axi_bready && m_axi_awid == '0 && (&m_axi_wstrb));
-      assert (m_axi_arsize == 3'd6 && m_axi_awsize == 3'd6 && m_axi_arburst == 2'b01 && m_axi_awburst == 2'b01);
+      assert (axi_req.r_ready && axi_req.b_ready && axi_req.aw.id == '0);
 
       // ---- what the induction needs
-      assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q && {1'b0, dut.u_write_watchdog.count_q} == write_waits_q);
+      assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q
+          && {1'b0, dut.u_write_watchdog.count_q} == write_waits_q);
 
       // ---- not vacuous
       cover (fault == FaultWatchdog && bus_dead && read_waits_q == 5'd3);

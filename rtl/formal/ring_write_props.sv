@@ -1,8 +1,10 @@
-// What is proved about the writer, without bound: each record and each completion is written whole to the next entry of its ring, and each
-// beat of a checkpoint to its place in its entry; they keep the rules of the bus, and records and completions are never issued into
-// a full ring. Completions go before records, records before beats. What is counted as issued was taken, and what is counted or called
-// answered got an OKAY answer to it and nothing else: this is watched for one burst, any one. While nothing is pending the bus owes no
-// answer and is owed no data, until the first `give_up` or stray answer. Sources, slave and ring state are arbitrary.
+// What is proved about the writer, without bound: each record and each completion is written whole
+// to the next entry of its ring, and each beat of a checkpoint to its place in its entry; they keep
+// the rules of the bus, and records and completions are never issued into a full ring. Completions
+// go before records, records before beats. What is counted as issued was taken, and what is counted
+// or called answered got an OKAY answer to it and nothing else: this is watched for one burst, any
+// one. While nothing is pending the bus owes no answer and is owed no data, until the first
+// `give_up` or stray answer. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -94,36 +96,27 @@ module ring_write_props
       .progress_o(progress),
       .room_o(room)
   );
+  axi_pkg::req_t rules_req;
+  axi_pkg::rsp_t rules_rsp;
+  always_comb begin
+    rules_req = '0;
+    rules_req.aw = '{id: '0, len: awlen, addr: awaddr};
+    rules_req.aw_valid = awvalid;
+    rules_req.w = '{last: wlast, data: wdata};
+    rules_req.w_valid = wvalid;
+    rules_req.b_ready = 1'b1;
+    rules_rsp = '0;
+    rules_rsp.aw_ready = awready;
+    rules_rsp.w_ready = wready;
+    rules_rsp.b_valid = bvalid;
+  end
   ring_axi_rules rules (
       .clk_i(clk),
       .rst_i(rst),
       .give_up_read_i(1'b0),
       .give_up_write_i(give_up),
-      .arid_i('0),
-      .araddr_i('0),
-      .arlen_i('0),
-      .arsize_i(AxiSize64),
-      .arburst_i(AxiIncr),
-      .arvalid_i(1'b0),
-      .arready_i(1'b0),
-      .rid_i('0),
-      .rlast_i(1'b0),
-      .rvalid_i(1'b0),
-      .rready_i(1'b1),
-      .awid_i('0),
-      .awaddr_i(awaddr),
-      .awlen_i(awlen),
-      .awsize_i(AxiSize64),
-      .awburst_i(AxiIncr),
-      .awvalid_i(awvalid),
-      .awready_i(awready),
-      .wdata_i(wdata),
-      .wstrb_i('1),
-      .wlast_i(wlast),
-      .wvalid_i(wvalid),
-      .wready_i(wready),
-      .bvalid_i(bvalid),
-      .bready_i(1'b1)
+      .req_i(rules_req),
+      .rsp_i(rules_rsp)
   );
 
   logic [31:0] log_issued_q, log_answered_q;
@@ -146,7 +139,7 @@ module ring_write_props
 
   // What was issued and answered since the last zero.
   logic completion_answered;
-  assign completion_answered = bvalid && dut.awaited && bid == '0 && bresp == AxiOkay && !dead
+  assign completion_answered = bvalid && dut.awaited && bid == '0 && bresp == axi_pkg::Okay && !dead
       && 2'(dut.answered_kind) == 2'd1;
   always_ff @(posedge clk) begin
     if (rst || zero) {log_issued_q, log_answered_q, cq_issued_q, cq_answered_q} <= '0;
@@ -158,7 +151,8 @@ module ring_write_props
     end
   end
   // Whether an offset in a ring is that of an entry, of 2^size_log2 bytes, modulo the ring.
-  function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry, logic [7:0] log2);
+  function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
+      logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
   endfunction
 
@@ -187,7 +181,8 @@ module ring_write_props
     end
   end
 
-  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer may forget them, the bus does not.
+  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer
+  // may forget them, the bus does not.
   logic [6:0] requests_q, bursts_q;
   logic lost_q;
   always_ff @(posedge clk) begin
@@ -206,18 +201,20 @@ module ring_write_props
       // Never two in two clocks: what is full may be told a clock late.
       assert (!took_q || dut.on_bus);
       assert (!took_q || !(record_take || completion_take || beat_take));
-      // A completion enters only when there is one, a record only when its ring has room, a beat only when neither does.
+      // A completion enters only when there is one, a record only when its ring has room, a beat
+      // only when neither does.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
       assert (!beat_take || (beat_valid && !dead && !completion_take && !record_take));
       assert (!beat_take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
       // A record or a beat is called answered only for an OKAY answer, and for an answer to it.
-      if (record_answered || beat_answered) assert (bvalid && bresp == AxiOkay && bid == '0 && !dead);
+      if (record_answered || beat_answered)
+        assert (bvalid && bresp == axi_pkg::Okay && bid == '0 && !dead);
       assert (!(record_answered && beat_answered));
       if (its_answer) begin
         assert (!record_answered || watched_record_q);
         assert (!beat_answered || watched_beat_q);
-        if (bresp == AxiOkay && bid == '0 && !dead)
+        if (bresp == axi_pkg::Okay && bid == '0 && !dead)
           assert ({record_answered, beat_answered, completion_answered}
                   == {watched_record_q, watched_beat_q, !watched_record_q && !watched_beat_q});
       end
@@ -225,19 +222,23 @@ module ring_write_props
         assert (awlen == (is_record_q ? 8'd2 : 8'd0));
         // Inside its entry of its ring, inside one page.
         if (is_record_q) begin
-          assert (awaddr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2 && log_offset[7:0] == '0);
+          assert (awaddr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2
+              && log_offset[7:0] == '0);
           assert (is_entry(log_offset, 8, entry_q, cfg.log_log2));
         end else if (is_beat_q) begin
-          assert (awaddr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2 && ckpt_offset[5:0] == '0);
+          assert (awaddr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2
+              && ckpt_offset[5:0] == '0);
           assert (ckpt_offset[14:6] == at_q);
           assert (is_entry(ckpt_offset, 15, entry_q, cfg.ckpt_log2));
         end else begin
-          assert (awaddr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2 && cq_offset[5:0] == '0);
+          assert (awaddr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2
+              && cq_offset[5:0] == '0);
           assert (is_entry(cq_offset, 6, entry_q, cfg.sq_log2));
         end
         assert (awaddr >> 12 == (awaddr + (64'(awlen) << 6) + 64'd63) >> 12);
       end
-      if (wvalid) assert (wdata == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || wlast));
+      if (wvalid)
+        assert (wdata == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || wlast));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
       // No beat of an earlier session: when one opens the bus owes nothing and is owed nothing.
@@ -247,12 +248,14 @@ module ring_write_props
         assert (bursts_q == dut.issued_q - dut.answered_q - 7'(wvalid));
         if (zero || !pending) assert (requests_q == '0 && bursts_q == '0 && !awvalid && !wvalid);
       end
-      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
-      // count of beats is the writer's.
-      if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
+      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the
+      // writer's, and the rules' count of beats is the writer's.
+      if (awvalid && !rules.aw_stalled_q)
+        assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
       else assert (rules.beats_q == (wvalid ? 9'(dut.beats_q) : 9'd0));
-      if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
-      if (rules.w_stalled_q) assert (wvalid && rules.w_q == {wlast, 64'hffff_ffff_ffff_ffff, wdata});
+      if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == rules_req.aw);
+      if (rules.w_stalled_q)
+        assert (wvalid && rules.w_q == rules_req.w);
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);
       if (wvalid && !is_record_q) assert (dut.beats_q == 2'd1);
       if (wvalid && is_record_q && dut.beats_q == 2'd3) assert (dut.data_q == data_q);
@@ -260,14 +263,15 @@ module ring_write_props
       if (awvalid) assert (is_record_q == (awlen == 8'd2));
       if (watched_q) begin
         assert (before_q < dut.issued_q - dut.answered_q && !(watched_record_q && watched_beat_q));
-        assert (2'(dut.kind_q[now[5:0]]) == (watched_record_q ? 2'd0 : watched_beat_q ? 2'd2 : 2'd1));
+        assert (2'(dut.kind_q[now[5:0]])
+            == (watched_record_q ? 2'd0 : watched_beat_q ? 2'd2 : 2'd1));
       end
     end
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the data accepted before the
-    // request, two bursts awaiting their answer.
+    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the
+    // data accepted before the request, two bursts awaiting their answer.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
     cover (!rst && awvalid && is_record_q && awaddr == cfg.log_base + 64'd256);

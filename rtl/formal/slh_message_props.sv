@@ -1,9 +1,11 @@
-// What is proved of the message hashes (FIPS 205, algorithm 19 and 11.2.1), without bound: a run asks for exactly its hashes in
-// their order, each until it is answered, with the state that it continues; R and the digest are the answers that the standard
-// names. Of the blocks that hold the message each byte is in its place, with padding and length; one byte, any one, is watched.
-// SK.prf stands in the two HMAC key blocks and in no other: all other blocks are said without it.
+// What is proved of the message hashes (FIPS 205, algorithm 19 and 11.2.1), without bound: a run
+// asks for exactly its hashes in their order, each until it is answered, with the state that it
+// continues; R and the digest are the answers that the standard names. Of the blocks that hold the
+// message each byte is in its place, with padding and length; one byte, any one, is watched. SK.prf
+// stands in the two HMAC key blocks and in no other: all other blocks are said without it.
 //
-// For 70 bytes, which are two and three blocks; the card signs 215, which are four and five. Assumed: inputs constant during a run, an answer only to a request, no reset in between.
+// For 70 bytes, which are two and three blocks; the card signs 215, which are four and five.
+// Assumed: inputs constant during a run, an answer only to a request, no reset in between.
 module slh_message_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -23,7 +25,8 @@ module slh_message_props
 
   node_t sk_prf, pk_seed, pk_root;
   logic [8*MessageBytes-1:0] message;
-  always_ff @(posedge clk) {sk_prf, pk_seed, pk_root, message} <= {sk_prf, pk_seed, pk_root, message};
+  always_ff @(posedge clk) {sk_prf, pk_seed, pk_root, message} <=
+      {sk_prf, pk_seed, pk_root, message};
 
   logic done, request;
   node_t r;
@@ -50,7 +53,8 @@ module slh_message_props
       .hash_digest_i(answer)
   );
 
-  // ---- the hashes: key, the blocks of R's inner hash, key, outer; the blocks of the digest's; seed and two of MGF1
+  // ---- the hashes: key, the blocks of R's inner hash, key, outer; the blocks of the digest's;
+  // seed and two of MGF1
   localparam int unsigned PrfBlocks = (16 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned InnerBlocks = (48 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned OuterKey = 1 + PrfBlocks;
@@ -86,7 +90,8 @@ module slh_message_props
   function automatic logic [7:0] byte_of(logic [127:0] value, logic [8:0] at);
     return at < 9'd16 ? 8'(value >> {4'd15 - at[3:0], 3'd0}) : 8'h00;
   endfunction
-  function automatic logic [7:0] tail_of(logic [8*MessageBytes-1:0] m, logic [8:0] at, int unsigned total, int unsigned length);
+  function automatic logic [7:0] tail_of(logic [8*MessageBytes-1:0] m, logic [8:0] at,
+      int unsigned total, int unsigned length);
     if (at < 9'd2) return 8'h00;
     if (at < 9'd2 + 9'(MessageBytes)) return 8'(m >> {9'(MessageBytes + 1) - at, 3'd0});
     if (at == 9'd2 + 9'(MessageBytes)) return 8'h80;
@@ -97,7 +102,8 @@ module slh_message_props
   logic [7:0] prf_byte, inner_byte, seen;
   assign prf_byte = watch < 9'd16 ? byte_of(pk_seed, watch)
       : tail_of(message, watch - 9'd16, 64 * PrfBlocks - 16, 8 * (64 + 18 + MessageBytes));
-  assign inner_byte = watch < 9'd16 ? byte_of(r_q, watch) : watch < 9'd32 ? byte_of(pk_seed, watch - 9'd16)
+  assign inner_byte = watch < 9'd16 ? byte_of(r_q, watch) : watch < 9'd32
+      ? byte_of(pk_seed, watch - 9'd16)
       : watch < 9'd48 ? byte_of(pk_root, watch - 9'd32)
       : tail_of(message, watch - 9'd48, 64 * InnerBlocks - 48, 8 * (50 + MessageBytes));
   assign seen = 8'(block >> {6'd63 - watch[5:0], 3'd0});
@@ -108,17 +114,22 @@ module slh_message_props
       assert (done == (run && answered && at_q == 5'(Hashes - 1)));
       if (run) begin
         assert (at_q < 5'(Hashes));
-        if (at_q == 5'd0) assert (state == InitialHash && block == {sk_prf ^ {16{8'h36}}, {48{8'h36}}});
+        if (at_q == 5'd0)
+          assert (state == InitialHash && block == {sk_prf ^ {16{8'h36}}, {48{8'h36}}});
         else if (at_q < 5'(OuterKey)) begin
           assert (state == last_q);
           if (5'(watch[8:6]) == at_q - 5'd1) assert (seen == prf_byte);
-        end else if (at_q == 5'(OuterKey)) assert (state == InitialHash && block == {sk_prf ^ {16{8'h5c}}, {48{8'h5c}}});
-        else if (at_q == 5'(Outer)) assert (state == key_q && block == {inner_q, 8'h80, 184'd0, 64'd768});
+        end else if (at_q == 5'(OuterKey)) assert (state == InitialHash
+            && block == {sk_prf ^ {16{8'h5c}}, {48{8'h5c}}});
+        else if (at_q == 5'(Outer))
+          assert (state == key_q && block == {inner_q, 8'h80, 184'd0, 64'd768});
         else if (at_q < 5'(Seed)) begin
           assert (state == (at_q == 5'(Inner) ? InitialHash : last_q));
           if (5'(watch[8:6]) == at_q - 5'(Inner)) assert (seen == inner_byte);
-        end else if (at_q == 5'(Seed)) assert (state == InitialHash && block == {r_q, pk_seed, last_q});
-        else assert (state == key_q && block == {27'd0, at_q - 5'(Seed + 1), 8'h80, 408'd0, 64'd544});
+        end else if (at_q == 5'(Seed)) assert (state == InitialHash
+            && block == {r_q, pk_seed, last_q});
+        else assert (state == key_q && block
+            == {27'd0, at_q - 5'(Seed + 1), 8'h80, 408'd0, 64'd544});
       end
       if (done) assert (digest == {first_q, answer[255:240]});
       if (r_known_q) assert (r == r_q);
@@ -128,14 +139,21 @@ module slh_message_props
       if (run) begin
         case (dut.state_q)
           3'd0: assert (at_q == '0 && dut.block_q == '0);
-          3'd1: assert (at_q == 5'd1 + 5'(dut.block_q) && dut.block_q < PrfBlocks && dut.chain_q == last_q);
-          3'd2: assert (at_q == 5'(OuterKey) && dut.block_q == '0 && dut.chain_q == last_q && last_q == inner_q);
-          3'd3: assert (at_q == 5'(Outer) && dut.block_q == '0 && dut.chain_q == inner_q && dut.kept_q == key_q);
+          3'd1: assert (at_q == 5'd1 + 5'(dut.block_q) && dut.block_q < PrfBlocks
+              && dut.chain_q == last_q);
+          3'd2: assert (at_q == 5'(OuterKey) && dut.block_q == '0 && dut.chain_q == last_q
+              && last_q == inner_q);
+          3'd3: assert (at_q == 5'(Outer) && dut.block_q == '0 && dut.chain_q == inner_q
+              && dut.kept_q == key_q);
           3'd4: assert (at_q == 5'(Inner) + 5'(dut.block_q) && dut.block_q < InnerBlocks
-                        && (dut.block_q == '0 || dut.chain_q == last_q) && dut.r_q == r_q && r_known_q);
-          3'd5: assert (at_q == 5'(Seed) && dut.block_q == '0 && dut.chain_q == last_q && dut.r_q == r_q && r_known_q);
-          3'd6: assert (at_q == 5'(Seed + 1) && dut.block_q == '0 && dut.kept_q == key_q && r_known_q);
-          default: assert (at_q == 5'(Seed + 2) && dut.block_q == '0 && dut.kept_q == key_q && dut.chain_q == first_q && r_known_q);
+                        && (dut.block_q == '0 || dut.chain_q == last_q) && dut.r_q == r_q
+                            && r_known_q);
+          3'd5: assert (at_q == 5'(Seed) && dut.block_q == '0 && dut.chain_q == last_q
+              && dut.r_q == r_q && r_known_q);
+          3'd6: assert (at_q == 5'(Seed + 1) && dut.block_q == '0 && dut.kept_q == key_q
+              && r_known_q);
+          default: assert (at_q == 5'(Seed + 2) && dut.block_q == '0 && dut.kept_q == key_q
+              && dut.chain_q == first_q && r_known_q);
         endcase
       end else assert (!run_q);
       if (!run_q) assert (dut.state_q == '0 || rst);

@@ -1,9 +1,10 @@
-// What is proved of T_l (FIPS 205, 11.2.1), without bound: the blocks that it asks for hold address and nodes in their order, each
-// byte once and in its place, then 0x80, zeros and the length in bits, block by block from the state after the seed's; the node it
-// gives is the first half of the last answer. One byte of the message, any one, is watched, with up to 35 nodes.
+// What is proved of T_l (FIPS 205, 11.2.1), without bound: the blocks that it asks for hold address
+// and nodes in their order, each byte once and in its place, then 0x80, zeros and the length in
+// bits, block by block from the state after the seed's; the node it gives is the first half of the
+// last answer. One byte of the message, any one, is watched, with up to 35 nodes.
 //
-// Assumed, as the module asks: one of open, push and finish at a time, none but open before the first open, at most 35 nodes; an
-// answer only to a request.
+// Assumed, as the module asks: one of open, push and finish at a time, none but open before the
+// first open, at most 35 nodes; an answer only to a request.
 module slh_tl_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -84,7 +85,8 @@ module slh_tl_props
   assign in_block = watch - {blocks_q, 6'd0};
   always_comb begin
     {now_known, now_byte} = {known_q, byte_q};
-    if (push && watch >= bytes_q && in_node < 10'd16) {now_known, now_byte} = {1'b1, 8'(node >> {4'd15 - in_node[3:0], 3'd0})};
+    if (push && watch >= bytes_q && in_node < 10'd16)
+      {now_known, now_byte} = {1'b1, 8'(node >> {4'd15 - in_node[3:0], 3'd0})};
   end
   always_ff @(posedge clk) begin
     if (rst) known_q <= 1'b0;
@@ -107,7 +109,8 @@ module slh_tl_props
       if (request) begin
         assert (state == state_q);
         if (in_block < 10'd64 && now_known) assert (seen == now_byte);
-        if (finish && in_block < 10'd56 && !now_known) assert (seen == (watch == bytes_q ? 8'h80 : 8'h00));
+        if (finish && in_block < 10'd56 && !now_known)
+          assert (seen == (watch == bytes_q ? 8'h80 : 8'h00));
         if (finish) assert (block[63:0] == 64'd8 * (64'd64 + 64'(bytes_q)));
         assert (result == answer[255:128]);
       end
@@ -115,11 +118,13 @@ module slh_tl_props
       // ---- what the induction needs
       if (open_q) begin
         assert (dut.state_q == state_q && dut.nodes_q != '0);
-        assert (bytes_q == 10'(AdrsBytes) + 10'd16 * (10'(dut.nodes_q) - 10'd1) && dut.nodes_q <= 6'd36);
+        assert (bytes_q == 10'(AdrsBytes) + 10'd16 * (10'(dut.nodes_q) - 10'd1)
+            && dut.nodes_q <= 6'd36);
         assert (blocks_q == dut.nodes_q[5:2]);
         assert (known_q == (watch < bytes_q));
         assert (held << {held_bytes[5:0], 3'd0} == '0);
-        if (known_q && in_block < 10'd54) assert (byte_q == 8'(held >> {6'd53 - in_block[5:0], 3'd0}));
+        if (known_q && in_block < 10'd54)
+          assert (byte_q == 8'(held >> {6'd53 - in_block[5:0], 3'd0}));
       end
 
       // ---- not vacuous: a block is completed by a node, and one ends with padding

@@ -1,5 +1,5 @@
-// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them: what a fault takes back before it is in
-// the log has neither begun nor ended one.
+// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them:
+// what a fault takes back before it is in the log has neither begun nor ended one.
 //
 // Latency: a record counts one clock after `record_i`. After reset and `clear_i`: zero.
 module counters

@@ -1,9 +1,11 @@
 // Answers every register access of the host in bounded time, whether the card can or not.
 //
-// One access at a time, reads and writes in turn. Addresses below 2^20 go to the card; others, and every access while the card is in
-// reset, are answered here: reads with all ones, writes dropped, both with an error response. An access that the card does not
-// answer within 2^PatienceLog2 clocks ends the same way, and from then on all do until the card is reset (`dead_o`).
-// Latency: 1 clock to the card, 1 back. Bounded: 2^PatienceLog2 + 3 clocks from request to answer, twice that when both kinds wait.
+// One access at a time, reads and writes in turn. Addresses below 2^20 go to the card; others, and
+// every access while the card is in reset, are answered here: reads with all ones, writes dropped,
+// both with an error response. An access that the card does not answer within 2^PatienceLog2 clocks
+// ends the same way, and from then on all do until the card is reset (`dead_o`).
+// Latency: 1 clock to the card, 1 back. Bounded: 2^PatienceLog2 + 3 clocks from request to answer,
+// twice that when both kinds wait.
 // After reset: nothing under way. READY is low in reset, so that no access is taken and lost.
 // The caller owes: address and data of a write together in the end.
 module axil_guard #(
@@ -49,7 +51,7 @@ module axil_guard #(
     input  logic [31:0] m_rdata_i,
     input  logic [1:0]  m_rresp_i
 );
-  if (PatienceLog2 < 4 || PatienceLog2 > 10) begin : gen_bad
+  if (PatienceLog2 < 4 || PatienceLog2 > 10) begin : g_bad
     $fatal(1, "PatienceLog2 is 4 to 10");
   end
 

@@ -1,14 +1,18 @@
-// Stands between the card's AXI4 master and the bus, so that the card can be reset at any time without breaking a rule of the bus.
+// Stands between the card's AXI4 master and the bus, so that the card can be reset at any time
+// without breaking a rule of the bus.
 //
-// Open, it is a register in each request channel and a wire for responses. Closed (`close_i`), it accepts no new request; what was
-// accepted goes on, its write data included. `quiet_o`: every accepted request was answered.
-// When the card is reset (`card_rst_i`) before it was quiet, the fence stays closed until it is: it presents what it accepted,
-// makes up missing write data with no byte enabled, and takes every answer itself. So no answer to a former life reaches the next one, and a
-// bus that never answers leaves the card shut off, whose watchdog then tells the host. `stale_o` says so.
-// No VALID towards the bus is taken back or changed before its READY, whatever the card does.
+// Open, it is a register in each request channel and a wire for responses. Closed (`close_i`), it
+// accepts no new request; what was accepted goes on, its write data included. `quiet_o`: every
+// accepted request was answered. When the card is reset (`card_rst_i`) before it was quiet, the
+// fence stays closed until it is: it presents what it accepted, makes up missing write data with no
+// byte enabled, and takes every answer itself. So no answer to a former life reaches the next one,
+// and a bus that never answers leaves the card shut off, whose watchdog then tells the host.
+// `stale_o` says so. No VALID towards the bus is taken back or changed before its READY, whatever
+// the card does.
 // Latency: 1 clock for a request, none for a response. After reset: quiet.
-// The caller owes: write data of one burst before the next request, in bursts as announced (the card's rule), except that a card which gave up
-// on the bus may stop; a response only for a request.
+// The caller owes: write data of one burst before the next request, in bursts as announced (the
+// card's rule), except that a card which gave up on the bus may stop; a response only for a
+// request.
 module dma_fence (
     input  logic         clk_i,
     input  logic         rst_i,
@@ -59,10 +63,12 @@ module dma_fence (
   localparam logic [6:0] MostRequests = 7'd127;
 
   logic [6:0] reads_q, writes_q;  // Accepted and not answered.
-  logic [8:0] owed_q;             // Beats of write data that the accepted request announced and that were not accepted yet.
+  // Beats of write data that the accepted request announced and that were not accepted yet.
+  logic [8:0] owed_q;
   logic stale_q, closed, shut;
 
-  // The card's side is dead to the bus while it is in reset, and after that until its former life is over.
+  // The card's side is dead to the bus while it is in reset, and after that until its former life
+  // is over.
   assign shut = card_rst_i || stale_q;
   assign closed = close_i || shut;
   assign quiet_o = reads_q == '0 && writes_q == '0;

@@ -18,11 +18,11 @@ package csr_pkg;
 
   // Doorbells: one clock of `_we` with the value written.
   typedef struct packed {
-    logic beat_we;              // A heartbeat is presented.
+    logic heartbeat_we;         // A heartbeat is presented.
     logic flush_we;             // A checkpoint is asked for.
     logic checkpoint_head_we;
     logic [31:0] checkpoint_head;
-    logic [63:0] beat_nonce;
+    logic [63:0] heartbeat_nonce;
   } csr_doorbells_t;
 
   // The same of one lane.

@@ -1,6 +1,8 @@
-// Hashing as the log does it: which bytes stand in which block (RFC 9162, 2.1.1; FIPS 180-4, 5.1.1).
+// Hashing as the log does it: which bytes stand in which block (RFC 9162, 2.1.1; FIPS 180-4,
+// 5.1.1).
 //
-// A digest and a block hold their first byte at the top, as FIPS 180-4 numbers them; layout structures hold it at the bottom.
+// A digest and a block hold their first byte at the top, as FIPS 180-4 numbers them; layout
+// structures hold it at the bottom.
 package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -24,14 +26,16 @@ package log_pkg;
     digest_t digest;
   } hash_answer_t;
 
-  function automatic digest_t digest_bytes(logic [255:0] value);  // Layout order to digest order, and back.
+  // Layout order to digest order, and back.
+  function automatic digest_t digest_bytes(logic [255:0] value);
     for (int unsigned i = 0; i < 8; i++) digest_bytes[32*(7-i)+:32] = word_turned(value[32*i+:32]);
   endfunction
 
   // Leaf of a record: 193 bytes, four blocks.
   localparam int unsigned LeafBlocks = 4;
 
-  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte up by one.
+  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte
+  // up by one.
   function automatic block_t leaf_block(record_t record, logic [1:0] at);
     logic [RecordBytes*8-1:0] bytes = record;
     block_t beat;
@@ -49,11 +53,13 @@ package log_pkg;
 
   // Node over two children: 65 bytes, two blocks.
   function automatic block_t node_block(digest_t left, digest_t right, logic second);
-    node_block = second ? {right[7:0], 504'b0} | padding(1, 2 * DigestBytes + 1) : {NodePrefix, left, right[255:8]};
+    node_block = second ? {right[7:0], 504'b0} | padding(1, 2 * DigestBytes + 1)
+        : {NodePrefix, left, right[255:8]};
   endfunction
 
   // Leaf of a lane head: 49 bytes, one block.
   function automatic block_t head_block(lane_head_t head);
-    head_block = {LeafPrefix, 504'b0} | (first_byte_at_top(512'(head)) >> 8) | padding(LaneHeadBytes + 1, LaneHeadBytes + 1);
+    head_block = {LeafPrefix, 504'b0} | (first_byte_at_top(512'(head)) >> 8)
+        | padding(LaneHeadBytes + 1, LaneHeadBytes + 1);
   endfunction
 endpackage

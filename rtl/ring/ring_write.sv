@@ -1,76 +1,83 @@
 // Writes records, completions and checkpoints to host memory, and counts their answers.
 //
-// One burst at a time is on the request and data channels, both valid from the same clock: a record is three beats in
-// its entry of the log ring, a completion one beat in its entry of the completion ring, and of a checkpoint one beat at a time is
-// written at its place in its entry. Completions go first, checkpoints last. Up to
-// `MaxWrites` bursts await their answer; all share id 0, so answers come in order. `record_answered_o` is one clock
-// long, once for each record answered OKAY; `beat_answered_o` the same for a checkpoint's beat.
+// One burst at a time is on the request and data channels, both valid from the same clock: a record
+// is three beats in its entry of the log ring, a completion one beat in its entry of the completion
+// ring, and of a checkpoint one beat at a time is written at its place in its entry. Completions go
+// first, checkpoints last. Up to `MaxWrites` bursts await their answer; all share id 0, so answers
+// come in order. `record_answered_o` is one clock long, once for each record answered OKAY;
+// `beat_answered_o` the same for a checkpoint's beat.
 //
-// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out. `give_up_i` forgets
-// everything and takes the burst off the bus. An error response, another id or a response without a write gives `fault_o` for
-// one clock, in the clock of the response. `stray_o` is high in that clock for a response that no write fits, whatever else is the case.
-// While nothing is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes nothing, and is owed nothing.
-// After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller gives it only when idle.
+// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out.
+// `give_up_i` forgets everything and takes the burst off the bus. An error response, another id or
+// a response without a write gives `fault_o` for one clock, in the clock of the response. `stray_o`
+// is high in that clock for a response that no write fits, whatever else is the case. While nothing
+// is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes
+// nothing, and is owed nothing.
+// After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller
+// gives it only when idle.
+`include "assert.svh"
+
 module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    parameter int unsigned MaxWritesLog2 = 6  // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+    // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+    parameter int unsigned MaxWritesLog2 = 6
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input logic zero_i,
-    input logic dead_i,
-    input logic give_up_i,
-    input logic [63:0] log_base_i,
-    input logic [7:0] log_log2_i,
-    input logic [63:0] cq_base_i,
-    input logic [7:0] cq_log2_i,
-    input logic [63:0] ckpt_base_i,
-    input logic [7:0] ckpt_log2_i,
-    input logic log_full_i,
-    input logic cq_full_i,
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         zero_i,
+    input  logic         dead_i,
+    input  logic         give_up_i,
+    input  logic [63:0]  log_base_i,
+    input  logic [7:0]   log_log2_i,
+    input  logic [63:0]  cq_base_i,
+    input  logic [7:0]   cq_log2_i,
+    input  logic [63:0]  ckpt_base_i,
+    input  logic [7:0]   ckpt_log2_i,
+    input  logic         log_full_i,
+    input  logic         cq_full_i,
     // a record
-    input logic record_valid_i,
-    output logic record_take_o,
-    input record_t record_i,
+    input  logic         record_valid_i,
+    output logic         record_take_o,
+    input  record_t      record_i,
     // a completion
-    input logic completion_valid_i,
-    output logic completion_take_o,
-    input completion_t completion_i,
+    input  logic         completion_valid_i,
+    output logic         completion_take_o,
+    input  completion_t  completion_i,
     // a beat of a checkpoint
-    input logic beat_valid_i,
-    output logic beat_take_o,
-    input logic [31:0] beat_entry_i,
-    input logic [8:0] beat_at_i,
-    input logic [511:0] beat_data_i,
-    output logic beat_answered_o,
+    input  logic         beat_valid_i,
+    output logic         beat_take_o,
+    input  logic [31:0]  beat_entry_i,
+    input  logic [8:0]   beat_at_i,
+    input  logic [511:0] beat_data_i,
+    output logic         beat_answered_o,
     // ring counters
-    output logic [31:0] log_issued_o,
-    output logic [31:0] log_answered_o,
-    output logic [15:0] cq_issued_o,
-    output logic [15:0] cq_answered_o,
-    output logic record_answered_o,
+    output logic [31:0]  log_issued_o,
+    output logic [31:0]  log_answered_o,
+    output logic [15:0]  cq_issued_o,
+    output logic [15:0]  cq_answered_o,
+    output logic         record_answered_o,
     // write channels
-    output logic [63:0] awaddr_o,
-    output logic [7:0] awlen_o,
-    output logic awvalid_o,
-    input logic awready_i,
+    output logic [63:0]  awaddr_o,
+    output logic [7:0]   awlen_o,
+    output logic         awvalid_o,
+    input  logic         awready_i,
     output logic [511:0] wdata_o,
-    output logic wlast_o,
-    output logic wvalid_o,
-    input logic wready_i,
-    input logic [4:0] bid_i,
-    input logic [1:0] bresp_i,
-    input logic bvalid_i,
+    output logic         wlast_o,
+    output logic         wvalid_o,
+    input  logic         wready_i,
+    input  logic [4:0]   bid_i,
+    input  logic [1:0]   bresp_i,
+    input  logic         bvalid_i,
     // status
-    output logic fault_o,
-    output logic stray_o,
-    output logic pending_o,
-    output logic progress_o,
-    output logic room_o  // a record would be taken now
+    output logic         fault_o,
+    output logic         stray_o,
+    output logic         pending_o,
+    output logic         progress_o,
+    output logic         room_o  // a record would be taken now
 );
-  if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : gen_bad_max_writes_log2
+  if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : g_bad_max_writes_log2
     $fatal(1, "MaxWritesLog2 is 1 to 8");
   end
 
@@ -105,7 +112,8 @@ module ring_write
     ckpt_mask_q <= index_mask(ckpt_log2_i);
   end
 
-  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks running.
+  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks
+  // running.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;
   assign on_bus = awvalid_q || wvalid_q;
@@ -122,7 +130,7 @@ module ring_write
   logic awaited, good;
   kind_e answered_kind;
   assign awaited = answered_q != sent_q;
-  assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == AxiOkay;
+  assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == axi_pkg::Okay;
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
   // Nothing counts after an error: what was counted is a prefix of what was issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
@@ -154,9 +162,11 @@ module ring_write
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
     // While nothing is on the bus, what is taken next stands ready, taken or not.
-    if (!on_bus && !rst_i) beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
+    if (!on_bus && !rst_i)
+      beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
     if (!on_bus && !all_awaited_q) begin
-      kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i && !log_full_i ? KindRecord : KindBeat;
+      kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i
+          && !log_full_i ? KindRecord : KindBeat;
     end
     if (rst_i) begin
       awaddr_q <= '0;
@@ -192,7 +202,8 @@ module ring_write
       if (record_take_o) log_issued_q <= log_issued_q + 32'd1;
       if (completion_take_o) cq_issued_q <= cq_issued_q + 16'd1;
       if (record_answered_o) log_answered_q <= log_answered_q + 32'd1;
-      if (good && answered_kind == KindCompletion && !dead_i) cq_answered_q <= cq_answered_q + 16'd1;
+      if (good && answered_kind == KindCompletion && !dead_i)
+        cq_answered_q <= cq_answered_q + 16'd1;
     end
   end
 
@@ -215,10 +226,11 @@ module ring_write
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!wvalid_q || beats_q != '0);
-      assert (!on_bus || issued_q == sent_q + 1'b1);
-      assert (on_bus || issued_q == sent_q);
-      assert (issued_q - answered_q <= count_t'(2 ** MaxWritesLog2));
+      `ASSERT(!wvalid_q || beats_q != '0, "ring_write: data without beats");
+      `ASSERT(!on_bus || issued_q == sent_q + 1'b1, "ring_write: two bursts on the bus");
+      `ASSERT(on_bus || issued_q == sent_q, "ring_write: an issued burst that is not on the bus");
+      `ASSERT(issued_q - answered_q <= count_t'(2 ** MaxWritesLog2),
+              "ring_write: too many bursts await answers");
     end
   end
 endmodule

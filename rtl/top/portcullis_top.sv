@@ -1,13 +1,17 @@
-// The card: registers, life, image header, lanes and the attestation of their logs, between an AXI4-Lite slave and an AXI4 master.
+// The card: registers, life, image header, lanes and the attestation of their logs, between an
+// AXI4-Lite slave and an AXI4 master.
 //
-// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digests,
-// checkpoints), table_patrol (when tables are hashed again), session_fork (a session's records for every lane), bus_share (one master for all lanes). Tables are written to all lanes at once;
-// a read of a table window shows lane 0's; OPEN, CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed.
-// A fault in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
-// Elaboration stops where a production card would have the key that everybody knows, or call itself simulated.
-// `irq_o` is high for one clock after a completion was written; it is a hint and nothing waits for it.
-// After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of at
-// least one clock, and the AXI rules on both ports.
+// Behaviour is that of the parts: card_csr (registers), lifecycle (states, lock, faults),
+// image_header, lane, attest (key, table digests, checkpoints), table_patrol (when tables are
+// hashed again), session_fork (a session's records for every lane), bus_share (one master for all
+// lanes). Tables are written to all lanes at once; a read of a table window shows lane 0's; OPEN,
+// CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed. A fault
+// in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the
+// shell after reset and constant from then on; zero with the flag NO_TRNG. Elaboration stops where
+// a production card would have the key that everybody knows, or call itself simulated. `irq_o` is
+// high for one clock after a completion was written; it is a hint and nothing waits for it.
+// After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of
+// at least one clock, and the AXI rules on both ports.
 module portcullis_top
   import layout_pkg::*;
   import gate_pkg::*;
@@ -17,11 +21,15 @@ module portcullis_top
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
     parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
-    parameter int unsigned MaxReads = 32,      // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    parameter int unsigned MaxReads = 32,
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
-    parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
-    parameter int unsigned PatrolLog2 = 24,    // Pause before the tables are hashed again in RUN, log2 of clocks: 4 to 40.
-    parameter bit          Sleep = 1'b0,       // Stop the clocks of parts that have nothing to do; for simulation.
+    // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
+    parameter int unsigned Rounds = 1,
+    // Pause before the tables are hashed again in RUN, log2 of clocks: 4 to 40.
+    parameter int unsigned PatrolLog2 = 24,
+    // Stop the clocks of parts that have nothing to do; for simulation.
+    parameter bit          Sleep = 1'b0,
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
     parameter logic [7:0]  KeyFlags = 8'h05    // SIM 1, CLASS_KEY 2, NO_TRNG 4.
@@ -92,10 +100,12 @@ module portcullis_top
   end
 
   if (Production && (DeviceSecret == key_pkg::TestSecret || DeviceSecret == '0)) begin : g_test_key
-    $fatal(1, "portcullis_top: a production card needs a secret of its own, not the public test secret");
+    $fatal(1,
+        "portcullis_top: a production card needs a secret of its own, not the public test secret");
   end
   if (Production == KeyFlags[0]) begin : g_sim_flag
-    $fatal(1, "portcullis_top: key flag SIM is for every card that is not a production card, and for no other");
+    $fatal(1,
+        "portcullis_top: key flag SIM is for every card but production cards");
   end
   if (KeyFlags[7:3] != '0) begin : g_key_flags
     $fatal(1, "portcullis_top: KeyFlags has unknown bits");
@@ -119,10 +129,11 @@ module portcullis_top
   logic [31:0] header_rd_data, policy_rd_data, entropy_rd_data;
   logic locked, cfg_locked, tables_clear, check;
 
-  // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would change, so that they cost nothing;
-  // they wake in the clock in which something comes to them.
+  // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would
+  // change, so that they cost nothing; they wake in the clock in which something comes to them.
   logic csr_clk, attest_clk, attest_quiet;
-  // What the register block gets from the others; held while it sleeps, so that its read multiplexer and its fields stand still.
+  // What the register block gets from the others; held while it sleeps, so that its read
+  // multiplexer and its fields stand still.
   typedef struct packed {
     csr_status_t status;
     lane_status_t [Lanes-1:0] lanes;
@@ -142,7 +153,8 @@ module portcullis_top
           entropy_data: entropy_rd_data
       };
   if (Sleep) begin : g_sleep
-    localparam int unsigned Settle = 16;  // Clocks after which the last answer is given and every register stands.
+    // Clocks after which the last answer is given and every register stands.
+    localparam int unsigned Settle = 16;
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
     logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
     assign csr_quiet = !rst_i
@@ -158,7 +170,8 @@ module portcullis_top
     end
     assign csr_clk = clk_i && csr_awake_q;
     assign attest_clk = clk_i && attest_awake_q;
-    // Registers alone make it, no input of the card, so that in the second half of a clock it is what it will be at the next edge.
+    // Registers alone make it, no input of the card, so that in the second half of a clock it is
+    // what it will be at the next edge.
     logic shown_clk;
     assign shown_clk = !clk_i && csr_awake;
     always_ff @(posedge shown_clk) shown <= standing;
@@ -255,17 +268,18 @@ module portcullis_top
   // Of each lane.
   fault_e [Lanes-1:0] ring_faults;
   logic head_fault;
-  logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed, written, lane_idle;
+  logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed,
+      written, lane_idle;
   logic [Lanes-1:0] lane_session_valid, lane_session_ready;
   record_type_e session_type;
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
-  logic [255:0] found_digest, policy_digest_q;
+  logic [255:0] found_digest;
   logic patrol_due, patrol_done, tables_changed;
   logic found_alike;
   life_e sign_life;
 
-  life u_life (
+  lifecycle u_lifecycle (
       .clk_i,
       .rst_i,
       .command_write_i(command_write),
@@ -279,7 +293,7 @@ module portcullis_top
       .digest_o(hash_tables),
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
-      .digest_same_i(found_alike && found_digest == policy_digest_q),
+      .digest_same_i(found_alike && found_digest == status.policy_digest),
       .changed_i(tables_changed),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
@@ -303,7 +317,7 @@ module portcullis_top
       .log_open_i(&log_opened && !(&log_closed)),
       .written_i(&written),
       .lane_idle_i(&lane_idle),
-      .beat_i(doorbells.beat_we),
+      .heartbeat_i(doorbells.heartbeat_we),
       .sign_o(life_sign),
       .sign_life_o(sign_life),
       .sign_done_i(life_sign && (life_signed || cfg.ckpt_log2 == '0)),
@@ -312,11 +326,6 @@ module portcullis_top
       .fault_o(status.fault),
       .load_fault_o(status.load_fault)
   );
-  // The first lane's that has one, else that of the checkpoint ring.
-  always_comb begin
-    ring_fault = head_fault ? FaultDoorbell : FaultNone;
-    for (int l = Lanes - 1; l >= 0; l--) if (ring_faults[l] != FaultNone) ring_fault = ring_faults[l];
-  end
   session_fork #(
       .Lanes(Lanes)
   ) u_fork (
@@ -341,7 +350,7 @@ module portcullis_top
   logic [Lanes-1:0] read_ready;
   row_t [Lanes-1:0] row;
   logic [Lanes-1:0][63:0] size, heartbeat_nonce;
-  logic [63:0] records_q;
+  logic [63:0] all_records;
   logic snapshot;
   logic [2:0] snapshot_lane;
   logic [Lanes-1:0] snapshot_valid, snapshot_last;
@@ -351,17 +360,7 @@ module portcullis_top
   logic [8:0] beat_at;
   logic [511:0] beat;
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) policy_digest_q <= '0;
-    else if (tables_hashed && status.life == LifeOpening) policy_digest_q <= found_digest;
-  end
-  assign status.policy_digest = policy_digest_q;
   assign status.design_id = DesignId;
-  // A register, so that no input reaches the register block's read multiplexer: a simulator would walk it again at each edge.
-  logic [127:0] boot_nonce_q;
-  always_ff @(posedge clk_i) boot_nonce_q <= boot_nonce_i;
-  assign status.boot_nonce = boot_nonce_q;
-
   // On the clock that never sleeps.
   table_patrol #(
       .PauseLog2(PatrolLog2)
@@ -416,13 +415,13 @@ module portcullis_top
       .interval_i(cfg.checkpoint_interval),
       .flush_i(doorbells.flush_we),
       .run_i(status.life == LifeRun),
-      .records_i(records_q),
+      .records_i(all_records),
       .fault_i(status.fault),
       .tick_i(tick),
       .epoch_i(cfg.epoch),
-      .policy_digest_i(policy_digest_q),
+      .policy_digest_i(status.policy_digest),
       .ticket_digest_i(cfg.ticket_digest),
-      .boot_nonce_i(boot_nonce_q),
+      .boot_nonce_i(status.boot_nonce),
       .heartbeat_nonce_i(heartbeat_nonce[0]),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),
@@ -455,13 +454,8 @@ module portcullis_top
   assign beat_answered = beat_answers[0];
 
   // Their ways to the bus.
-  logic [Lanes-1:0] awvalid, awready, wvalid, wready, wlast, bvalid, bready;
-  logic [Lanes-1:0] arvalid, arready, rvalid, rready, rlast;
-  logic [Lanes-1:0][63:0] awaddr, araddr;
-  logic [Lanes-1:0][7:0] awlen, arlen;
-  logic [Lanes-1:0][511:0] wdata, rdata;
-  logic [Lanes-1:0][4:0] bid, arid, rid;
-  logic [Lanes-1:0][1:0] bresp, rresp;
+  axi_pkg::req_t lane_req[Lanes], bus_req;
+  axi_pkg::rsp_t lane_rsp[Lanes], bus_rsp;
 
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
     ring_pkg::ring_cfg_t ring_cfg;
@@ -491,13 +485,13 @@ module portcullis_top
         .lane_i(8'(l)),
         .header_i(header),
         .epoch_i(cfg.epoch),
-        .policy_digest_i(policy_digest_q),
+        .policy_digest_i(status.policy_digest),
         .ticket_digest_i(cfg.ticket_digest),
         .tick_i(tick),
         .heartbeat_records_i(cfg.heartbeat_records),
         .heartbeat_ticks_i(cfg.heartbeat_ticks),
-        .beat_i(doorbells.beat_we && status.life == LifeRun),
-        .beat_nonce_i(doorbells.beat_nonce),
+        .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),
+        .heartbeat_nonce_i(doorbells.heartbeat_nonce),
         .heartbeat_nonce_o(heartbeat_nonce[l]),
         .heartbeat_credit_o(credit[l]),
         .policy_access_i(policy_access),
@@ -559,35 +553,8 @@ module portcullis_top
         .log_tail_o(lane_status[l].log_tail),
         .counters_o(counters[l]),
         .records_o(records[l]),
-        .m_axi_awid(),
-        .m_axi_awaddr(awaddr[l]),
-        .m_axi_awlen(awlen[l]),
-        .m_axi_awsize(),
-        .m_axi_awburst(),
-        .m_axi_awvalid(awvalid[l]),
-        .m_axi_awready(awready[l]),
-        .m_axi_wdata(wdata[l]),
-        .m_axi_wstrb(),
-        .m_axi_wlast(wlast[l]),
-        .m_axi_wvalid(wvalid[l]),
-        .m_axi_wready(wready[l]),
-        .m_axi_bid(bid[l]),
-        .m_axi_bresp(bresp[l]),
-        .m_axi_bvalid(bvalid[l]),
-        .m_axi_bready(bready[l]),
-        .m_axi_arid(arid[l]),
-        .m_axi_araddr(araddr[l]),
-        .m_axi_arlen(arlen[l]),
-        .m_axi_arsize(),
-        .m_axi_arburst(),
-        .m_axi_arvalid(arvalid[l]),
-        .m_axi_arready(arready[l]),
-        .m_axi_rid(rid[l]),
-        .m_axi_rdata(rdata[l]),
-        .m_axi_rresp(rresp[l]),
-        .m_axi_rlast(rlast[l]),
-        .m_axi_rvalid(rvalid[l]),
-        .m_axi_rready(rready[l])
+        .axi_req_o(lane_req[l]),
+        .axi_rsp_i(lane_rsp[l])
     );
   end
 
@@ -596,95 +563,62 @@ module portcullis_top
   ) u_share (
       .clk_i,
       .rst_i,
-      .awvalid_i(awvalid),
-      .awready_o(awready),
-      .awaddr_i(awaddr),
-      .awlen_i(awlen),
-      .wvalid_i(wvalid),
-      .wready_o(wready),
-      .wlast_i(wlast),
-      .wdata_i(wdata),
-      .bvalid_o(bvalid),
-      .bid_o(bid),
-      .bresp_o(bresp),
-      .bready_i(bready),
-      .arvalid_i(arvalid),
-      .arready_o(arready),
-      .arid_i(arid),
-      .araddr_i(araddr),
-      .arlen_i(arlen),
-      .rvalid_o(rvalid),
-      .rid_o(rid),
-      .rdata_o(rdata),
-      .rresp_o(rresp),
-      .rlast_o(rlast),
-      .rready_i(rready),
-      .m_axi_awid,
-      .m_axi_awaddr,
-      .m_axi_awlen,
-      .m_axi_awsize,
-      .m_axi_awburst,
-      .m_axi_awvalid,
-      .m_axi_awready,
-      .m_axi_wdata,
-      .m_axi_wstrb,
-      .m_axi_wlast,
-      .m_axi_wvalid,
-      .m_axi_wready,
-      .m_axi_bid,
-      .m_axi_bresp,
-      .m_axi_bvalid,
-      .m_axi_bready,
-      .m_axi_arid,
-      .m_axi_araddr,
-      .m_axi_arlen,
-      .m_axi_arsize,
-      .m_axi_arburst,
-      .m_axi_arvalid,
-      .m_axi_arready,
-      .m_axi_rid,
-      .m_axi_rdata,
-      .m_axi_rresp,
-      .m_axi_rlast,
-      .m_axi_rvalid,
-      .m_axi_rready
+      .lane_req_i(lane_req),
+      .lane_rsp_o(lane_rsp),
+      .bus_req_o(bus_req),
+      .bus_rsp_i(bus_rsp)
   );
 
-  // ---- what they are together, a clock later
-  always_ff @(posedge clk_i) begin
-    automatic counters_t sums = '0;
-    automatic logic [63:0] all_records = '0;
-    automatic logic [31:0] all_logged = '0, least = '1;
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      sums.verdicts += counters[l].verdicts;
-      sums.admits += counters[l].admits;
-      sums.rejects += counters[l].rejects;
-      sums.decomposes += counters[l].decomposes;
-      sums.refused += counters[l].refused;
-      sums.open_streams += counters[l].open_streams;
-      sums.busy_clocks += counters[l].busy_clocks;
-      all_records += size[l];
-      all_logged += records[l];
-      if (credit[l] < least) least = credit[l];
-    end
-    status.counters <= sums;
-    status.records <= all_logged;
-    status.heartbeat_credit <= least;
-    records_q <= all_records;
-  end
+  // ---- pins: what is the same for every burst is said here alone
+  assign m_axi_awsize = axi_pkg::Size64;
+  assign m_axi_awburst = axi_pkg::Incr;
+  assign m_axi_wstrb = axi_pkg::AllBytes;
+  assign m_axi_arsize = axi_pkg::Size64;
+  assign m_axi_arburst = axi_pkg::Incr;
+  assign {m_axi_awid, m_axi_awlen, m_axi_awaddr} = bus_req.aw;
+  assign {m_axi_awvalid, m_axi_wvalid, m_axi_bready} =
+      {bus_req.aw_valid, bus_req.w_valid, bus_req.b_ready};
+  assign {m_axi_wlast, m_axi_wdata} = bus_req.w;
+  assign {m_axi_arid, m_axi_arlen, m_axi_araddr} = bus_req.ar;
+  assign {m_axi_arvalid, m_axi_rready} = {bus_req.ar_valid, bus_req.r_ready};
+  assign bus_rsp = '{
+          aw_ready: m_axi_awready,
+          w_ready: m_axi_wready,
+          b: '{id: m_axi_bid, resp: m_axi_bresp},
+          b_valid: m_axi_bvalid,
+          ar_ready: m_axi_arready,
+          r_valid: m_axi_rvalid,
+          r: '{id: m_axi_rid, resp: m_axi_rresp, last: m_axi_rlast, data: m_axi_rdata}
+      };
 
-  // ---- interrupt hint
-  logic [Lanes-1:0][15:0] cq_tail, cq_tail_q;
+  // ---- what they are together
+  logic [Lanes-1:0][15:0] cq_tail;
   for (genvar l = 0; l < Lanes; l++) begin : g_tail
     assign cq_tail[l] = lane_status[l].cq_tail;
   end
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      cq_tail_q <= '0;
-      irq_o <= 1'b0;
-    end else begin
-      cq_tail_q <= cq_tail;
-      irq_o <= cq_tail != cq_tail_q && status.life != LifeOpening;
-    end
-  end
+  card_status #(
+      .Lanes(Lanes)
+  ) u_status (
+      .clk_i,
+      .rst_i,
+      .life_i(status.life),
+      .hashed_i(tables_hashed),
+      .digest_i(found_digest),
+      .policy_digest_o(status.policy_digest),
+      .boot_nonce_i,
+      .boot_nonce_o(status.boot_nonce),
+      .lane_fault_i(ring_faults),
+      .head_fault_i(head_fault),
+      .fault_o(ring_fault),
+      .counters_i(counters),
+      .size_i(size),
+      .records_i(records),
+      .credit_i(credit),
+      .cq_tail_i(cq_tail),
+      .counters_o(status.counters),
+      .size_o(all_records),
+      .records_o(status.records),
+      .credit_o(status.heartbeat_credit),
+      .irq_o
+  );
 endmodule

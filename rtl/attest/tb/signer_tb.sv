@@ -1,8 +1,9 @@
-// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and
-// slh_dsa.
+// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench
+// itself, device_key and slh_dsa.
 //
-// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts when it falls.
-// `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the ports.
+// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts
+// when it falls. `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the
+// ports.
 module signer_tb
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -14,6 +15,8 @@ module signer_tb
     input  logic                      rst_i,
     // The core itself.
     input  logic                      start_i,
+    output logic                      core_ready_o,
+    input  logic                      chain_i,
     input  state_t                    state_i,
     input  block_t                    block_i,
     output logic                      busy_o,
@@ -26,13 +29,13 @@ module signer_tb
     input  logic [127:0]              design_id_i,
     output logic                      derive_busy_o,
     output logic                      derive_valid_o,
-    output logic [3*128-1:0]          derived_o,       // SK.seed ‖ SK.prf ‖ PK.seed
+    output logic [3*128-1:0]          derived_o,       // SK.seed || SK.prf || PK.seed
     // slh_dsa
     input  logic                      keygen_i,
     input  logic                      sign_i,
     output logic                      ready_o,
     input  logic                      use_derived_i,
-    input  logic [3*128-1:0]          seeds_i,         // SK.seed ‖ SK.prf ‖ PK.seed
+    input  logic [3*128-1:0]          seeds_i,         // SK.seed || SK.prf || PK.seed
     input  logic [8*MessageBytes-1:0] message_i,
     output node_t                     root_o,
     output logic                      root_valid_o,
@@ -62,6 +65,8 @@ module signer_tb
       .clk_i,
       .rst_i,
       .start_i(core_start),
+      .ready_o(core_ready_o),
+      .chain_i,
       .state_i(core_state),
       .block_i(core_block),
       .busy_o,
@@ -114,7 +119,8 @@ module signer_tb
       .hash_digest_i(digest_o)
   );
 
-  // ---- the hash port's contract: one user at a time; its state and block stand from its start to the answer
+  // ---- the hash port's contract: one user at a time; its state and block stand from its start to
+  // the answer
   logic asked_q;
   state_t state_q;
   block_t block_q;
@@ -126,8 +132,10 @@ module signer_tb
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot0({start_i, derive_busy_o, !ready_o})) else $error("signer_tb: two users of one core");
-      assert (!(asked_q && (key_start || sign_start))) else $error("signer_tb: asked again before the answer");
+      assert ($onehot0({start_i, derive_busy_o, !ready_o}))
+      else $error("signer_tb: two users of one core");
+      assert (!(asked_q && (key_start || sign_start)))
+      else $error("signer_tb: asked again before the answer");
       assert (!asked_q || {core_state, core_block} == {state_q, block_q})
       else $error("signer_tb: a block that did not stand");
     end

@@ -1,13 +1,15 @@
-// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other constraints.
+// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other
+// constraints.
 //
-// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's slave port, addresses untranslated.
-// Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything, fence and queues
-// included, and the bridge forgets what was under way. The block shows no function-level reset to us: a hot reset of the slot is the hardware
-// reset that a card needs which has lost track of its bus (status bit `needs_reset`).
-// `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash core does not reach 250 MHz.
-// `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; builds for a U250 define
-// PORTCULLIS_NO_HBM.
-// `xdma_card` is made by the build from bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
+// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's
+// slave port, addresses untranslated. Interrupt: request 0, held until it is acknowledged. A reset
+// of the link or the slot (PERST, hot reset) resets everything, fence and queues included, and the
+// bridge forgets what was under way. The block shows no function-level reset to us: a hot reset of
+// the slot is the hardware reset that a card needs which has lost track of its bus (status bit
+// `needs_reset`). `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because
+// its hash core does not reach 250 MHz. `hbm_cattrip_o` is held low, as a U55C that does not use
+// its HBM must; builds for a U250 define PORTCULLIS_NO_HBM. `xdma_card` is made by the build from
+// bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
 // After reset: as shell_card.
 `include "portcullis_key.vh"
 module alveo_xdma #(
@@ -190,12 +192,14 @@ module alveo_xdma #(
       .s_axib_rready(host_rready)
   );
 
-  logic r_awvalid, r_awready, r_wvalid, r_wready, r_bvalid, r_bready, r_arvalid, r_arready, r_rvalid, r_rready;
+  logic r_awvalid, r_awready, r_wvalid, r_wready, r_bvalid, r_bready, r_arvalid, r_arready,
+      r_rvalid, r_rready;
   logic [31:0] r_addr, r_wdata, r_rdata;
   logic [3:0] r_wstrb;
   logic [1:0] r_bresp, r_rresp;
   // The bridge's pins meet nothing but register slices.
-  logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready, s_rvalid, s_rready;
+  logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready,
+      s_rvalid, s_rready;
   logic [48:0] s_aw, s_ar;
   logic [576:0] s_w;
   logic [5:0] s_b;
@@ -221,7 +225,8 @@ module alveo_xdma #(
   );
   axi_slice #(.Width(519)) u_slice_r (
       .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(s_rvalid), .s_ready_o(s_rready), .s_data_i(s_r),
-      .m_valid_o(reg_rvalid), .m_ready_i(reg_rready), .m_data_o({reg_rid, reg_rdata, reg_rresp, reg_rlast})
+      .m_valid_o(reg_rvalid), .m_ready_i(reg_rready),
+      .m_data_o({reg_rid, reg_rdata, reg_rresp, reg_rlast})
   );
 
   axi_to_axil #(

@@ -1,11 +1,16 @@
-// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32 bits.
+// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32
+// bits.
 //
-// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any length and size; a write touches the words of
-// which a byte is enabled, a read those from its address to the end of the beat (a read of a register has no side effect). FIXED and
-// WRAP are answered with an error and touch nothing. The worst answer of a word is the answer of its beat (read) or burst (write).
-// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in reset, so that no access is taken and
-// lost.
+// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any
+// length and size; a write touches the words of which a byte is enabled, a read those from its
+// address to the end of the beat (a read of a register has no side effect). FIXED and WRAP are
+// answered with an error and touch nothing. The worst answer of a word is the answer of its beat
+// (read) or burst (write).
+// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in
+// reset, so that no access is taken and lost.
 // The caller owes: the AXI4 rules; a slave that answers in bounded time.
+`include "assert.svh"
+
 module axi_to_axil #(
     parameter int unsigned IdWidth = 4  // 1 or more
 ) (
@@ -123,8 +128,10 @@ module axi_to_axil #(
       m_wvalid_o <= 1'b0;
       m_arvalid_o <= 1'b0;
     end else begin
-      m_awvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_awvalid_o && !m_awready_i);
-      m_wvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_wvalid_o && !m_wready_i);
+      m_awvalid_o <= (state_q == StWord && !next_beat && write_q && wanted)
+          || (m_awvalid_o && !m_awready_i);
+      m_wvalid_o <= (state_q == StWord && !next_beat && write_q && wanted)
+          || (m_wvalid_o && !m_wready_i);
       m_arvalid_o <= (state_q == StWord && !next_beat && !write_q) || (m_arvalid_o && !m_arready_i);
       unique case (state_q)
         StIdle:
@@ -163,7 +170,8 @@ module axi_to_axil #(
       if (!write_q) data_q[{word_q[3:0], 5'b0}+:32] <= m_rdata_i;
       if ((write_q ? m_bresp_i : m_rresp_i) > resp_q) resp_q <= write_q ? m_bresp_i : m_rresp_i;
     end
-    if ((next_beat && write_q && beats_q != '0) || (state_q == StRead && s_rready_i && beats_q != '0)) begin
+    if ((next_beat && write_q && beats_q != '0)
+        || (state_q == StRead && s_rready_i && beats_q != '0)) begin
       beats_q <= beats_q - 8'd1;
       addr_q <= (addr_q | {26'b0, beat_mask}) + 32'd1;
     end
@@ -171,6 +179,7 @@ module axi_to_axil #(
 
   // The bridge counts beats as the request announced them.
   always_ff @(posedge clk_i) begin
-    if (!rst_i && s_wvalid_i && s_wready_o) assert (s_wlast_i == (beats_q == '0));
+    if (!rst_i && s_wvalid_i && s_wready_o) `ASSERT(s_wlast_i == (beats_q == '0),
+                                                   "axi_to_axil: WLAST on the wrong beat");
   end
 endmodule

@@ -1,10 +1,12 @@
 // The card as custom logic on the small shell of AWS F2.
 //
-// Registers: OCL (AppPF BAR0, the first MiB; the rest of its 64 MiB answers all ones). Host memory: PCIM. Interrupt: vector 0 of 16. FLR: handshake.
-// `clk_main_a0` is 250 MHz always; the card runs at half of it, because its hash core does not reach 250 MHz.
-// Virtual LEDs: 0 card in reset, 1 answers of a former life are awaited, 2 the card does not answer, 3 FLR under way.
-// Everything else of the shell is tied off. `cl_ports.vh` and `sh_ddr` are the HDK's, from the builder's checkout; `standin/`
-// has declarations of our own for lint and simulation. Ids of the PCI function come from `portcullis_ids.vh`.
+// Registers: OCL (AppPF BAR0, the first MiB; the rest of its 64 MiB answers all ones). Host memory:
+// PCIM. Interrupt: vector 0 of 16. FLR: handshake. `clk_main_a0` is 250 MHz always; the card runs
+// at half of it, because its hash core does not reach 250 MHz. Virtual LEDs: 0 card in reset, 1
+// answers of a former life are awaited, 2 the card does not answer, 3 FLR under way. Everything
+// else of the shell is tied off. `cl_ports.vh` and `sh_ddr` are the HDK's, from the builder's
+// checkout; `standin/` has declarations of our own for lint and simulation. Ids of the PCI function
+// come from `portcullis_ids.vh`.
 // After reset: as shell_card.
 `include "portcullis_ids.vh"
 `include "portcullis_key.vh"
@@ -122,7 +124,8 @@ module portcullis_cl #(
   assign cl_sh_pcim_arqos = '0;
   assign cl_sh_pcim_aruser = '0;
 
-  // The card in reset forgets what was requested, or an acknowledgement lost in it would silence the vector for good.
+  // The card in reset forgets what was requested, or an acknowledgement lost in it would silence
+  // the vector for good.
   irq_request #(
       .Level(1'b0)
   ) u_irq (
@@ -145,7 +148,8 @@ module portcullis_cl #(
   assign cl_sh_dma_wr_full = 1'b0;
   assign cl_sh_dma_rd_full = 1'b0;
 
-  // PCIS (BAR4) and SDA: nobody should come here. A request waits and the shell times it out, as in the HDK's own template.
+  // PCIS (BAR4) and SDA: nobody should come here. A request waits and the shell times it out, as in
+  // the HDK's own template.
   assign cl_sh_dma_pcis_awready = 1'b0;
   assign cl_sh_dma_pcis_wready = 1'b0;
   assign cl_sh_dma_pcis_bid = '0;

@@ -1,14 +1,19 @@
-// The card as every shell carries it: behind a guard for its registers, a fence for its bus and queues into the bus's clock.
+// The card as every shell carries it: behind a guard for its registers, a fence for its bus and
+// queues into the bus's clock.
 //
 //   bus_clk_i                                  card_clk_i
-//   AXI4-Lite slave ──► queues ──────────────► axil_guard ──► portcullis_top
-//   AXI4 master     ◄── slices, write_order, queues ◄── dma_fence ◄──
-//   flr_i, flr_done_o, hint_o ◄──────────────► card_reset, event_cdc
+//   AXI4-Lite slave --> queues --------------> axil_guard --> portcullis_top
+//   AXI4 master     <-- slices, write_order, queues <-- dma_fence <--
+//   flr_i, flr_done_o, hint_o <--------------> card_reset, event_cdc
 //
-// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after the bus is quiet; `flr_done_o` rises
-// when the card is in reset and falls after `flr_i`. Registers answer all ones meanwhile. `hint_o` is an interrupt hint, one clock.
-// The boot nonce is zero: neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
-// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one clock at least.
+// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after
+// the bus is quiet; `flr_done_o` rises when the card is in reset and falls after `flr_i`. Registers
+// answer all ones meanwhile. `hint_o` is an interrupt hint, one clock. The boot nonce is zero:
+// neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
+// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one
+// clock at least.
+`include "assert.svh"
+
 module shell_card #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
@@ -27,7 +32,8 @@ module shell_card #(
     input  logic         flr_i,
     output logic         flr_done_o,
     output logic         hint_o,
-    output logic [2:0]   health_o,       // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    output logic [2:0]   health_o,
     // Registers: AXI4-Lite slave.
     input  logic         s_awvalid_i,
     output logic         s_awready_o,
@@ -76,7 +82,8 @@ module shell_card #(
     $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
   end
 
-  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in reset at once
+  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in
+  // reset at once
   logic [5:0] stretch_q = '0;
   logic bus_rst, shell_rst;
   logic bus_rst_q = 1'b1;
@@ -105,13 +112,16 @@ module shell_card #(
   sync_bit u_dead (.clk_i(bus_clk_i), .d_i(dead), .q_o(health_o[2]));
 
   // ---- registers
-  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready, c_rvalid, c_rready;
+  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready,
+      c_rvalid, c_rready;
   logic [31:0] c_awaddr, c_wdata, c_araddr, c_rdata;
   logic [3:0] c_wstrb;
   logic [1:0] c_bresp, c_rresp;
   async_fifo #(.Width(32), .Log2(2)) u_reg_aw (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_awvalid_i), .wr_ready_o(s_awready_o), .wr_data_i(s_awaddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_awvalid), .rd_ready_i(c_awready), .rd_data_o(c_awaddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_awvalid_i), .wr_ready_o(s_awready_o),
+      .wr_data_i(s_awaddr_i),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_awvalid), .rd_ready_i(c_awready),
+      .rd_data_o(c_awaddr)
   );
   async_fifo #(.Width(36), .Log2(2)) u_reg_w (
       .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_wvalid_i), .wr_ready_o(s_wready_o),
@@ -120,12 +130,16 @@ module shell_card #(
       .rd_data_o({c_wstrb, c_wdata})
   );
   async_fifo #(.Width(2), .Log2(2)) u_reg_b (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_bvalid), .wr_ready_o(c_bready), .wr_data_i(c_bresp),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_bvalid_o), .rd_ready_i(s_bready_i), .rd_data_o(s_bresp_o)
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_bvalid), .wr_ready_o(c_bready),
+      .wr_data_i(c_bresp),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_bvalid_o), .rd_ready_i(s_bready_i),
+      .rd_data_o(s_bresp_o)
   );
   async_fifo #(.Width(32), .Log2(2)) u_reg_ar (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_arvalid_i), .wr_ready_o(s_arready_o), .wr_data_i(s_araddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_arvalid), .rd_ready_i(c_arready), .rd_data_o(c_araddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_arvalid_i), .wr_ready_o(s_arready_o),
+      .wr_data_i(s_araddr_i),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_arvalid), .rd_ready_i(c_arready),
+      .rd_data_o(c_araddr)
   );
   async_fifo #(.Width(34), .Log2(2)) u_reg_r (
       .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_rvalid), .wr_ready_o(c_rready),
@@ -134,7 +148,8 @@ module shell_card #(
       .rd_data_o({s_rresp_o, s_rdata_o})
   );
 
-  logic g_awvalid, g_awready, g_wvalid, g_wready, g_bvalid, g_bready, g_arvalid, g_arready, g_rvalid, g_rready;
+  logic g_awvalid, g_awready, g_wvalid, g_wready, g_bvalid, g_bready, g_arvalid, g_arready,
+      g_rvalid, g_rready;
   logic [19:0] g_addr;
   logic [31:0] g_wdata, g_rdata;
   logic [3:0] g_wstrb;
@@ -155,14 +170,16 @@ module shell_card #(
 
   // ---- the card
   logic irq;
-  logic k_awvalid, k_awready, k_wvalid, k_wready, k_wlast, k_bvalid, k_bready, k_arvalid, k_arready, k_rvalid, k_rready;
+  logic k_awvalid, k_awready, k_wvalid, k_wready, k_wlast, k_bvalid, k_bready, k_arvalid, k_arready,
+      k_rvalid, k_rready;
   logic [4:0] k_awid, k_arid, f_bid, f_arid, f_rid;
   logic [63:0] k_awaddr, k_wstrb, k_araddr, f_awaddr, f_wstrb, f_araddr;
   logic [7:0] k_awlen, k_arlen, f_awlen, f_arlen;
   logic [2:0] k_awsize, k_arsize;
   logic [1:0] k_awburst, k_arburst, f_bresp, f_rresp;
   logic [511:0] k_wdata, f_wdata, f_rdata;
-  logic f_awvalid, f_awready, f_wvalid, f_wready, f_wlast, f_bvalid, f_bready, f_arvalid, f_arready, f_rvalid, f_rready;
+  logic f_awvalid, f_awready, f_wvalid, f_wready, f_wlast, f_bvalid, f_bready, f_arvalid, f_arready,
+      f_rvalid, f_rready;
   logic f_rlast;
 
   portcullis_top #(
@@ -180,11 +197,15 @@ module shell_card #(
       .rst_i(card_rst),
       .boot_nonce_i('0),
       .irq_o(irq),
-      .s_axil_awready(g_awready), .s_axil_awvalid(g_awvalid), .s_axil_awaddr(g_addr), .s_axil_awprot('0),
-      .s_axil_wready(g_wready), .s_axil_wvalid(g_wvalid), .s_axil_wdata(g_wdata), .s_axil_wstrb(g_wstrb),
+      .s_axil_awready(g_awready), .s_axil_awvalid(g_awvalid), .s_axil_awaddr(g_addr),
+      .s_axil_awprot('0),
+      .s_axil_wready(g_wready), .s_axil_wvalid(g_wvalid), .s_axil_wdata(g_wdata),
+      .s_axil_wstrb(g_wstrb),
       .s_axil_bready(g_bready), .s_axil_bvalid(g_bvalid), .s_axil_bresp(g_bresp),
-      .s_axil_arready(g_arready), .s_axil_arvalid(g_arvalid), .s_axil_araddr(g_addr), .s_axil_arprot('0),
-      .s_axil_rready(g_rready), .s_axil_rvalid(g_rvalid), .s_axil_rdata(g_rdata), .s_axil_rresp(g_rresp),
+      .s_axil_arready(g_arready), .s_axil_arvalid(g_arvalid), .s_axil_araddr(g_addr),
+      .s_axil_arprot('0),
+      .s_axil_rready(g_rready), .s_axil_rvalid(g_rvalid), .s_axil_rdata(g_rdata),
+      .s_axil_rresp(g_rresp),
       .m_axi_awid(k_awid), .m_axi_awaddr(k_awaddr), .m_axi_awlen(k_awlen), .m_axi_awsize(k_awsize),
       .m_axi_awburst(k_awburst), .m_axi_awvalid(k_awvalid), .m_axi_awready(k_awready),
       .m_axi_wdata(k_wdata), .m_axi_wstrb(k_wstrb), .m_axi_wlast(k_wlast), .m_axi_wvalid(k_wvalid),
@@ -198,21 +219,26 @@ module shell_card #(
 
   // ---- host memory
   dma_fence u_fence (
-      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .close_i(close), .quiet_o(quiet), .stale_o(stale),
+      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .close_i(close),
+      .quiet_o(quiet), .stale_o(stale),
       .s_awaddr_i(k_awaddr), .s_awlen_i(k_awlen), .s_awvalid_i(k_awvalid), .s_awready_o(k_awready),
       .s_wdata_i(k_wdata), .s_wstrb_i(k_wstrb), .s_wvalid_i(k_wvalid), .s_wready_o(k_wready),
       .s_bvalid_o(k_bvalid), .s_bready_i(k_bready),
-      .s_arid_i(k_arid), .s_araddr_i(k_araddr), .s_arlen_i(k_arlen), .s_arvalid_i(k_arvalid), .s_arready_o(k_arready),
+      .s_arid_i(k_arid), .s_araddr_i(k_araddr), .s_arlen_i(k_arlen), .s_arvalid_i(k_arvalid),
+      .s_arready_o(k_arready),
       .s_rvalid_o(k_rvalid), .s_rready_i(k_rready),
       .m_awaddr_o(f_awaddr), .m_awlen_o(f_awlen), .m_awvalid_o(f_awvalid), .m_awready_i(f_awready),
-      .m_wdata_o(f_wdata), .m_wstrb_o(f_wstrb), .m_wlast_o(f_wlast), .m_wvalid_o(f_wvalid), .m_wready_i(f_wready),
+      .m_wdata_o(f_wdata), .m_wstrb_o(f_wstrb), .m_wlast_o(f_wlast), .m_wvalid_o(f_wvalid),
+      .m_wready_i(f_wready),
       .m_bvalid_i(f_bvalid), .m_bready_o(f_bready),
-      .m_arid_o(f_arid), .m_araddr_o(f_araddr), .m_arlen_o(f_arlen), .m_arvalid_o(f_arvalid), .m_arready_i(f_arready),
+      .m_arid_o(f_arid), .m_araddr_o(f_araddr), .m_arlen_o(f_arlen), .m_arvalid_o(f_arvalid),
+      .m_arready_i(f_arready),
       .m_rlast_i(f_rlast), .m_rvalid_i(f_rvalid), .m_rready_o(f_rready)
   );
 
-  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held back before their slice, so that none
-  // leaves it before its request is offered behind the other one.
+  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held
+  // back before their slice, so that none leaves it before its request is offered behind the other
+  // one.
   logic q_awvalid, q_awready, q_wvalid, q_wready, o_wvalid, o_wready, q_bvalid, q_bready;
   logic q_arvalid, q_arready, q_rvalid, q_rready;
   logic [71:0] q_aw;
@@ -227,7 +253,8 @@ module shell_card #(
       .rd_data_o(q_aw)
   );
   axi_slice #(.Width(72)) u_slice_aw (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_awvalid), .s_ready_o(q_awready), .s_data_i(q_aw),
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_awvalid), .s_ready_o(q_awready),
+      .s_data_i(q_aw),
       .m_valid_o(m_awvalid_o), .m_ready_i(m_awready_i), .m_data_o({m_awlen_o, m_awaddr_o})
   );
   async_fifo #(.Width(577), .Log2(4)) u_dma_w (
@@ -238,14 +265,17 @@ module shell_card #(
   );
   write_order u_order (
       .clk_i(bus_clk_i), .rst_i(bus_rst), .awvalid_i(m_awvalid_o), .awready_i(m_awready_i),
-      .wvalid_i(q_wvalid), .wlast_i(q_w[576]), .wready_i(o_wready), .wvalid_o(o_wvalid), .wready_o(q_wready)
+      .wvalid_i(q_wvalid), .wlast_i(q_w[576]), .wready_i(o_wready), .wvalid_o(o_wvalid),
+      .wready_o(q_wready)
   );
   axi_slice #(.Width(577)) u_slice_w (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(o_wvalid), .s_ready_o(o_wready), .s_data_i(q_w),
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(o_wvalid), .s_ready_o(o_wready),
+      .s_data_i(q_w),
       .m_valid_o(m_wvalid_o), .m_ready_i(m_wready_i), .m_data_o({m_wlast_o, m_wstrb_o, m_wdata_o})
   );
   axi_slice #(.Width(7)) u_slice_b (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_bvalid_i), .s_ready_o(m_bready_o), .s_data_i({m_bresp_i, m_bid_i}),
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_bvalid_i), .s_ready_o(m_bready_o),
+      .s_data_i({m_bresp_i, m_bid_i}),
       .m_valid_o(q_bvalid), .m_ready_i(q_bready), .m_data_o(q_b)
   );
   async_fifo #(.Width(7), .Log2(3)) u_dma_b (
@@ -261,7 +291,8 @@ module shell_card #(
       .rd_data_o(q_ar)
   );
   axi_slice #(.Width(77)) u_slice_ar (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_arvalid), .s_ready_o(q_arready), .s_data_i(q_ar),
+      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_arvalid), .s_ready_o(q_arready),
+      .s_data_i(q_ar),
       .m_valid_o(m_arvalid_o), .m_ready_i(m_arready_i), .m_data_o({m_arid_o, m_arlen_o, m_araddr_o})
   );
   axi_slice #(.Width(520)) u_slice_r (
@@ -285,9 +316,12 @@ module shell_card #(
   // What the shells drive as constants the card must keep to; the fence makes wlast itself.
   always_ff @(posedge card_clk_i) begin
     if (!card_rst) begin
-      if (k_arvalid) assert (k_arsize == 3'b110 && k_arburst == 2'b01);
-      if (k_awvalid) assert (k_awsize == 3'b110 && k_awburst == 2'b01 && k_awid == '0);
-      if (k_wvalid && k_wready) assert (k_wlast == (u_fence.owed_q == 9'd1));
+      if (k_arvalid) `ASSERT(k_arsize == 3'b110 && k_arburst == 2'b01,
+                             "shell_card: a read of another kind");
+      if (k_awvalid) `ASSERT(k_awsize == 3'b110 && k_awburst == 2'b01 && k_awid == '0,
+                             "shell_card: a write of another kind");
+      if (k_wvalid && k_wready) `ASSERT(k_wlast == (u_fence.owed_q == 9'd1),
+                                         "shell_card: WLAST on the wrong beat");
     end
   end
 endmodule
