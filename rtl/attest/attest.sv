@@ -44,7 +44,7 @@ module attest
     output logic          digest_alike_o,      // So did every other lane's.
     input  logic          patrol_i,            // In RUN: they are due to be hashed again, until ...
     output logic          patrol_done_o,       // ... this, for one clock.
-    // They hashed to something else than `policy_digest_i`; one clock, a clock later.
+    // They hashed to something else than `facts_i.policy_digest`; one clock, a clock later.
     output logic          changed_o,
     input  image_header_t header_i,
     output logic [2:0]    read_lane_o,
@@ -63,26 +63,16 @@ module attest
     input  logic          flush_i,
     input  logic          run_i,
     input  logic [63:0]   records_i,
-    input  fault_e        fault_i,
-    input  logic [63:0]   tick_i,
-    input  logic [31:0]   epoch_i,
-    input  logic [255:0]  policy_digest_i,
-    input  logic [255:0]  ticket_digest_i,
-    input  logic [127:0]  boot_nonce_i,
-    input  logic [63:0]   heartbeat_nonce_i,
+    input  card_facts_t   facts_i,
     output logic          snapshot_o,
     output logic [2:0]    snapshot_lane_o,
-    input  logic [63:0]   size_i,
-    input  logic          snapshot_valid_i,
-    input  logic          snapshot_last_i,
-    input  digest_t       snapshot_node_i,
+    input  logic [63:0]   size_i,              // Its records.
+    input  snapshot_t     snapshot_i,
     input  logic [7:0]    ring_log2_i,
     input  logic [31:0]   head_i,
     output logic          beat_valid_o,
     input  logic          beat_take_i,
-    output logic [31:0]   beat_entry_o,
-    output logic [8:0]    beat_at_o,
-    output logic [511:0]  beat_o,
+    output ring_pkg::beat_t beat_o,
     input  logic          beat_answered_i,
     output logic [31:0]   tail_o
 );
@@ -191,11 +181,8 @@ module attest
       .sk_seed_o(sk_seed),
       .sk_prf_o(sk_prf),
       .pk_seed_o(pk_seed),
-      .hash_start_o(derive_request.start),
-      .hash_state_o(derive_request.state),
-      .hash_block_o(derive_request.block),
-      .hash_done_i(derive_answer.done),
-      .hash_digest_i(derive_answer.digest)
+      .hash_o(derive_request),
+      .hash_i(derive_answer)
   );
 
   // ---- tables: those of one lane after another
@@ -238,7 +225,7 @@ module attest
   assign patrol_done_o = state_q == StPatrol && digest_done && patrol && !digest_more;
   // A register, as the comparison is wide and a fault stops the lanes in its clock.
   always_ff @(posedge clk_i) begin
-    changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == policy_digest_i);
+    changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == facts_i.policy_digest);
   end
   assign digest_o = digest_bytes(digest);
 
@@ -262,19 +249,11 @@ module attest
       .flush_i,
       .run_i,
       .records_i,
-      .fault_i,
-      .tick_i,
-      .epoch_i,
-      .policy_digest_i,
-      .ticket_digest_i,
-      .boot_nonce_i,
-      .heartbeat_nonce_i,
+      .facts_i,
       .snapshot_o,
       .snapshot_lane_o,
       .size_i,
-      .snapshot_valid_i,
-      .snapshot_last_i,
-      .snapshot_node_i,
+      .snapshot_i,
       .quiet_o(checkpoint_quiet),
       .request_o(wanted),
       .grant_i(state_q == StCheckpoint),
@@ -289,8 +268,6 @@ module attest
       .head_i,
       .beat_valid_o,
       .beat_take_i,
-      .beat_entry_o,
-      .beat_at_o,
       .beat_o,
       .beat_answered_i,
       .tail_o
@@ -313,11 +290,8 @@ module attest
       .word_valid_o(word_valid),
       .word_ready_i(word_ready),
       .word_o(word),
-      .hash_start_o(signer_request.start),
-      .hash_state_o(signer_request.state),
-      .hash_block_o(signer_request.block),
-      .hash_done_i(signer_answer.done),
-      .hash_digest_i(signer_answer.digest)
+      .hash_o(signer_request),
+      .hash_i(signer_answer)
   );
   // The root is lost when a signature is abandoned; the key as the host sees it is not.
   assign keygen = state_q == StKeygen && signer_ready && !root_valid;

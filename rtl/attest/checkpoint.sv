@@ -41,20 +41,12 @@ module checkpoint
     input  logic         run_i,           // Intervals and flushes count.
     input  logic [63:0]  records_i,       // In all lanes, a clock ago at most.
     // What it says.
-    input  fault_e       fault_i,
-    input  logic [63:0]  tick_i,
-    input  logic [31:0]  epoch_i,
-    input  logic [255:0] policy_digest_i,  // Layout order.
-    input  logic [255:0] ticket_digest_i,
-    input  logic [127:0] boot_nonce_i,
-    input  logic [63:0]  heartbeat_nonce_i,  // Of lane 0.
+    input  card_facts_t   facts_i,
     // Snapshot of a lane's tree.
     output logic         snapshot_o,
     output logic [2:0]   snapshot_lane_o,
-    input  logic [63:0]  size_i,             // Its records.
-    input  logic         snapshot_valid_i,
-    input  logic         snapshot_last_i,
-    input  digest_t      snapshot_node_i,
+    input  logic [63:0]   size_i,              // Its records.
+    input  snapshot_t     snapshot_i,
     // Hash core, and the signer that uses it after the root is known.
     // None is under way, and nothing that counts happens in this clock.
     output logic         quiet_o,
@@ -72,9 +64,7 @@ module checkpoint
     input  logic [31:0]   head_i,          // Consumed.
     output logic          beat_valid_o,
     input  logic          beat_take_i,
-    output logic [31:0]   beat_entry_o,    // Entry of the ring, counted from OPEN.
-    output logic [8:0]    beat_at_o,       // Beat of the entry.
-    output logic [511:0]  beat_o,          // First byte lowest.
+    output ring_pkg::beat_t beat_o,
     input  logic          beat_answered_i,
     output logic [31:0]  tail_o
 );
@@ -173,9 +163,7 @@ module checkpoint
   assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && made_q < SignedBeats
       && (!beat_valid_q || beat_take_i);
   assign beat_valid_o = beat_valid_q;
-  assign beat_o = beat_q;
-  assign beat_entry_o = tail_q;
-  assign beat_at_o = made_q - 9'd1;
+  assign beat_o = '{at: made_q - 9'd1, entry: tail_q, data: beat_q};
 
   assign snapshot_o = state_q == StSnapshot;
   assign request_o = state_q != StIdle;
@@ -190,7 +178,7 @@ module checkpoint
   endfunction
 
   always_ff @(posedge clk_i) begin
-    if (snapshot_valid_i) node_q[level_q] <= snapshot_node_i;
+    if (snapshot_i.valid) node_q[level_q] <= snapshot_i.node;
     if (state_q == StHead) head_q[lane_q] <= head;
     if (state_q == StJoin && !joins) joined_q[join_q] <= top_q;
   end
@@ -220,13 +208,13 @@ module checkpoint
             state_q <= StSnapshot;
             for_life_q <= life_valid_i;
             life_q <= life_i;
-            fault_q <= fault_i;
+            fault_q <= facts_i.fault;
             due_q <= flush_i && run_i;
           end
         end
         StSnapshot: begin
-          if (snapshot_valid_i) level_q <= level_q + 6'd1;
-          if (snapshot_last_i) begin
+          if (snapshot_i.valid) level_q <= level_q + 6'd1;
+          if (snapshot_i.last) begin
             level_q <= '0;
             size_q <= size_i;
             total_q <= total_q + size_i;
@@ -310,7 +298,7 @@ module checkpoint
   // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else
   // is what stood in the clock in which the last head was taken; the root follows.
   always_ff @(posedge clk_i) begin
-    if (state_q == StSnapshot && snapshot_last_i) begin
+    if (state_q == StSnapshot && snapshot_i.last) begin
       automatic checkpoint_t ckpt = '0;
       ckpt.magic = 32'(CheckpointMagic);
       ckpt.version = 8'(LayoutVersion);
@@ -319,13 +307,13 @@ module checkpoint
       ckpt.lanes = 8'(Lanes);
       ckpt.serial = 64'(tail_q);
       ckpt.size = total_q + size_i;
-      ckpt.tick = tick_i;
-      ckpt.policy_digest = policy_digest_i;
-      ckpt.ticket_digest = ticket_digest_i;
+      ckpt.tick = facts_i.tick;
+      ckpt.policy_digest = facts_i.policy_digest;
+      ckpt.ticket_digest = facts_i.ticket_digest;
       ckpt.design_id = DesignId;
-      ckpt.boot_nonce = boot_nonce_i;
-      ckpt.heartbeat_nonce = lane_q == '0 ? heartbeat_nonce_i : ckpt_q.heartbeat_nonce;
-      ckpt.epoch = epoch_i;
+      ckpt.boot_nonce = facts_i.boot_nonce;
+      ckpt.heartbeat_nonce = lane_q == '0 ? facts_i.heartbeat_nonce : ckpt_q.heartbeat_nonce;
+      ckpt.epoch = facts_i.epoch;
       ckpt.fault = fault_q;
       ckpt_q <= ckpt;
     end

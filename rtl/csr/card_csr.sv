@@ -13,6 +13,7 @@ module card_csr
   import layout_pkg::*;
   import gate_pkg::*;
   import csr_pkg::*;
+  import ring_pkg::*;
 #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
@@ -50,9 +51,9 @@ module card_csr
     input  csr_status_t    status_i,
     output csr_config_t    config_o,
     output csr_doorbells_t doorbells_o,
-    input  lane_status_t [Lanes-1:0]    lane_status_i,
+    input  ring_pointers_t [Lanes-1:0]    lane_pointers_i,
     output lane_config_t [Lanes-1:0]    lane_config_o,
-    output lane_doorbells_t [Lanes-1:0] lane_doorbells_o,
+    output ring_doorbells_t [Lanes-1:0] lane_doorbells_o,
     output logic           command_write_o,
     output logic [7:0]     command_o,
     output table_access_t  header_access_o,
@@ -213,7 +214,7 @@ module card_csr
           .rd_data_o(lane_rd_data[l]),
           .wr_ack_o(lane_wr_ack[l]),
           .cfg_locked_i,
-          .status_i(lane_status_i[l]),
+          .pointers_i(lane_pointers_i[l]),
           .config_o(lane_config_o[l]),
           .doorbells_o(lane_doorbells_o[l])
       );

@@ -38,16 +38,8 @@ module attest_props
     input logic run,
     input logic [63:0] records,
     input logic [63:0] size,
-    input fault_e fault,
-    input logic [63:0] tick,
-    input logic [31:0] epoch,
-    input logic [255:0] policy_digest,
-    input logic [255:0] ticket_digest,
-    input logic [127:0] boot_nonce,
-    input logic [63:0] heartbeat_nonce,
-    input logic snapshot_valid,
-    input logic snapshot_last,
-    input digest_t snapshot_node,
+    input card_facts_t facts,
+    input snapshot_t shown,
     input logic [7:0] ring_log2,
     input logic [31:0] head,
     input logic beat_take,
@@ -62,9 +54,7 @@ module attest_props
   logic life_done;
   logic snapshot;
   logic beat_valid;
-  logic [31:0] beat_entry;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  ring_pkg::beat_t beat;
   logic [31:0] tail;
 
   logic started = 1'b0;
@@ -104,25 +94,15 @@ module attest_props
       .flush_i(flush),
       .run_i(run),
       .records_i(records),
-      .fault_i(fault),
-      .tick_i(tick),
-      .epoch_i(epoch),
-      .policy_digest_i(policy_digest),
-      .ticket_digest_i(ticket_digest),
-      .boot_nonce_i(boot_nonce),
-      .heartbeat_nonce_i(heartbeat_nonce),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(),
       .size_i(size),
-      .snapshot_valid_i(snapshot_valid),
-      .snapshot_last_i(snapshot_last),
-      .snapshot_node_i(snapshot_node),
+      .snapshot_i(shown),
       .ring_log2_i(ring_log2),
       .head_i(head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(tail)
@@ -240,7 +220,7 @@ module attest_props
     kept_q <= !rst && at == Checkpoint && dut.wanted && !abort;
     due_q <= !rst && at == Ready && due;
     changed_q <= !rst && patrol_done
-        && (digest_bytes(dut.digest) != policy_digest || (Lanes == 2 && dut.digest != first_q));
+        && (digest_bytes(dut.digest) != facts.policy_digest || (Lanes == 2 && dut.digest != first_q));
     key_q <= public_key;
   end
 

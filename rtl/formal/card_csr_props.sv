@@ -12,6 +12,7 @@ module card_csr_props
   import layout_pkg::*;
   import gate_pkg::*;
   import csr_pkg::*;
+  import ring_pkg::*;
 (
     input logic clk,
     input logic awvalid,
@@ -25,7 +26,7 @@ module card_csr_props
     input logic rready,
     input logic locked,
     input csr_status_t status,
-    input lane_status_t [0:0] lane_status,
+    input ring_pointers_t [0:0] lane_pointers,
     input logic [31:0] window_data
 );
   logic started = 1'b0;
@@ -64,7 +65,7 @@ module card_csr_props
       .status_i(status),
       .config_o(),
       .doorbells_o(),
-      .lane_status_i(lane_status),
+      .lane_pointers_i(lane_pointers),
       .lane_config_o(),
       .lane_doorbells_o(),
       .command_write_o(),

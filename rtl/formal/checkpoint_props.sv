@@ -34,13 +34,7 @@ module checkpoint_props
     input logic run,
     input logic [63:0] records,
     input logic [63:0] size,
-    input fault_e fault,
-    input logic [63:0] tick,
-    input logic [31:0] epoch,
-    input logic [255:0] policy_digest,
-    input logic [255:0] ticket_digest,
-    input logic [127:0] boot_nonce,
-    input logic [63:0] heartbeat_nonce,
+    input card_facts_t facts,
     input logic snapshot_valid,
     input digest_t snapshot_node,
     input logic grant,
@@ -63,9 +57,8 @@ module checkpoint_props
   logic life_done, snapshot, request, sign, word_ready, beat_valid;
   hash_request_t hash;
   logic [CheckpointBytes*8-1:0] message;
-  logic [31:0] beat_entry, tail;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  logic [31:0] tail;
+  ring_pkg::beat_t beat;
   logic snapshot_last;
   logic [5:0] level_q;  // Levels of the snapshot so far.
   assign snapshot_last = snapshot_valid && level_q == 6'd47;
@@ -85,19 +78,11 @@ module checkpoint_props
       .flush_i(flush),
       .run_i(run),
       .records_i(records),
-      .fault_i(fault),
-      .tick_i(tick),
-      .epoch_i(epoch),
-      .policy_digest_i(policy_digest),
-      .ticket_digest_i(ticket_digest),
-      .boot_nonce_i(boot_nonce),
-      .heartbeat_nonce_i(heartbeat_nonce),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),
       .size_i(size),
-      .snapshot_valid_i(snapshot_valid),
-      .snapshot_last_i(snapshot_last),
-      .snapshot_node_i(snapshot_node),
+      .snapshot_i('{valid: snapshot_valid, last: snapshot_last, node: snapshot_node}),
       .request_o(request),
       .grant_i(grant),
       .hash_o(hash),
@@ -111,8 +96,6 @@ module checkpoint_props
       .head_i(head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(tail)
@@ -178,16 +161,16 @@ module checkpoint_props
     message_q <= message;
     if (at == Idle) begin
       due_q.state <= life;
-      due_q.fault <= fault;
+      due_q.fault <= facts.fault;
     end
     if (snapshot_last) begin
       due_q.size <= total_q + size;
-      due_q.tick <= tick;
-      due_q.epoch <= epoch;
-      due_q.policy_digest <= policy_digest;
-      due_q.ticket_digest <= ticket_digest;
-      due_q.boot_nonce <= boot_nonce;
-      if (snapshot_lane == '0) due_q.heartbeat_nonce <= heartbeat_nonce;
+      due_q.tick <= facts.tick;
+      due_q.epoch <= facts.epoch;
+      due_q.policy_digest <= facts.policy_digest;
+      due_q.ticket_digest <= facts.ticket_digest;
+      due_q.boot_nonce <= facts.boot_nonce;
+      if (snapshot_lane == '0) due_q.heartbeat_nonce <= facts.heartbeat_nonce;
       due_q.serial <= 64'(tail);
     end
   end
@@ -241,11 +224,11 @@ module checkpoint_props
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
       // Beats.
       if (beat_valid)
-        assert (beat_at == taken_q && taken_q < Beats && beat_entry == tail && (at == Write));
+        assert (beat.at == taken_q && taken_q < Beats && beat.entry == tail && (at == Write));
       // Heads are shown with two lanes alone: the solver is slow with all that one lane shows
       // beside them.
-      if (Lanes == 2 && beat_valid && beat_at >= 9'd270)
-        assert (beat == 512'(gone[1'(beat_at - 9'd270)]));
+      if (Lanes == 2 && beat_valid && beat.at >= 9'd270)
+        assert (beat.data == 512'(gone[1'(beat.at - 9'd270)]));
       if (Lanes == 2 && at == Head && hash.start)
         assert (hash.block == head_block('{lane: 8'(snapshot_lane), reserved_1: '0,
             size: size_q[snapshot_lane[0]], root: digest_bytes(dut.root_q)}));
@@ -275,7 +258,7 @@ module checkpoint_props
               && now.ticket_digest == due_q.ticket_digest);
           assert (now.state == due_q.state && now.fault == due_q.fault);
         end
-        if (beat_valid && beat_at < 9'd3) assert (beat == in_order[512*beat_at[1:0]+:512]);
+        if (beat_valid && beat.at < 9'd3) assert (beat.data == in_order[512*beat.at[1:0]+:512]);
       end
 
       // ---- what the induction needs
@@ -320,12 +303,12 @@ module checkpoint_props
         assert (dut.head_q[0] == gone[0]);
       if (Lanes == 2 && ((snapshot_lane != '0 && at == Join) || signing))
         assert (dut.head_q[1] == gone[1]);
-      if (beat_valid && beat_at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
+      if (beat_valid && beat.at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
 
       // ---- not vacuous
       if (Lanes == 1) begin
         cover (sign && now.root != '0);
-        cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
+        cover (beat_valid && beat.at == 9'd3 && taken_q == 9'd3);
         cover (hash.start && at == Fold && dut.second_q);
         cover (was_abort_q && at_q == Write);
       end else begin

@@ -41,10 +41,10 @@ module commit_props
   assign rst = !started;
 
   logic enters;
-  logic ready, committed, offered, snapshot_valid, snapshot_last;
+  logic ready, committed, offered;
   record_t offer;
   logic [63:0] size;
-  digest_t snapshot_node;
+  snapshot_t shown;
   log_tree dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -61,9 +61,7 @@ module commit_props
       .record_o(offer),
       .size_o(size),
       .snapshot_i(snapshot),
-      .snapshot_valid_o(snapshot_valid),
-      .snapshot_last_o(snapshot_last),
-      .snapshot_node_o(snapshot_node)
+      .snapshot_o(shown)
   );
 
   // ---- what the caller owes
@@ -162,9 +160,9 @@ module commit_props
     size_q <= size;
     was_offered_q <= offered;
     was_clear_q <= rst || clear;
-    snapshot_level_q <= (rst || clear || !snapshot_valid || snapshot_last) ? 6'd0
+    snapshot_level_q <= (rst || clear || !shown.valid || shown.last) ? 6'd0
         : snapshot_level_q + 6'd1;
-    snapshot_on_q <= !rst && !clear && snapshot_valid && !snapshot_last;
+    snapshot_on_q <= !rst && !clear && shown.valid && !shown.last;
   end
 
   // The record that stood in the clock before, with the index that its leaf is to have.
@@ -225,11 +223,11 @@ module commit_props
       assert (dut.frontier_q[watch] == frontier_q);
       assert (size == size_q || (size == size_q + 64'd1 && offered && !was_offered_q)
           || (size == '0 && was_clear_q));
-      if (snapshot_valid) begin
-        assert (dut.frontier_q[snapshot_level_q] == snapshot_node && !offered && size == size_q);
-        assert (snapshot_last == (snapshot_level_q == 6'(TreeLevels - 1)));
+      if (shown.valid) begin
+        assert (dut.frontier_q[snapshot_level_q] == shown.node && !offered && size == size_q);
+        assert (shown.last == (snapshot_level_q == 6'(TreeLevels - 1)));
       end
-      assert (!snapshot_on_q || snapshot_valid);
+      assert (!snapshot_on_q || shown.valid);
 
       // ---- what the induction needs: the log's state as this proof counts it
       assert (pending_q == 2'(dut.core_busy) + 2'(done));
@@ -277,7 +275,7 @@ module commit_props
       cover (offered && early_q);
       cover (offered && withdrawn_q && taken_q == 64'd1);
       cover (offered && blocks_q == 3'd2 && pending_q == 2'd1);
-      cover (snapshot_last && size == 64'd1);
+      cover (shown.last && size == 64'd1);
     end
   end
 endmodule

@@ -15,8 +15,7 @@ module device_key_props
     input logic clk,
     input logic reset,
     input logic start,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -27,10 +26,9 @@ module device_key_props
   logic [127:0] design_id;
   always_ff @(posedge clk) {secret, design_id} <= {secret, design_id};
 
-  logic [1:0] busy, valid, ask;
+  logic [1:0] busy, valid;
   node_t [1:0] sk_seed, sk_prf, pk_seed;
-  state_t [1:0] state;
-  block_t [1:0] block;
+  hash_request_t [1:0] hash;
   device_key dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -42,11 +40,8 @@ module device_key_props
       .sk_seed_o(sk_seed[0]),
       .sk_prf_o(sk_prf[0]),
       .pk_seed_o(pk_seed[0]),
-      .hash_start_o(ask[0]),
-      .hash_state_o(state[0]),
-      .hash_block_o(block[0]),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash[0]),
+      .hash_i(answer)
   );
   device_key other (
       .clk_i(clk),
@@ -59,11 +54,8 @@ module device_key_props
       .sk_seed_o(sk_seed[1]),
       .sk_prf_o(sk_prf[1]),
       .pk_seed_o(pk_seed[1]),
-      .hash_start_o(ask[1]),
-      .hash_state_o(state[1]),
-      .hash_block_o(block[1]),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash[1]),
+      .hash_i(answer)
   );
 
   // ---- the derivation as it should be: hashes answered, the open one, the answers that matter
@@ -74,7 +66,7 @@ module device_key_props
   node_t [2:0] seeds_q;
   always_comb if (!rst) begin
     assume (!(start && going_q));
-    assume (!answered || asked_q);
+    assume (!answer.done || asked_q);
   end
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -85,11 +77,11 @@ module device_key_props
       going_q <= start;
       if (start) made_q <= 1'b0;
     end else begin
-      asked_q <= !answered;
-      if (answered) begin
-        last_q <= answer;
-        if (hashes_q[1:0] == 2'd1) inner_q <= answer;
-        if (hashes_q[1:0] == 2'd3) seeds_q[hashes_q[3:2]] <= answer[255:128];
+      asked_q <= !answer.done;
+      if (answer.done) begin
+        last_q <= answer.digest;
+        if (hashes_q[1:0] == 2'd1) inner_q <= answer.digest;
+        if (hashes_q[1:0] == 2'd3) seeds_q[hashes_q[3:2]] <= answer.digest[255:128];
         hashes_q <= hashes_q == 4'd11 ? 4'd0 : hashes_q + 4'd1;
         if (hashes_q == 4'd11) {going_q, made_q} <= 2'b01;
       end
@@ -112,14 +104,14 @@ module device_key_props
   always_comb begin
     if (started && !rst) begin
       assert (busy[0] == going_q && valid[0] == made_q);
-      assert (ask[0] == (going_q && !asked_q));
-      if (going_q) assert (state[0] == state_due && block[0] == block_due);
+      assert (hash[0].start == (going_q && !asked_q));
+      if (going_q) assert (hash[0].state == state_due && hash[0].block == block_due);
       if (made_q) assert ({pk_seed[0], sk_prf[0], sk_seed[0]} == seeds_q);
       // ---- the secret
-      assert (busy[0] == busy[1] && valid[0] == valid[1] && ask[0] == ask[1]
-          && state[0] == state[1]);
+      assert (busy[0] == busy[1] && valid[0] == valid[1] && hash[0].start == hash[1].start
+          && hash[0].state == hash[1].state);
       assert (sk_seed[0] == sk_seed[1] && sk_prf[0] == sk_prf[1] && pk_seed[0] == pk_seed[1]);
-      if (hashes_q[0]) assert (block[0] == block[1]);
+      if (hashes_q[0]) assert (hash[0].block == hash[1].block);
 
       // ---- what the induction needs
       assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q

@@ -18,12 +18,7 @@ module ring_doorbell_props
     input ring_cfg_t cfg,
     input logic open,
     input logic clear,
-    input logic sq_tail_we,
-    input logic [31:0] sq_tail,
-    input logic cq_head_we,
-    input logic [31:0] cq_head,
-    input logic log_head_we,
-    input logic [31:0] log_head,
+    input ring_doorbells_t doorbells,
     input logic completes,
     input logic records
 );
@@ -41,12 +36,7 @@ module ring_doorbell_props
       .cfg_i(cfg),
       .open_i(open),
       .clear_i(clear),
-      .sq_tail_we_i(sq_tail_we),
-      .sq_tail_i(sq_tail),
-      .cq_head_we_i(cq_head_we),
-      .cq_head_i(cq_head),
-      .log_head_we_i(log_head_we),
-      .log_head_i(log_head),
+      .doorbells_i(doorbells),
       .cq_issued_i(issued_q),
       .log_issued_i(log_issued_q),
       .live_o(live),
@@ -81,14 +71,14 @@ module ring_doorbell_props
   assign size = 17'd1 << cfg.sq_log2;
   assign log_size = 33'd1 << cfg.log_log2;
   assign unfinished = {1'b0, 16'(tail - issued_q)};
-  assign asked = {1'b0, 16'(sq_tail[15:0] - issued_q)};
+  assign asked = {1'b0, 16'(doorbells.sq_tail[15:0] - issued_q)};
   assign unread = {1'b0, 16'(issued_q - dut.cq_head_q)};
-  assign head_moves = {1'b0, 16'(cq_head[15:0] - dut.cq_head_q)};
+  assign head_moves = {1'b0, 16'(doorbells.cq_head[15:0] - dut.cq_head_q)};
   assign log_unread = {1'b0, log_issued_q - dut.log_head_q};
-  assign log_moves = {1'b0, log_head - dut.log_head_q};
+  assign log_moves = {1'b0, doorbells.log_head - dut.log_head_q};
   logic tail_good, cq_good, log_good;
-  assign tail_good = sq_tail < 32'h1_0000 && unfinished <= asked && asked <= size;
-  assign cq_good = cq_head < 32'h1_0000 && head_moves <= unread;
+  assign tail_good = doorbells.sq_tail < 32'h1_0000 && unfinished <= asked && asked <= size;
+  assign cq_good = doorbells.cq_head < 32'h1_0000 && head_moves <= unread;
   assign log_good = log_moves <= log_unread;
 
   logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
@@ -104,13 +94,13 @@ module ring_doorbell_props
     was_live_q <= live;
     was_full_q <= unread == size;
     was_log_full_q <= log_unread == log_size;
-    rung_q <= live && !rst && !clear && !open ? {sq_tail_we, cq_head_we, log_head_we} : '0;
+    rung_q <= live && !rst && !clear && !open ? {doorbells.sq_tail_we, doorbells.cq_head_we, doorbells.log_head_we} : '0;
     rung2_q <= rst || clear || open ? '0 : rung_q;
     good_q <= {tail_good, cq_good, log_good} & ~rung_q;
     good2_q <= good_q;
-    {tail_q, tail_asked_q, tail_asked2_q} <= {tail, sq_tail[15:0], tail_asked_q};
-    {head_q, head_asked_q, head_asked2_q} <= {dut.cq_head_q, cq_head[15:0], head_asked_q};
-    {log_head_q, log_asked_q, log_asked2_q} <= {dut.log_head_q, log_head, log_asked_q};
+    {tail_q, tail_asked_q, tail_asked2_q} <= {tail, doorbells.sq_tail[15:0], tail_asked_q};
+    {head_q, head_asked_q, head_asked2_q} <= {dut.cq_head_q, doorbells.cq_head[15:0], head_asked_q};
+    {log_head_q, log_asked_q, log_asked2_q} <= {dut.log_head_q, doorbells.log_head, log_asked_q};
   end
 
   always_comb begin

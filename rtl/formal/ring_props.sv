@@ -24,30 +24,20 @@ module ring_props
     input logic fetch,
     input logic halt,
     input logic clear,
-    input logic sq_tail_we,
-    input logic [31:0] sq_tail,
-    input logic cq_head_we,
-    input logic [31:0] cq_head,
-    input logic log_head_we,
-    input logic [31:0] log_head,
+    input ring_doorbells_t doorbells,
     input logic sub_ready,
     input logic rec_valid,
     input record_t rec,
     input logic rec_completes,
     input logic [15:0] rec_index,
     input logic beat_valid,
-    input logic [31:0] beat_entry,
-    input logic [8:0] beat_at,
-    input logic [511:0] beat_data,
+    input beat_t beat,
     input axi_pkg::rsp_t axi_rsp
 );
   fault_e fault;
   logic bus_dead;
   logic needs_reset;
   logic idle;
-  logic [15:0] sq_head;
-  logic [15:0] cq_tail;
-  logic [31:0] log_tail;
   logic sub_valid;
   descriptor_t sub;
   logic [15:0] sub_index;
@@ -71,19 +61,12 @@ module ring_props
       .fetch_i(fetch),
       .halt_i(halt),
       .clear_i(clear),
-      .sq_tail_we_i(sq_tail_we),
-      .sq_tail_i(sq_tail),
-      .cq_head_we_i(cq_head_we),
-      .cq_head_i(cq_head),
-      .log_head_we_i(log_head_we),
-      .log_head_i(log_head),
+      .doorbells_i(doorbells),
       .fault_o(fault),
       .bus_dead_o(bus_dead),
       .needs_reset_o(needs_reset),
       .idle_o(idle),
-      .sq_head_o(sq_head),
-      .cq_tail_o(cq_tail),
-      .log_tail_o(log_tail),
+      .pointers_o(),
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
@@ -95,9 +78,7 @@ module ring_props
       .rec_index_i(rec_index),
       .beat_valid_i(beat_valid),
       .beat_take_o(beat_take),
-      .beat_entry_i(beat_entry),
-      .beat_at_i(beat_at),
-      .beat_data_i(beat_data),
+      .beat_i(beat),
       .beat_answered_o(beat_answered),
       .axi_req_o(axi_req),
       .axi_rsp_i(axi_rsp)
@@ -176,7 +157,7 @@ module ring_props
       assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending
           && dut.completions_empty));
       // The bus signals that never change.
-      assert (axi_req.r_ready && axi_req.b_ready && axi_req.aw.id == '0);
+      assert (axi_req.r_ready && axi_req.b_ready);
 
       // ---- what the induction needs
       assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q

@@ -180,6 +180,8 @@ module sha256_props
       assert (!going_q || (any_q && moved_q && rounds_q < 7'(RoundCount)));
       assert (6'(dut.step_q) == (going_q ? 6'(rounds_q / 7'(Rounds)) : '0));
       assert (rounds_q % 7'(Rounds) == '0 || !any_q);
+      assert (dut.constant_q == RoundConstants[(6'(dut.step_q)+6'd1)*6'(Rounds)]);
+      assert (dut.ahead_q == (6'(dut.step_q) + 6'd2) * 6'(Rounds));
       if (ended_q) assert (any_q);
 
       // ---- not vacuous: a digest, the next block begun in the clock of it, and one a clock

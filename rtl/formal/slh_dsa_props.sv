@@ -20,8 +20,7 @@ module slh_dsa_props
     input logic keygen,
     input logic sign,
     input logic word_ready,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -33,10 +32,9 @@ module slh_dsa_props
   always_ff @(posedge clk) {sk_seed, sk_prf, pk_seed, message} <=
       {sk_seed, sk_prf, pk_seed, message};
 
-  logic ready, root_valid, word_valid, ask;
+  logic ready, root_valid, word_valid;
   node_t root, word;
-  state_t state;
-  block_t block;
+  hash_request_t hash;
   slh_dsa #(
       .MessageBytes(1)
   ) dut (
@@ -54,11 +52,8 @@ module slh_dsa_props
       .word_valid_o(word_valid),
       .word_ready_i(word_ready),
       .word_o(word),
-      .hash_start_o(ask),
-      .hash_state_o(state),
-      .hash_block_o(block),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash),
+      .hash_i(answer)
   );
 
   typedef enum logic [3:0] {
@@ -71,7 +66,7 @@ module slh_dsa_props
   always_comb if (!rst) begin
     assume (!(keygen && sign));
     assume (!(sign && ready && !root_valid));
-    assume (!answered || asked_q);
+    assume (!answer.done || asked_q);
     if (at == Auth && dut.signing_q && !dut.fors_q && dut.tree_q == 6'd21)
       assume (dut.value_q == dut.root_q);
   end
@@ -81,9 +76,9 @@ module slh_dsa_props
   block_t asked_block_q;
   node_t offered_q;
   always_ff @(posedge clk) begin
-    asked_q <= !rst && (ask || asked_q) && !answered;
-    {asked_state_q, asked_block_q} <= {state, block};
-    hung_q <= !rst && (ask || asked_q) && !answered;
+    asked_q <= !rst && (hash.start || asked_q) && !answer.done;
+    {asked_state_q, asked_block_q} <= {hash.state, hash.block};
+    hung_q <= !rst && (hash.start || asked_q) && !answer.done;
     offers_q <= !rst && word_valid && !word_ready;
     offered_q <= word;
   end
@@ -127,10 +122,10 @@ module slh_dsa_props
         assert (dut.chain_q <= (fors ? 6'd0 : 6'd34));
         assert (dut.height_q <= top);
       end
-      if (asked_q && at != Idle) assert (!ask);
-      if (hung_q) assert (state == asked_state_q && block == asked_block_q && !ask);
+      if (asked_q && at != Idle) assert (!hash.start);
+      if (hung_q) assert (hash.state == asked_state_q && hash.block == asked_block_q && !hash.start);
       if (offers_q) assert (word_valid && word == offered_q);
-      assert (ready || ask || asked_q || word_valid || at == Place
+      assert (ready || hash.start || asked_q || word_valid || at == Place
           || (at == Absorb && dut.tl_taken));
       if (dut.signing_q && at != Idle) assert (dut.words_q == words_due);
       if (at == Auth && word_ready && !fors && dut.tree_q == 6'd21 && dut.height_q == 3'd2)

@@ -15,8 +15,7 @@ module slh_message_props
     input logic clk,
     input logic reset,
     input logic run,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -28,11 +27,10 @@ module slh_message_props
   always_ff @(posedge clk) {sk_prf, pk_seed, pk_root, message} <=
       {sk_prf, pk_seed, pk_root, message};
 
-  logic done, request;
+  logic done;
   node_t r;
   message_digest_t digest;
-  state_t state;
-  block_t block;
+  hash_request_t hash;
   slh_message #(
       .MessageBytes(MessageBytes)
   ) dut (
@@ -46,11 +44,8 @@ module slh_message_props
       .message_i(message),
       .r_o(r),
       .digest_o(digest),
-      .hash_request_o(request),
-      .hash_state_o(state),
-      .hash_block_o(block),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash),
+      .hash_i(answer)
   );
 
   // ---- the hashes: key, the blocks of R's inner hash, key, outer; the blocks of the digest's;
@@ -69,19 +64,19 @@ module slh_message_props
   logic r_known_q;
   always_comb begin
     if (run_q && !rst) assume (run);  // Until it is done.
-    assume (!answered || run);
+    assume (!answer.done || run);
   end
   always_ff @(posedge clk) begin
     run_q <= !rst && run && !done;
     if (rst || !run || done) at_q <= '0;
-    else if (answered) at_q <= at_q + 5'd1;
-    if (answered) last_q <= answer;
-    if (answered && at_q == 5'(PrfBlocks)) inner_q <= answer;
-    if (answered && (at_q == 5'(OuterKey) || at_q == 5'(Seed))) key_q <= answer;
-    if (answered && at_q == 5'(Outer)) r_q <= answer[255:128];
-    if (answered && at_q == 5'(Seed + 1)) first_q <= answer;
+    else if (answer.done) at_q <= at_q + 5'd1;
+    if (answer.done) last_q <= answer.digest;
+    if (answer.done && at_q == 5'(PrfBlocks)) inner_q <= answer.digest;
+    if (answer.done && (at_q == 5'(OuterKey) || at_q == 5'(Seed))) key_q <= answer.digest;
+    if (answer.done && at_q == 5'(Outer)) r_q <= answer.digest[255:128];
+    if (answer.done && at_q == 5'(Seed + 1)) first_q <= answer.digest;
     if (rst) r_known_q <= 1'b0;
-    else if (answered && at_q == 5'(Outer)) r_known_q <= 1'b1;
+    else if (answer.done && at_q == 5'(Outer)) r_known_q <= 1'b1;
   end
 
   // ---- the byte at `watch` of what is hashed
@@ -106,32 +101,32 @@ module slh_message_props
       ? byte_of(pk_seed, watch - 9'd16)
       : watch < 9'd48 ? byte_of(pk_root, watch - 9'd32)
       : tail_of(message, watch - 9'd48, 64 * InnerBlocks - 48, 8 * (50 + MessageBytes));
-  assign seen = 8'(block >> {6'd63 - watch[5:0], 3'd0});
+  assign seen = 8'(hash.block >> {6'd63 - watch[5:0], 3'd0});
 
   always_comb begin
     if (started && !rst) begin
-      assert (request == run);
-      assert (done == (run && answered && at_q == 5'(Hashes - 1)));
+      assert (hash.start == run);
+      assert (done == (run && answer.done && at_q == 5'(Hashes - 1)));
       if (run) begin
         assert (at_q < 5'(Hashes));
         if (at_q == 5'd0)
-          assert (state == InitialHash && block == {sk_prf ^ {16{8'h36}}, {48{8'h36}}});
+          assert (hash.state == InitialHash && hash.block == {sk_prf ^ {16{8'h36}}, {48{8'h36}}});
         else if (at_q < 5'(OuterKey)) begin
-          assert (state == last_q);
+          assert (hash.state == last_q);
           if (5'(watch[8:6]) == at_q - 5'd1) assert (seen == prf_byte);
-        end else if (at_q == 5'(OuterKey)) assert (state == InitialHash
-            && block == {sk_prf ^ {16{8'h5c}}, {48{8'h5c}}});
+        end else if (at_q == 5'(OuterKey)) assert (hash.state == InitialHash
+            && hash.block == {sk_prf ^ {16{8'h5c}}, {48{8'h5c}}});
         else if (at_q == 5'(Outer))
-          assert (state == key_q && block == {inner_q, 8'h80, 184'd0, 64'd768});
+          assert (hash.state == key_q && hash.block == {inner_q, 8'h80, 184'd0, 64'd768});
         else if (at_q < 5'(Seed)) begin
-          assert (state == (at_q == 5'(Inner) ? InitialHash : last_q));
+          assert (hash.state == (at_q == 5'(Inner) ? InitialHash : last_q));
           if (5'(watch[8:6]) == at_q - 5'(Inner)) assert (seen == inner_byte);
-        end else if (at_q == 5'(Seed)) assert (state == InitialHash
-            && block == {r_q, pk_seed, last_q});
-        else assert (state == key_q && block
+        end else if (at_q == 5'(Seed)) assert (hash.state == InitialHash
+            && hash.block == {r_q, pk_seed, last_q});
+        else assert (hash.state == key_q && hash.block
             == {27'd0, at_q - 5'(Seed + 1), 8'h80, 408'd0, 64'd544});
       end
-      if (done) assert (digest == {first_q, answer[255:240]});
+      if (done) assert (digest == {first_q, answer.digest[255:240]});
       if (r_known_q) assert (r == r_q);
 
       // ---- what the induction needs

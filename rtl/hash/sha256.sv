@@ -52,10 +52,11 @@ module sha256
   // `Rounds` rounds, of which the first is round `at * Rounds`. The last round of all adds the
   // state that the block is compressed into: its part of the sums comes a round earlier.
   // Clocks with the last round and with the one before it are told by `is_last` and `is_late`.
-  function automatic rounds_t advance(rounds_t from, step_t at, state_t origin, logic is_last,
-      logic is_late);
+  // `constant` is K of the round behind these.
+  function automatic rounds_t advance(rounds_t from, step_t at, word_t constant, state_t origin,
+      logic is_last, logic is_late);
     word_t a, b, c, d, e, f, g, h, new_a, new_e;
-    word_t w[16+Rounds];
+    word_t w[16+Rounds], k;
     logic [5:0] next_round;
     state_t sum, next_sum;
     sums_t sums;
@@ -65,14 +66,15 @@ module sha256
     for (int unsigned i = 0; i < 16; i++) w[i] = from.schedule[32*(15-i)+:32];
     for (int unsigned i = 0; i < Rounds; i++) begin
       next_round = 6'(at) * 6'(Rounds) + 6'(i + 1);
+      k = i == Rounds - 1 ? constant : RoundConstants[next_round];
       {sum, next_sum} = '0;
       if (i == Rounds - 1 && is_last) sum = origin;
       if (i == (RoundCount - 2) % Rounds && is_late) next_sum = origin;
       w[16+i] = lower_sigma1(w[14+i]) + w[9+i] + lower_sigma0(w[1+i]) + w[i];
       new_e = sums.to_e + upper_sigma1(e) + ch(e, f, g);
       new_a = sums.to_a + upper_sigma1(e) + ch(e, f, g) + upper_sigma0(a) + maj(a, b, c);
-      sums.to_a = g + RoundConstants[next_round] + w[1+i] + word_of(next_sum, 0);
-      sums.to_e = c + g + RoundConstants[next_round] + w[1+i] + word_of(next_sum, 4);
+      sums.to_a = g + k + w[1+i] + word_of(next_sum, 0);
+      sums.to_e = c + g + k + w[1+i] + word_of(next_sum, 4);
       h = g + word_of(sum, 7);
       g = f + word_of(sum, 6);
       f = e + word_of(sum, 5);
@@ -90,6 +92,8 @@ module sha256
 
   logic busy_q, done_q, last_q, late_q, load;
   step_t step_q;      // The next step; 0 while idle.
+  word_t constant_q;  // K of the first round behind that step.
+  logic [5:0] ahead_q;  // That round's number, and as many more as a step has.
   state_t before_q;   // The state that the block is compressed into, from its second step on.
   rounds_t rounds_q, moved;
   state_t into;
@@ -98,7 +102,7 @@ module sha256
   assign load = start_i && ready_o;
   always_comb begin
     moved = rounds_q;
-    if (busy_q) moved = advance(rounds_q, step_q, before_q, last_q, late_q);
+    if (busy_q) moved = advance(rounds_q, step_q, constant_q, before_q, last_q, late_q);
   end
   assign into = chain_i ? moved.working : state_i;
 
@@ -132,6 +136,8 @@ module sha256
     if (rst_i) begin
       {busy_q, done_q, last_q, late_q} <= '0;
       step_q <= '0;
+      constant_q <= RoundConstants[Rounds];
+      ahead_q <= 6'(2 * Rounds);
       before_q <= '0;
       rounds_q <= '0;
     end else begin
@@ -139,7 +145,11 @@ module sha256
       last_q <= busy_q && step_q == step_t'(Steps - 2);
       late_q <= busy_q && step_q == step_t'((RoundCount - 2) / Rounds - 1);
       busy_q <= load || (busy_q && !last_q);
-      if (busy_q) step_q <= step_q + 1'b1;
+      if (busy_q) begin
+        step_q <= step_q + 1'b1;
+        constant_q <= RoundConstants[ahead_q];
+        ahead_q <= ahead_q + 6'(Rounds);
+      end
       if (busy_q && step_q == '0) before_q <= rounds_q.working;
       if (load) rounds_q <= '{working: into, schedule: block_i, sums: sums};
       else if (busy_q) rounds_q <= moved;

@@ -87,14 +87,10 @@ module lane
     // Checkpoints.
     output logic [63:0]    size_o,
     input  logic           snapshot_i,
-    output logic           snapshot_valid_o,
-    output logic           snapshot_last_o,
-    output log_pkg::digest_t snapshot_node_o,
+    output log_pkg::snapshot_t snapshot_o,
     input  logic           beat_valid_i,     // A beat for the checkpoint ring.
     output logic           beat_take_o,
-    input  logic [31:0]    beat_entry_i,
-    input  logic [8:0]     beat_at_i,
-    input  logic [511:0]   beat_data_i,
+    input  beat_t          beat_i,
     output logic           beat_answered_o,
     // Ring.
     input  ring_cfg_t      ring_cfg_i,
@@ -102,19 +98,12 @@ module lane
     input  logic           fetch_i,
     input  logic           halt_i,
     input  logic           clear_i,
-    input  logic           sq_tail_we_i,
-    input  logic [31:0]    sq_tail_i,
-    input  logic           cq_head_we_i,
-    input  logic [31:0]    cq_head_i,
-    input  logic           log_head_we_i,
-    input  logic [31:0]    log_head_i,
+    input  ring_doorbells_t doorbells_i,
     output fault_e         ring_fault_o,
     output logic           bus_dead_o,
     output logic           needs_reset_o,
     output logic           ring_idle_o,
-    output logic [15:0]    sq_head_o,
-    output logic [15:0]    cq_tail_o,
-    output logic [31:0]    log_tail_o,
+    output ring_pointers_t pointers_o,
     // Counters since OPEN.
     output counters_t      counters_o,
     output logic [31:0]    records_o,
@@ -421,12 +410,10 @@ module lane
       .record_o(log_record),
       .size_o,
       .snapshot_i,
-      .snapshot_valid_o,
-      .snapshot_last_o,
-      .snapshot_node_o
+      .snapshot_o
   );
   assign records_o = size_o[31:0];
-  assign written_o = log_tail_o == records_o;
+  assign written_o = pointers_o.log_tail == records_o;
 
   counters u_counters (
       .clk_i,
@@ -452,19 +439,12 @@ module lane
       .fetch_i,
       .halt_i,
       .clear_i,
-      .sq_tail_we_i,
-      .sq_tail_i,
-      .cq_head_we_i,
-      .cq_head_i,
-      .log_head_we_i,
-      .log_head_i,
+      .doorbells_i,
       .fault_o(ring_fault_o),
       .bus_dead_o,
       .needs_reset_o,
       .idle_o(ring_idle_o),
-      .sq_head_o,
-      .cq_tail_o,
-      .log_tail_o,
+      .pointers_o,
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
@@ -476,9 +456,7 @@ module lane
       .rec_index_i(rec_index),
       .beat_valid_i,
       .beat_take_o,
-      .beat_entry_i,
-      .beat_at_i,
-      .beat_data_i,
+      .beat_i,
       .beat_answered_o,
       .axi_req_o,
       .axi_rsp_i

@@ -11,7 +11,7 @@
 //
 // The tree is its frontier: the roots of the full subtrees of the records so far, one a level. A
 // leaf at index n costs four blocks, and two for each trailing one of n: two more on average.
-// A snapshot (`snapshot_i` until `snapshot_last_o`) is taken between two records and streams the
+// A snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records and streams the
 // frontier, a level a clock, lowest first, with the size that it belongs to in `size_o`.
 //
 // Latency: 4 to 100 blocks from record to offer, two less when hashed early. After reset and
@@ -44,9 +44,7 @@ module log_tree
     output record_t     record_o,
     output logic [63:0] size_o,
     input  logic        snapshot_i,
-    output logic        snapshot_valid_o,
-    output logic        snapshot_last_o,
-    output digest_t     snapshot_node_o
+    output snapshot_t   snapshot_o
 );
   typedef enum logic [4:0] {
     StIdle     = 5'h01,  // Free, or hashing in advance.
@@ -162,7 +160,7 @@ module log_tree
         StOffer: if (ready_i) state_q <= StIdle;
         StSnapshot: begin
           level_q <= level_q + 6'd1;
-          if (snapshot_last_o) begin
+          if (snapshot_o.last) begin
             state_q <= StIdle;
             level_q <= '0;
           end
@@ -191,9 +189,11 @@ module log_tree
   assign committed_o = state_q == StOffer;
   assign ready_o = state_q == StOffer && ready_i;
   assign size_o = size_q;
-  assign snapshot_valid_o = state_q == StSnapshot;
-  assign snapshot_last_o = state_q == StSnapshot && level_q == 6'(TreeLevels - 1);
-  assign snapshot_node_o = node;
+  assign snapshot_o = '{
+          valid: state_q == StSnapshot,
+          last: state_q == StSnapshot && level_q == 6'(TreeLevels - 1),
+          node: node
+      };
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -2,7 +2,6 @@
 package csr_pkg;
   import layout_pkg::*;
   import gate_pkg::*;
-  import ring_pkg::*;
 
   // Configuration registers. Constant while `cfg_locked`.
   typedef struct packed {
@@ -25,20 +24,11 @@ package csr_pkg;
     logic [63:0] heartbeat_nonce;
   } csr_doorbells_t;
 
-  // The same of one lane.
+  // Configuration registers of one lane.
   typedef struct packed {
     logic [63:0] sq_base, cq_base, log_base;
     logic [7:0] sq_log2, log_log2;
   } lane_config_t;
-  typedef struct packed {
-    logic sq_tail_we, cq_head_we, log_head_we;
-    logic [31:0] sq_tail, cq_head, log_head;
-  } lane_doorbells_t;
-  typedef struct packed {
-    logic [15:0] sq_head;
-    logic [15:0] cq_tail;
-    logic [31:0] log_tail;
-  } lane_status_t;
 
   // An access to a lane's registers.
   typedef struct packed {

@@ -15,16 +15,24 @@ package log_pkg;
   // Levels of a lane's tree: 2^48 records.
   localparam int unsigned TreeLevels = 48;
 
-  // What a user asks of a hash core, and what it answers. The answer stands until the next start.
+  // A level of a snapshot of a lane's tree.
   typedef struct packed {
-    logic start;
-    digest_t state;
-    block_t block;
-  } hash_request_t;
+    logic valid;
+    logic last;
+    digest_t node;
+  } snapshot_t;
+
+  // What a checkpoint says of the card besides its lanes' heads; digests and nonces in the order of
+  // the layout.
   typedef struct packed {
-    logic done;
-    digest_t digest;
-  } hash_answer_t;
+    fault_e fault;
+    logic [31:0] epoch;
+    logic [63:0] tick;
+    logic [63:0] heartbeat_nonce;  // Of lane 0.
+    logic [127:0] boot_nonce;
+    logic [255:0] policy_digest;
+    logic [255:0] ticket_digest;
+  } card_facts_t;
 
   // Layout order to digest order, and back.
   function automatic digest_t digest_bytes(logic [255:0] value);

@@ -12,6 +12,26 @@ package ring_pkg;
     logic [7:0]  ckpt_log2; // log2 of its entries; 0: there is none
   } ring_cfg_t;
 
+  // Doorbells: one clock of `_we` with the value written.
+  typedef struct packed {
+    logic sq_tail_we, cq_head_we, log_head_we;
+    logic [31:0] sq_tail, cq_head, log_head;
+  } ring_doorbells_t;
+
+  // How far the card is.
+  typedef struct packed {
+    logic [15:0] sq_head;   // entries fetched, modulo 2^16
+    logic [15:0] cq_tail;   // completions whose write was answered, modulo 2^16
+    logic [31:0] log_tail;  // records whose write was answered, modulo 2^32
+  } ring_pointers_t;
+
+  // A beat of a checkpoint.
+  typedef struct packed {
+    logic [8:0] at;         // its place in the entry
+    logic [31:0] entry;     // entries since OPEN
+    logic [511:0] data;     // first byte lowest
+  } beat_t;
+
   localparam int unsigned RingLog2Min = 5;
   localparam int unsigned LogLog2Min = 4;
   localparam int unsigned CheckpointLog2Max = 8;

@@ -37,6 +37,17 @@ package sha256_pkg;
     32'h90be_fffa, 32'ha450_6ceb, 32'hbef9_a3f7, 32'hc671_78f2
   };
 
+  // What a user asks of a hash core, and what it answers. The answer stands until the next start.
+  typedef struct packed {
+    logic start;
+    state_t state;
+    block_t block;
+  } hash_request_t;
+  typedef struct packed {
+    logic done;
+    state_t digest;
+  } hash_answer_t;
+
   // ---- functions of a round (4.1.2)
   function automatic word_t rotr(word_t x, int unsigned n);
     return (x >> n) | (x << (32 - n));

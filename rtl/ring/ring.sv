@@ -46,19 +46,12 @@ module ring
     input  logic         fetch_i,     // submissions may be fetched
     input  logic         halt_i,      // no new read bursts
     input  logic         clear_i,     // drop everything, discard responses, until idle
-    input  logic         sq_tail_we_i,
-    input  logic [31:0]  sq_tail_i,
-    input  logic         cq_head_we_i,
-    input  logic [31:0]  cq_head_i,
-    input  logic         log_head_we_i,
-    input  logic [31:0]  log_head_i,
+    input  ring_doorbells_t doorbells_i,
     output fault_e       fault_o,
     output logic         bus_dead_o,
     output logic         needs_reset_o,
     output logic         idle_o,      // nothing buffered, on the bus, or undelivered
-    output logic [15:0]  sq_head_o,   // entries fetched, modulo 2^16
-    output logic [15:0]  cq_tail_o,   // completions whose write was answered, modulo 2^16
-    output logic [31:0]  log_tail_o,  // records whose write was answered, modulo 2^32
+    output ring_pointers_t pointers_o,
     output logic         sub_valid_o,
     input  logic         sub_ready_i,
     output descriptor_t  sub_o,
@@ -71,9 +64,7 @@ module ring
     // Checkpoints, a beat at a time, each to its place in the checkpoint ring.
     input  logic         beat_valid_i,
     output logic         beat_take_o,
-    input  logic [31:0]  beat_entry_i,
-    input  logic [8:0]   beat_at_i,
-    input  logic [511:0] beat_data_i,
+    input  beat_t        beat_i,
     output logic         beat_answered_o,
     output axi_pkg::req_t axi_req_o,
     input  axi_pkg::rsp_t axi_rsp_i
@@ -101,12 +92,7 @@ module ring
       .cfg_i,
       .open_i,
       .clear_i,
-      .sq_tail_we_i,
-      .sq_tail_i,
-      .cq_head_we_i,
-      .cq_head_i,
-      .log_head_we_i,
-      .log_head_i,
+      .doorbells_i,
       .cq_issued_i(cq_issued),
       .log_issued_i(log_issued),
       .live_o(live),
@@ -143,21 +129,18 @@ module ring
       .ready_at_o(ready_at),
       .ready_index_o(ready_index),
       .take_i(take),
-      .arid_o(axi_req_o.ar.id),
-      .araddr_o(axi_req_o.ar.addr),
-      .arlen_o(axi_req_o.ar.len),
-      .arvalid_o(axi_req_o.ar_valid),
-      .arready_i(axi_rsp_i.ar_ready),
-      .rid_i(axi_rsp_i.r.id),
-      .rresp_i(axi_rsp_i.r.resp),
-      .rlast_i(axi_rsp_i.r.last),
-      .rvalid_i(axi_rsp_i.r_valid),
+      .ar_o(axi_req_o.ar),
+      .ar_valid_o(axi_req_o.ar_valid),
+      .ar_ready_i(axi_rsp_i.ar_ready),
+      .r_i('{id: axi_rsp_i.r.id, resp: axi_rsp_i.r.resp}),
+      .r_last_i(axi_rsp_i.r.last),
+      .r_valid_i(axi_rsp_i.r_valid),
       .fault_o(read_fault),
       .stray_o(read_stray),
       .pending_o(read_pending),
       .progress_o(read_progress),
       .empty_o(fetch_empty),
-      .fetched_o(sq_head_o)
+      .fetched_o(pointers_o.sq_head)
   );
   // A beat waits here until it is judged.
   logic [1:0][511:0] beats_q;
@@ -221,26 +204,21 @@ module ring
       .completion_i(completion),
       .beat_valid_i(beat_valid_i && live),
       .beat_take_o,
-      .beat_entry_i,
-      .beat_at_i,
-      .beat_data_i,
+      .beat_i,
       .beat_answered_o,
       .log_issued_o(log_issued),
-      .log_answered_o(log_tail_o),
+      .log_answered_o(pointers_o.log_tail),
       .cq_issued_o(cq_issued),
-      .cq_answered_o(cq_tail_o),
+      .cq_answered_o(pointers_o.cq_tail),
       .record_answered_o(record_answered),
-      .awaddr_o(axi_req_o.aw.addr),
-      .awlen_o(axi_req_o.aw.len),
-      .awvalid_o(axi_req_o.aw_valid),
-      .awready_i(axi_rsp_i.aw_ready),
-      .wdata_o(axi_req_o.w.data),
-      .wlast_o(axi_req_o.w.last),
-      .wvalid_o(axi_req_o.w_valid),
-      .wready_i(axi_rsp_i.w_ready),
-      .bid_i(axi_rsp_i.b.id),
-      .bresp_i(axi_rsp_i.b.resp),
-      .bvalid_i(axi_rsp_i.b_valid),
+      .aw_o(axi_req_o.aw),
+      .aw_valid_o(axi_req_o.aw_valid),
+      .aw_ready_i(axi_rsp_i.aw_ready),
+      .w_o(axi_req_o.w),
+      .w_valid_o(axi_req_o.w_valid),
+      .w_ready_i(axi_rsp_i.w_ready),
+      .b_i(axi_rsp_i.b),
+      .b_valid_i(axi_rsp_i.b_valid),
       .fault_o(write_fault),
       .stray_o(write_stray),
       .pending_o(write_pending),
@@ -277,7 +255,6 @@ module ring
   );
   assign rec_ready_o = discard || (record_room && !completions_full);
 
-  assign axi_req_o.aw.id = '0;
   // Room was reserved before each request.
   assign axi_req_o.r_ready = 1'b1;
   assign axi_req_o.b_ready = 1'b1;

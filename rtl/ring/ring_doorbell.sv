@@ -20,12 +20,7 @@ module ring_doorbell
     input  ring_cfg_t   cfg_i,
     input  logic        open_i,
     input  logic        clear_i,
-    input  logic        sq_tail_we_i,
-    input  logic [31:0] sq_tail_i,
-    input  logic        cq_head_we_i,
-    input  logic [31:0] cq_head_i,
-    input  logic        log_head_we_i,
-    input  logic [31:0] log_head_i,
+    input  ring_doorbells_t doorbells_i,
     input  logic [15:0] cq_issued_i,       // completions whose write was issued
     input  logic [31:0] log_issued_i,      // records whose write was issued
     output logic        live_o,            // opened with a good configuration
@@ -56,7 +51,7 @@ module ring_doorbell
   // Entries submitted and not completed, before and after the doorbell.
   logic [15:0] sq_now, sq_then;
   assign sq_now  = sq_tail_q - cq_issued_i;
-  assign sq_then = sq_tail_i[15:0] - cq_issued_i;
+  assign sq_then = doorbells_i.sq_tail[15:0] - cq_issued_i;
 
   // Asked for in the clock before, and whatever was wrong with it.
   typedef struct packed {logic sq, cq, log;} rings_t;
@@ -76,13 +71,13 @@ module ring_doorbell
 
     // A consumer's head moves forward, at most up to what was issued. A pointer that is about to
     // move cannot be compared with.
-    sq_bad_q <= {asked_q.sq, sq_tail_i[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
-    cq_bad_q <= {asked_q.cq, cq_head_i[31:16] != '0,
-        cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q};
-    log_bad_q <= {asked_q.log, log_head_i - log_head_q > log_issued_i - log_head_q};
-    sq_asked_q <= sq_tail_i[15:0];
-    cq_asked_q <= cq_head_i[15:0];
-    log_asked_q <= log_head_i;
+    sq_bad_q <= {asked_q.sq, doorbells_i.sq_tail[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
+    cq_bad_q <= {asked_q.cq, doorbells_i.cq_head[31:16] != '0,
+        doorbells_i.cq_head[15:0] - cq_head_q > cq_issued_i - cq_head_q};
+    log_bad_q <= {asked_q.log, doorbells_i.log_head - log_head_q > log_issued_i - log_head_q};
+    sq_asked_q <= doorbells_i.sq_tail[15:0];
+    cq_asked_q <= doorbells_i.cq_head[15:0];
+    log_asked_q <= doorbells_i.log_head;
 
     cfg_fault_q <= 1'b0;
     doorbell_fault_q <= 1'b0;
@@ -99,7 +94,7 @@ module ring_doorbell
       cq_head_q <= '0;
       log_head_q <= '0;
     end else if (live_q) begin
-      asked_q <= '{sq: sq_tail_we_i, cq: cq_head_we_i, log: log_head_we_i};
+      asked_q <= '{sq: doorbells_i.sq_tail_we, cq: doorbells_i.cq_head_we, log: doorbells_i.log_head_we};
       if (asked_q.sq && !bad.sq) sq_tail_q <= sq_asked_q;
       if (asked_q.cq && !bad.cq) cq_head_q <= cq_asked_q;
       if (asked_q.log && !bad.log) log_head_q <= log_asked_q;

@@ -43,15 +43,12 @@ module ring_fetch
     output logic [15:0]           ready_index_o,  // entries submitted before it, modulo 2^16
     input  logic                  take_i,
     // read channels
-    output logic [4:0]            arid_o,
-    output logic [63:0]           araddr_o,
-    output logic [7:0]            arlen_o,
-    output logic                  arvalid_o,
-    input  logic                  arready_i,
-    input  logic [4:0]            rid_i,
-    input  logic [1:0]            rresp_i,
-    input  logic                  rlast_i,
-    input  logic                  rvalid_i,
+    output axi_pkg::request_t     ar_o,
+    output logic                  ar_valid_o,
+    input  logic                  ar_ready_i,
+    input  axi_pkg::answer_t      r_i,            // the data go to the buffer
+    input  logic                  r_last_i,
+    input  logic                  r_valid_i,
     // status
     output logic                  fault_o,
     output logic                  stray_o,
@@ -86,9 +83,7 @@ module ring_fetch
   id_t next_id_q;
 
   logic arvalid_q;
-  logic [4:0] arid_q;
-  logic [63:0] araddr_q;
-  logic [7:0] arlen_q;
+  axi_pkg::request_t ar_q;
 
   // ---- requests
   logic [15:0] waiting;  // entries submitted and not requested
@@ -100,7 +95,7 @@ module ring_fetch
   assign waiting = tail_i - requested_q;
   assign held = requested_q - delivered_q;
   assign to_boundary = 3'(BurstEntries) - {1'b0, requested_q[1:0]};
-  assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !arready_i)
+  assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !ar_ready_i)
       && !busy_q[next_id_q];
 
   // A plan stays true until it is issued: what waits only grows, and what is held only shrinks.
@@ -125,16 +120,16 @@ module ring_fetch
   beat_t beat_q;
   id_t beat_id;
   logic again, beat_bad, store, burst_done;
-  assign beat_id = rid_i[IdBits-1:0];
+  assign beat_id = r_i.id[IdBits-1:0];
   // The beat before is of the same id, and is being judged.
   assign again = beat_q.valid && beat_q.id == beat_id;
   always_ff @(posedge clk_i) begin
-    beat_q.valid <= rvalid_i && !rst_i && !give_up_i;
+    beat_q.valid <= r_valid_i && !rst_i && !give_up_i;
     // A response before its request was accepted is one without a request.
-    beat_q.known <= rid_i == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && arid_q == rid_i)
+    beat_q.known <= r_i.id == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && ar_q.id == r_i.id)
         && !(again && beat_q.known && beat_q.last);
-    beat_q.okay <= rresp_i == axi_pkg::Okay;
-    beat_q.last <= rlast_i;
+    beat_q.okay <= r_i.resp == axi_pkg::Okay;
+    beat_q.last <= r_last_i;
     beat_q.last_left <= again ? beat_q.left == 4'd2 : left_q[beat_id] == 4'd1;
     beat_q.id <= beat_id;
     beat_q.left <= again ? beat_q.left - 1'b1 : left_q[beat_id];
@@ -151,7 +146,7 @@ module ring_fetch
       busy_q <= '0;
       reads_q <= '0;
     end else begin
-      if (arvalid_q && arready_i) arvalid_q <= 1'b0;
+      if (arvalid_q && ar_ready_i) arvalid_q <= 1'b0;
       if (burst_done) busy_q[beat_q.id] <= 1'b0;
       if (issue) begin
         arvalid_q <= 1'b1;
@@ -161,14 +156,12 @@ module ring_fetch
     end
 
     if (rst_i) begin
-      arid_q <= '0;
-      araddr_q <= '0;
-      arlen_q <= '0;
+      ar_q <= '0;
       next_id_q <= '0;
     end else if (issue) begin
-      arid_q <= 5'(next_id_q);
-      araddr_q <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
-      arlen_q <= {4'b0, entries_q, 1'b0} - 8'd1;
+      ar_q.id <= 5'(next_id_q);
+      ar_q.addr <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
+      ar_q.len <= {4'b0, entries_q, 1'b0} - 8'd1;
       next_id_q <= next_id_q + 1'b1;
     end
     if (issue) begin
@@ -219,14 +212,12 @@ module ring_fetch
   assign ready_o = ready_q && !dead_i;
   assign ready_index_o = delivered_q;
 
-  assign arid_o = arid_q;
-  assign araddr_o = araddr_q;
-  assign arlen_o = arlen_q;
-  assign arvalid_o = arvalid_q;
+  assign ar_o = ar_q;
+  assign ar_valid_o = arvalid_q;
 
   assign fault_o = beat_q.valid && !dead_i && beat_bad;
   assign pending_o = reads_q != '0;
-  assign progress_o = rvalid_i || (arvalid_q && arready_i);
+  assign progress_o = r_valid_i || (arvalid_q && ar_ready_i);
   assign empty_o = reads_q == '0 && held == '0;
   assign fetched_o = delivered_q;
 
@@ -241,7 +232,7 @@ module ring_fetch
       `ASSERT(!planned_q || (entries_q != '0 && entries_q <= to_boundary),
               "ring_fetch: a plan across a boundary");
       // A request on the bus is in flight.
-      `ASSERT(!arvalid_q || busy_q[id_t'(arid_q)], "ring_fetch: a request that is not in flight");
+      `ASSERT(!arvalid_q || busy_q[id_t'(ar_q.id)], "ring_fetch: a request that is not in flight");
       `ASSERT(32'(reads_q) == $countones(busy_q), "ring_fetch: reads are miscounted");
     end
   end

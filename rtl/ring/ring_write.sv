@@ -48,9 +48,7 @@ module ring_write
     // a beat of a checkpoint
     input  logic         beat_valid_i,
     output logic         beat_take_o,
-    input  logic [31:0]  beat_entry_i,
-    input  logic [8:0]   beat_at_i,
-    input  logic [511:0] beat_data_i,
+    input  beat_t        beat_i,
     output logic         beat_answered_o,
     // ring counters
     output logic [31:0]  log_issued_o,
@@ -59,17 +57,14 @@ module ring_write
     output logic [15:0]  cq_answered_o,
     output logic         record_answered_o,
     // write channels
-    output logic [63:0]  awaddr_o,
-    output logic [7:0]   awlen_o,
-    output logic         awvalid_o,
-    input  logic         awready_i,
-    output logic [511:0] wdata_o,
-    output logic         wlast_o,
-    output logic         wvalid_o,
-    input  logic         wready_i,
-    input  logic [4:0]   bid_i,
-    input  logic [1:0]   bresp_i,
-    input  logic         bvalid_i,
+    output axi_pkg::request_t aw_o,
+    output logic         aw_valid_o,
+    input  logic         aw_ready_i,
+    output axi_pkg::write_t w_o,
+    output logic         w_valid_o,
+    input  logic         w_ready_i,
+    input  axi_pkg::answer_t b_i,
+    input  logic         b_valid_i,
     // status
     output logic         fault_o,
     output logic         stray_o,
@@ -124,13 +119,13 @@ module ring_write
   assign record_take_o = room_o && record_valid_i;
   assign beat_take_o = channel_free && beat_valid_i && !completion_take_o && !record_take_o;
   assign issue = completion_take_o || record_take_o || beat_take_o;
-  assign sent = on_bus && (!awvalid_q || awready_i) && (!wvalid_q || (wready_i && wlast_o));
+  assign sent = on_bus && (!awvalid_q || aw_ready_i) && (!wvalid_q || (w_ready_i && w_o.last));
 
   // ---- responses
   logic awaited, good;
   kind_e answered_kind;
   assign awaited = answered_q != sent_q;
-  assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == axi_pkg::Okay;
+  assign good = b_valid_i && awaited && b_i.id == '0 && b_i.resp == axi_pkg::Okay;
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
   // Nothing counts after an error: what was counted is a prefix of what was issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
@@ -145,10 +140,10 @@ module ring_write
       sent_q <= '0;
       answered_q <= '0;
     end else begin
-      if (awready_i) awvalid_q <= 1'b0;
-      if (wvalid_q && wready_i) begin
+      if (aw_ready_i) awvalid_q <= 1'b0;
+      if (wvalid_q && w_ready_i) begin
         beats_q <= beats_q - 2'd1;
-        if (wlast_o) wvalid_q <= 1'b0;
+        if (w_o.last) wvalid_q <= 1'b0;
       end
       if (issue) begin
         awvalid_q <= 1'b1;
@@ -156,7 +151,7 @@ module ring_write
         issued_q <= issued_q + 1'b1;
       end
       if (sent) sent_q <= sent_q + 1'b1;
-      if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
+      if (b_valid_i && awaited) answered_q <= answered_q + 1'b1;
     end
 
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
@@ -179,8 +174,8 @@ module ring_write
         awaddr_q <= entry_address(log_base_i, log_issued_q & log_mask_q, LogStrideLog2);
         awlen_q  <= 8'(RecordBeats - 1);
       end else begin
-        awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & ckpt_mask_q, CheckpointStrideLog2)
-            + (64'(beat_at_i) << BeatLog2);
+        awaddr_q <= entry_address(ckpt_base_i, beat_i.entry & ckpt_mask_q, CheckpointStrideLog2)
+            + (64'(beat_i.at) << BeatLog2);
         awlen_q <= 8'd0;
       end
     end
@@ -188,8 +183,8 @@ module ring_write
     if (!on_bus) begin
       data_q <= record_i;
       if (completion_first) data_q[511:0] <= completion_i;
-      else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_data_i;
-    end else if (wvalid_q && wready_i && !wlast_o) begin
+      else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_i.data;
+    end else if (wvalid_q && w_ready_i && !w_o.last) begin
       data_q <= data_q >> 512;
     end
 
@@ -207,22 +202,20 @@ module ring_write
     end
   end
 
-  assign awaddr_o = awaddr_q;
-  assign awlen_o = awlen_q;
-  assign awvalid_o = awvalid_q;
-  assign wdata_o = data_q[511:0];
-  assign wlast_o = beats_q == 2'd1;
-  assign wvalid_o = wvalid_q;
+  assign aw_o = '{id: '0, len: awlen_q, addr: awaddr_q};
+  assign aw_valid_o = awvalid_q;
+  assign w_o = '{last: beats_q == 2'd1, data: data_q[511:0]};
+  assign w_valid_o = wvalid_q;
 
   assign log_issued_o = log_issued_q;
   assign log_answered_o = log_answered_q;
   assign cq_issued_o = cq_issued_q;
   assign cq_answered_o = cq_answered_q;
 
-  assign fault_o = bvalid_i && !dead_i && !good;
-  assign stray_o = bvalid_i && (!awaited || bid_i != '0);
+  assign fault_o = b_valid_i && !dead_i && !good;
+  assign stray_o = b_valid_i && (!awaited || b_i.id != '0);
   assign pending_o = issued_q != answered_q;
-  assign progress_o = bvalid_i || (awvalid_q && awready_i) || (wvalid_q && wready_i);
+  assign progress_o = b_valid_i || (awvalid_q && aw_ready_i) || (wvalid_q && w_ready_i);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -16,6 +16,7 @@ module portcullis_top
   import layout_pkg::*;
   import gate_pkg::*;
   import csr_pkg::*;
+  import ring_pkg::*;
 #(
     parameter int unsigned PolicyRows = 256,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
@@ -120,8 +121,8 @@ module portcullis_top
   csr_doorbells_t doorbells;
   csr_status_t status;
   lane_config_t [Lanes-1:0] lane_cfg;
-  lane_doorbells_t [Lanes-1:0] lane_doorbells;
-  lane_status_t [Lanes-1:0] lane_status;
+  ring_doorbells_t [Lanes-1:0] lane_doorbells;
+  ring_pointers_t [Lanes-1:0] lane_pointers;
   logic command_write;
   logic [7:0] command;
   table_access_t header_access, policy_access, entropy_access;
@@ -136,14 +137,14 @@ module portcullis_top
   // multiplexer and its fields stand still.
   typedef struct packed {
     csr_status_t status;
-    lane_status_t [Lanes-1:0] lanes;
+    ring_pointers_t [Lanes-1:0] lanes;
     logic cfg_locked, header_ack, policy_ack, entropy_ack;
     logic [31:0] header_data, policy_data, entropy_data;
   } shown_t;
   shown_t standing, shown;
   assign standing = '{
           status: status,
-          lanes: lane_status,
+          lanes: lane_pointers,
           cfg_locked: cfg_locked,
           header_ack: header_rd_ack,
           policy_ack: policy_rd_ack,
@@ -216,7 +217,7 @@ module portcullis_top
       .status_i(shown.status),
       .config_o(cfg),
       .doorbells_o(doorbells),
-      .lane_status_i(shown.lanes),
+      .lane_pointers_i(shown.lanes),
       .lane_config_o(lane_cfg),
       .lane_doorbells_o(lane_doorbells),
       .command_write_o(command_write),
@@ -353,12 +354,9 @@ module portcullis_top
   logic [63:0] all_records;
   logic snapshot;
   logic [2:0] snapshot_lane;
-  logic [Lanes-1:0] snapshot_valid, snapshot_last;
-  log_pkg::digest_t [Lanes-1:0] snapshot_node;
+  log_pkg::snapshot_t [Lanes-1:0] snapshots;
   logic beat_valid, beat_take, beat_answered;
-  logic [31:0] beat_entry;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  beat_t beat;
 
   assign status.design_id = DesignId;
   // On the clock that never sleeps.
@@ -382,6 +380,16 @@ module portcullis_top
       .head_o(ckpt_head),
       .fault_o(head_fault)
   );
+  log_pkg::card_facts_t facts;
+  assign facts = '{
+          fault: status.fault,
+          epoch: cfg.epoch,
+          tick: tick,
+          heartbeat_nonce: heartbeat_nonce[0],
+          boot_nonce: status.boot_nonce,
+          policy_digest: status.policy_digest,
+          ticket_digest: cfg.ticket_digest
+      };
   attest #(
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
@@ -416,25 +424,15 @@ module portcullis_top
       .flush_i(doorbells.flush_we),
       .run_i(status.life == LifeRun),
       .records_i(all_records),
-      .fault_i(status.fault),
-      .tick_i(tick),
-      .epoch_i(cfg.epoch),
-      .policy_digest_i(status.policy_digest),
-      .ticket_digest_i(cfg.ticket_digest),
-      .boot_nonce_i(status.boot_nonce),
-      .heartbeat_nonce_i(heartbeat_nonce[0]),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),
       .size_i(size[lane_t'(snapshot_lane)]),
-      .snapshot_valid_i(snapshot_valid[lane_t'(snapshot_lane)]),
-      .snapshot_last_i(snapshot_last[lane_t'(snapshot_lane)]),
-      .snapshot_node_i(snapshot_node[lane_t'(snapshot_lane)]),
+      .snapshot_i(snapshots[lane_t'(snapshot_lane)]),
       .ring_log2_i(cfg.ckpt_log2),
       .head_i(ckpt_head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(status.checkpoint_tail)
@@ -458,7 +456,7 @@ module portcullis_top
   axi_pkg::rsp_t lane_rsp[Lanes], bus_rsp;
 
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
-    ring_pkg::ring_cfg_t ring_cfg;
+    ring_cfg_t ring_cfg;
     assign ring_cfg = '{
             sq_base: lane_cfg[l].sq_base,
             cq_base: lane_cfg[l].cq_base,
@@ -468,6 +466,14 @@ module portcullis_top
             ckpt_base: l == 0 ? cfg.ckpt_base : '0,
             ckpt_log2: l == 0 ? cfg.ckpt_log2 : '0
         };
+    // As far as the card's life lets them in.
+    ring_doorbells_t rung;
+    always_comb begin
+      rung = lane_doorbells[l];
+      rung.sq_tail_we &= tail_doorbell;
+      rung.cq_head_we &= head_doorbells;
+      rung.log_head_we &= head_doorbells;
+    end
     lane #(
         .PolicyRows(PolicyRows),
         .EntropyRows(EntropyRows),
@@ -524,33 +530,22 @@ module portcullis_top
         .idle_o(lane_idle[l]),
         .size_o(size[l]),
         .snapshot_i(snapshot && snapshot_lane == 3'(l)),
-        .snapshot_valid_o(snapshot_valid[l]),
-        .snapshot_last_o(snapshot_last[l]),
-        .snapshot_node_o(snapshot_node[l]),
+        .snapshot_o(snapshots[l]),
         .beat_valid_i(beat_valid && l == 0),
         .beat_take_o(beat_takes[l]),
-        .beat_entry_i(beat_entry),
-        .beat_at_i(beat_at),
-        .beat_data_i(beat),
+        .beat_i(beat),
         .beat_answered_o(beat_answers[l]),
         .ring_cfg_i(ring_cfg),
         .open_i(ring_open),
         .fetch_i(ring_fetch),
         .halt_i(ring_halt),
         .clear_i(ring_clear),
-        .sq_tail_we_i(lane_doorbells[l].sq_tail_we && tail_doorbell),
-        .sq_tail_i(lane_doorbells[l].sq_tail),
-        .cq_head_we_i(lane_doorbells[l].cq_head_we && head_doorbells),
-        .cq_head_i(lane_doorbells[l].cq_head),
-        .log_head_we_i(lane_doorbells[l].log_head_we && head_doorbells),
-        .log_head_i(lane_doorbells[l].log_head),
+        .doorbells_i(rung),
         .ring_fault_o(ring_faults[l]),
         .bus_dead_o(bus_dead[l]),
         .needs_reset_o(needs_reset[l]),
         .ring_idle_o(ring_idle[l]),
-        .sq_head_o(lane_status[l].sq_head),
-        .cq_tail_o(lane_status[l].cq_tail),
-        .log_tail_o(lane_status[l].log_tail),
+        .pointers_o(lane_pointers[l]),
         .counters_o(counters[l]),
         .records_o(records[l]),
         .axi_req_o(lane_req[l]),
@@ -594,7 +589,7 @@ module portcullis_top
   // ---- what they are together
   logic [Lanes-1:0][15:0] cq_tail;
   for (genvar l = 0; l < Lanes; l++) begin : g_tail
-    assign cq_tail[l] = lane_status[l].cq_tail;
+    assign cq_tail[l] = lane_pointers[l].cq_tail;
   end
   card_status #(
       .Lanes(Lanes)

@@ -43,20 +43,21 @@ module signer_tb
     input  logic                      word_ready_i,
     output node_t                     word_o
 );
-  logic key_start, sign_start, core_start, waiting_q;
-  state_t key_state, sign_state, core_state;
-  block_t key_block, sign_block, core_block;
+  logic core_start, waiting_q;
+  state_t core_state;
+  block_t core_block;
+  hash_request_t key_hash, sign_hash;
   node_t sk_seed, sk_prf, pk_seed;
 
   always_comb begin
-    core_start = start_i || ((key_start || sign_start || waiting_q) && !hold_i);
+    core_start = start_i || ((key_hash.start || sign_hash.start || waiting_q) && !hold_i);
     core_state = state_i;
     core_block = block_i;
-    if (derive_busy_o) {core_state, core_block} = {key_state, key_block};
-    if (!ready_o) {core_state, core_block} = {sign_state, sign_block};
+    if (derive_busy_o) {core_state, core_block} = {key_hash.state, key_hash.block};
+    if (!ready_o) {core_state, core_block} = {sign_hash.state, sign_hash.block};
   end
   always_ff @(posedge clk_i) begin
-    waiting_q <= !rst_i && (key_start || sign_start || waiting_q) && hold_i;
+    waiting_q <= !rst_i && (key_hash.start || sign_hash.start || waiting_q) && hold_i;
   end
 
   sha256 #(
@@ -85,11 +86,8 @@ module signer_tb
       .sk_seed_o(sk_seed),
       .sk_prf_o(sk_prf),
       .pk_seed_o(pk_seed),
-      .hash_start_o(key_start),
-      .hash_state_o(key_state),
-      .hash_block_o(key_block),
-      .hash_done_i(done_o && derive_busy_o),
-      .hash_digest_i(digest_o)
+      .hash_o(key_hash),
+      .hash_i('{done: done_o && derive_busy_o, digest: digest_o})
   );
   assign derived_o = {sk_seed, sk_prf, pk_seed};
 
@@ -112,11 +110,8 @@ module signer_tb
       .word_valid_o,
       .word_ready_i,
       .word_o,
-      .hash_start_o(sign_start),
-      .hash_state_o(sign_state),
-      .hash_block_o(sign_block),
-      .hash_done_i(done_o && !ready_o),
-      .hash_digest_i(digest_o)
+      .hash_o(sign_hash),
+      .hash_i('{done: done_o && !ready_o, digest: digest_o})
   );
 
   // ---- the hash port's contract: one user at a time; its state and block stand from its start to
@@ -126,15 +121,15 @@ module signer_tb
   block_t block_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) asked_q <= 1'b0;
-    else if (key_start || sign_start) asked_q <= 1'b1;
+    else if (key_hash.start || sign_hash.start) asked_q <= 1'b1;
     else if (done_o) asked_q <= 1'b0;
-    if (key_start || sign_start) {state_q, block_q} <= {core_state, core_block};
+    if (key_hash.start || sign_hash.start) {state_q, block_q} <= {core_state, core_block};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       assert ($onehot0({start_i, derive_busy_o, !ready_o}))
       else $error("signer_tb: two users of one core");
-      assert (!(asked_q && (key_start || sign_start)))
+      assert (!(asked_q && (key_hash.start || sign_hash.start)))
       else $error("signer_tb: asked again before the answer");
       assert (!asked_q || {core_state, core_block} == {state_q, block_q})
       else $error("signer_tb: a block that did not stand");
