@@ -50,4 +50,27 @@ package axi_pkg;
     logic    r_valid;
     read_t   r;
   } rsp_t;
+
+  // AXI4-Lite, for registers: the same of a word.
+  typedef struct packed {
+    logic        aw_valid;
+    logic        w_valid;
+    logic        b_ready;
+    logic        ar_valid;
+    logic        r_ready;
+    logic [3:0]  w_strb;
+    logic [31:0] aw_addr;
+    logic [31:0] w_data;
+    logic [31:0] ar_addr;
+  } lite_req_t;
+  typedef struct packed {
+    logic        aw_ready;
+    logic        w_ready;
+    logic        b_valid;
+    logic [1:0]  b_resp;
+    logic        ar_ready;
+    logic        r_valid;
+    logic [1:0]  r_resp;
+    logic [31:0] r_data;
+  } lite_rsp_t;
 endpackage

@@ -130,6 +130,9 @@ module portcullis_top
   logic [31:0] header_rd_data, policy_rd_data, entropy_rd_data;
   logic locked, cfg_locked, tables_clear, check;
 
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
+
   // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would
   // change, so that they cost nothing; they wake in the clock in which something comes to them.
   logic csr_clk, attest_clk, attest_quiet;
@@ -159,7 +162,8 @@ module portcullis_top
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
     logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
     assign csr_quiet = !rst_i
-        && {s_axil_awvalid, s_axil_wvalid, s_axil_bvalid, s_axil_arvalid, s_axil_rvalid} == '0;
+        && {axil_req.aw_valid, axil_req.w_valid, axil_rsp.b_valid, axil_req.ar_valid, axil_rsp.r_valid}
+            == '0;
     assign csr_awake = !csr_quiet || csr_quiet_q != '1;
     assign attest_awake = rst_i || !attest_quiet || attest_quiet_q != '1;
     always_ff @(posedge clk_i) begin
@@ -194,25 +198,8 @@ module portcullis_top
   ) u_csr (
       .clk_i(csr_clk),
       .rst_i,
-      .s_axil_awready,
-      .s_axil_awvalid,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_wready,
-      .s_axil_wvalid,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_bready,
-      .s_axil_bvalid,
-      .s_axil_bresp,
-      .s_axil_arready,
-      .s_axil_arvalid,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_rready,
-      .s_axil_rvalid,
-      .s_axil_rdata,
-      .s_axil_rresp,
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
       .cfg_locked_i(shown.cfg_locked),
       .status_i(shown.status),
       .config_o(cfg),
@@ -576,6 +563,21 @@ module portcullis_top
   assign {m_axi_wlast, m_axi_wdata} = bus_req.w;
   assign {m_axi_arid, m_axi_arlen, m_axi_araddr} = bus_req.ar;
   assign {m_axi_arvalid, m_axi_rready} = {bus_req.ar_valid, bus_req.r_ready};
+  assign axil_req = '{
+          aw_valid: s_axil_awvalid,
+          w_valid: s_axil_wvalid,
+          b_ready: s_axil_bready,
+          ar_valid: s_axil_arvalid,
+          r_ready: s_axil_rready,
+          w_strb: s_axil_wstrb,
+          aw_addr: 32'(s_axil_awaddr),
+          w_data: s_axil_wdata,
+          ar_addr: 32'(s_axil_araddr)
+      };
+  assign {s_axil_awready, s_axil_wready, s_axil_bvalid, s_axil_bresp} =
+      {axil_rsp.aw_ready, axil_rsp.w_ready, axil_rsp.b_valid, axil_rsp.b_resp};
+  assign {s_axil_arready, s_axil_rvalid, s_axil_rresp, s_axil_rdata} =
+      {axil_rsp.ar_ready, axil_rsp.r_valid, axil_rsp.r_resp, axil_rsp.r_data};
   assign bus_rsp = '{
           aw_ready: m_axi_awready,
           w_ready: m_axi_wready,

@@ -192,11 +192,8 @@ module alveo_xdma #(
       .s_axib_rready(host_rready)
   );
 
-  logic r_awvalid, r_awready, r_wvalid, r_wready, r_bvalid, r_bready, r_arvalid, r_arready,
-      r_rvalid, r_rready;
-  logic [31:0] r_addr, r_wdata, r_rdata;
-  logic [3:0] r_wstrb;
-  logic [1:0] r_bresp, r_rresp;
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
   // The bridge's pins meet nothing but register slices.
   logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready,
       s_rvalid, s_rready;
@@ -263,22 +260,8 @@ module alveo_xdma #(
       .s_rlast_o(s_r[0]),
       .s_rvalid_o(s_rvalid),
       .s_rready_i(s_rready),
-      .m_awvalid_o(r_awvalid),
-      .m_awready_i(r_awready),
-      .m_addr_o(r_addr),
-      .m_wvalid_o(r_wvalid),
-      .m_wready_i(r_wready),
-      .m_wdata_o(r_wdata),
-      .m_wstrb_o(r_wstrb),
-      .m_bvalid_i(r_bvalid),
-      .m_bready_o(r_bready),
-      .m_bresp_i(r_bresp),
-      .m_arvalid_o(r_arvalid),
-      .m_arready_i(r_arready),
-      .m_rvalid_i(r_rvalid),
-      .m_rready_o(r_rready),
-      .m_rdata_i(r_rdata),
-      .m_rresp_i(r_rresp)
+      .m_req_o(axil_req),
+      .m_rsp_i(axil_rsp)
   );
 
   logic flr_done;
@@ -300,23 +283,8 @@ module alveo_xdma #(
       .flr_done_o(flr_done),
       .hint_o(hint),
       .health_o(health),
-      .s_awvalid_i(r_awvalid),
-      .s_awready_o(r_awready),
-      .s_awaddr_i(r_addr),
-      .s_wvalid_i(r_wvalid),
-      .s_wready_o(r_wready),
-      .s_wdata_i(r_wdata),
-      .s_wstrb_i(r_wstrb),
-      .s_bvalid_o(r_bvalid),
-      .s_bready_i(r_bready),
-      .s_bresp_o(r_bresp),
-      .s_arvalid_i(r_arvalid),
-      .s_arready_o(r_arready),
-      .s_araddr_i(r_addr),
-      .s_rvalid_o(r_rvalid),
-      .s_rready_i(r_rready),
-      .s_rdata_o(r_rdata),
-      .s_rresp_o(r_rresp),
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
       .m_awaddr_o(host_awaddr),
       .m_awlen_o(host_awlen),
       .m_awvalid_o(host_awvalid),

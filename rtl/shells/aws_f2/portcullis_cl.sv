@@ -39,6 +39,24 @@ module portcullis_cl #(
     flr_q <= sh_cl_flr_assert && rst_main_n;
   end
 
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
+  assign axil_req = '{
+          aw_valid: ocl_cl_awvalid,
+          w_valid: ocl_cl_wvalid,
+          b_ready: ocl_cl_bready,
+          ar_valid: ocl_cl_arvalid,
+          r_ready: ocl_cl_rready,
+          w_strb: ocl_cl_wstrb,
+          aw_addr: ocl_cl_awaddr,
+          w_data: ocl_cl_wdata,
+          ar_addr: ocl_cl_araddr
+      };
+  assign {cl_ocl_awready, cl_ocl_wready, cl_ocl_bvalid, cl_ocl_bresp} =
+      {axil_rsp.aw_ready, axil_rsp.w_ready, axil_rsp.b_valid, axil_rsp.b_resp};
+  assign {cl_ocl_arready, cl_ocl_rvalid, cl_ocl_rresp, cl_ocl_rdata} =
+      {axil_rsp.ar_ready, axil_rsp.r_valid, axil_rsp.r_resp, axil_rsp.r_data};
+
   logic hint;
   logic [2:0] health;
   logic irq_req;
@@ -61,23 +79,8 @@ module portcullis_cl #(
       .flr_done_o(cl_sh_flr_done),
       .hint_o(hint),
       .health_o(health),
-      .s_awvalid_i(ocl_cl_awvalid),
-      .s_awready_o(cl_ocl_awready),
-      .s_awaddr_i(ocl_cl_awaddr),
-      .s_wvalid_i(ocl_cl_wvalid),
-      .s_wready_o(cl_ocl_wready),
-      .s_wdata_i(ocl_cl_wdata),
-      .s_wstrb_i(ocl_cl_wstrb),
-      .s_bvalid_o(cl_ocl_bvalid),
-      .s_bready_i(ocl_cl_bready),
-      .s_bresp_o(cl_ocl_bresp),
-      .s_arvalid_i(ocl_cl_arvalid),
-      .s_arready_o(cl_ocl_arready),
-      .s_araddr_i(ocl_cl_araddr),
-      .s_rvalid_o(cl_ocl_rvalid),
-      .s_rready_i(ocl_cl_rready),
-      .s_rdata_o(cl_ocl_rdata),
-      .s_rresp_o(cl_ocl_rresp),
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
       .m_awaddr_o(cl_sh_pcim_awaddr),
       .m_awlen_o(cl_sh_pcim_awlen),
       .m_awvalid_o(cl_sh_pcim_awvalid),

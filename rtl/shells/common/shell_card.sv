@@ -35,23 +35,8 @@ module shell_card #(
     // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
     output logic [2:0]   health_o,
     // Registers: AXI4-Lite slave.
-    input  logic         s_awvalid_i,
-    output logic         s_awready_o,
-    input  logic [31:0]  s_awaddr_i,
-    input  logic         s_wvalid_i,
-    output logic         s_wready_o,
-    input  logic [31:0]  s_wdata_i,
-    input  logic [3:0]   s_wstrb_i,
-    output logic         s_bvalid_o,
-    input  logic         s_bready_i,
-    output logic [1:0]   s_bresp_o,
-    input  logic         s_arvalid_i,
-    output logic         s_arready_o,
-    input  logic [31:0]  s_araddr_i,
-    output logic         s_rvalid_o,
-    input  logic         s_rready_i,
-    output logic [31:0]  s_rdata_o,
-    output logic [1:0]   s_rresp_o,
+    input  axi_pkg::lite_req_t axil_req_i,
+    output axi_pkg::lite_rsp_t axil_rsp_o,
     // Host memory: AXI4 master, INCR, 64 bytes a beat; writes carry id 0.
     output logic [63:0]  m_awaddr_o,
     output logic [7:0]   m_awlen_o,
@@ -112,60 +97,42 @@ module shell_card #(
   sync_bit u_dead (.clk_i(bus_clk_i), .d_i(dead), .q_o(health_o[2]));
 
   // ---- registers
-  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready,
-      c_rvalid, c_rready;
-  logic [31:0] c_awaddr, c_wdata, c_araddr, c_rdata;
-  logic [3:0] c_wstrb;
-  logic [1:0] c_bresp, c_rresp;
+  axi_pkg::lite_req_t host_req, guard_req;
+  axi_pkg::lite_rsp_t host_rsp, guard_rsp;
   async_fifo #(.Width(32), .Log2(2)) u_reg_aw (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_awvalid_i), .wr_ready_o(s_awready_o),
-      .wr_data_i(s_awaddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_awvalid), .rd_ready_i(c_awready),
-      .rd_data_o(c_awaddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.aw_valid), .wr_ready_o(axil_rsp_o.aw_ready),
+      .wr_data_i(axil_req_i.aw_addr),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.aw_valid), .rd_ready_i(host_rsp.aw_ready),
+      .rd_data_o(host_req.aw_addr)
   );
   async_fifo #(.Width(36), .Log2(2)) u_reg_w (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_wvalid_i), .wr_ready_o(s_wready_o),
-      .wr_data_i({s_wstrb_i, s_wdata_i}),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_wvalid), .rd_ready_i(c_wready),
-      .rd_data_o({c_wstrb, c_wdata})
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.w_valid), .wr_ready_o(axil_rsp_o.w_ready),
+      .wr_data_i({axil_req_i.w_strb, axil_req_i.w_data}),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.w_valid), .rd_ready_i(host_rsp.w_ready),
+      .rd_data_o({host_req.w_strb, host_req.w_data})
   );
   async_fifo #(.Width(2), .Log2(2)) u_reg_b (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_bvalid), .wr_ready_o(c_bready),
-      .wr_data_i(c_bresp),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_bvalid_o), .rd_ready_i(s_bready_i),
-      .rd_data_o(s_bresp_o)
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.b_valid), .wr_ready_o(host_req.b_ready),
+      .wr_data_i(host_rsp.b_resp),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.b_valid), .rd_ready_i(axil_req_i.b_ready),
+      .rd_data_o(axil_rsp_o.b_resp)
   );
   async_fifo #(.Width(32), .Log2(2)) u_reg_ar (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_arvalid_i), .wr_ready_o(s_arready_o),
-      .wr_data_i(s_araddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_arvalid), .rd_ready_i(c_arready),
-      .rd_data_o(c_araddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.ar_valid), .wr_ready_o(axil_rsp_o.ar_ready),
+      .wr_data_i(axil_req_i.ar_addr),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.ar_valid), .rd_ready_i(host_rsp.ar_ready),
+      .rd_data_o(host_req.ar_addr)
   );
   async_fifo #(.Width(34), .Log2(2)) u_reg_r (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_rvalid), .wr_ready_o(c_rready),
-      .wr_data_i({c_rresp, c_rdata}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_rvalid_o), .rd_ready_i(s_rready_i),
-      .rd_data_o({s_rresp_o, s_rdata_o})
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.r_valid), .wr_ready_o(host_req.r_ready),
+      .wr_data_i({host_rsp.r_resp, host_rsp.r_data}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.r_valid), .rd_ready_i(axil_req_i.r_ready),
+      .rd_data_o({axil_rsp_o.r_resp, axil_rsp_o.r_data})
   );
 
-  logic g_awvalid, g_awready, g_wvalid, g_wready, g_bvalid, g_bready, g_arvalid, g_arready,
-      g_rvalid, g_rready;
-  logic [19:0] g_addr;
-  logic [31:0] g_wdata, g_rdata;
-  logic [3:0] g_wstrb;
-  logic [1:0] g_bresp, g_rresp;
   axil_guard u_guard (
       .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .dead_o(dead),
-      .s_awvalid_i(c_awvalid), .s_awready_o(c_awready), .s_awaddr_i(c_awaddr),
-      .s_wvalid_i(c_wvalid), .s_wready_o(c_wready), .s_wdata_i(c_wdata), .s_wstrb_i(c_wstrb),
-      .s_bvalid_o(c_bvalid), .s_bready_i(c_bready), .s_bresp_o(c_bresp),
-      .s_arvalid_i(c_arvalid), .s_arready_o(c_arready), .s_araddr_i(c_araddr),
-      .s_rvalid_o(c_rvalid), .s_rready_i(c_rready), .s_rdata_o(c_rdata), .s_rresp_o(c_rresp),
-      .m_awvalid_o(g_awvalid), .m_awready_i(g_awready), .m_addr_o(g_addr),
-      .m_wvalid_o(g_wvalid), .m_wready_i(g_wready), .m_wdata_o(g_wdata), .m_wstrb_o(g_wstrb),
-      .m_bvalid_i(g_bvalid), .m_bready_o(g_bready), .m_bresp_i(g_bresp),
-      .m_arvalid_o(g_arvalid), .m_arready_i(g_arready),
-      .m_rvalid_i(g_rvalid), .m_rready_o(g_rready), .m_rdata_i(g_rdata), .m_rresp_i(g_rresp)
+      .s_req_i(host_req), .s_rsp_o(host_rsp), .m_req_o(guard_req), .m_rsp_i(guard_rsp)
   );
 
   // ---- the card
@@ -197,15 +164,15 @@ module shell_card #(
       .rst_i(card_rst),
       .boot_nonce_i('0),
       .irq_o(irq),
-      .s_axil_awready(g_awready), .s_axil_awvalid(g_awvalid), .s_axil_awaddr(g_addr),
+      .s_axil_awready(guard_rsp.aw_ready), .s_axil_awvalid(guard_req.aw_valid), .s_axil_awaddr(guard_req.aw_addr[19:0]),
       .s_axil_awprot('0),
-      .s_axil_wready(g_wready), .s_axil_wvalid(g_wvalid), .s_axil_wdata(g_wdata),
-      .s_axil_wstrb(g_wstrb),
-      .s_axil_bready(g_bready), .s_axil_bvalid(g_bvalid), .s_axil_bresp(g_bresp),
-      .s_axil_arready(g_arready), .s_axil_arvalid(g_arvalid), .s_axil_araddr(g_addr),
+      .s_axil_wready(guard_rsp.w_ready), .s_axil_wvalid(guard_req.w_valid), .s_axil_wdata(guard_req.w_data),
+      .s_axil_wstrb(guard_req.w_strb),
+      .s_axil_bready(guard_req.b_ready), .s_axil_bvalid(guard_rsp.b_valid), .s_axil_bresp(guard_rsp.b_resp),
+      .s_axil_arready(guard_rsp.ar_ready), .s_axil_arvalid(guard_req.ar_valid), .s_axil_araddr(guard_req.ar_addr[19:0]),
       .s_axil_arprot('0),
-      .s_axil_rready(g_rready), .s_axil_rvalid(g_rvalid), .s_axil_rdata(g_rdata),
-      .s_axil_rresp(g_rresp),
+      .s_axil_rready(guard_req.r_ready), .s_axil_rvalid(guard_rsp.r_valid), .s_axil_rdata(guard_rsp.r_data),
+      .s_axil_rresp(guard_rsp.r_resp),
       .m_axi_awid(k_awid), .m_axi_awaddr(k_awaddr), .m_axi_awlen(k_awlen), .m_axi_awsize(k_awsize),
       .m_axi_awburst(k_awburst), .m_axi_awvalid(k_awvalid), .m_axi_awready(k_awready),
       .m_axi_wdata(k_wdata), .m_axi_wstrb(k_wstrb), .m_axi_wlast(k_wlast), .m_axi_wvalid(k_wvalid),
