@@ -31,50 +31,50 @@ module attest
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
-    input  logic          clk_i,
-    input  logic          rst_i,
+    input  logic            clk_i,
+    input  logic            rst_i,
     // Nothing is under way or asked for: the registers stand, after a few clocks of it.
-    output logic          quiet_o,
+    output logic            quiet_o,
     // PK.seed, PK.root; layout order. Zero until it is made.
-    output logic [255:0]  public_key_o,
+    output logic [255:0]    public_key_o,
     // Tables.
-    input  logic          digest_i,            // Hash them, until ...
-    output logic          digest_done_o,       // ... this, for one clock.
-    output logic [255:0]  digest_o,            // What the last lane's hashed to last; layout order.
-    output logic          digest_alike_o,      // So did every other lane's.
-    input  logic          patrol_i,            // In RUN: they are due to be hashed again, until ...
-    output logic          patrol_done_o,       // ... this, for one clock.
+    input  logic            digest_i,        // Hash them, until ...
+    output logic            digest_done_o,   // ... this, for one clock.
+    output logic [255:0]    digest_o,        // What the last lane's hashed to last; layout order.
+    output logic            digest_alike_o,  // So did every other lane's.
+    input  logic            patrol_i,        // In RUN: they are due to be hashed again, until ...
+    output logic            patrol_done_o,   // ... this, for one clock.
     // They hashed to something else than `facts_i.policy_digest`; one clock, a clock later.
-    output logic          changed_o,
-    input  image_header_t header_i,
-    output logic [2:0]    read_lane_o,
-    output logic          read_o,
-    output logic          read_entropy_o,
-    output logic [15:0]   read_row_o,
-    input  logic          read_ready_i,
-    input  row_t          row_i,
+    output logic            changed_o,
+    input  image_header_t   header_i,
+    output logic [2:0]      read_lane_o,
+    output logic            read_o,
+    output logic            read_entropy_o,
+    output logic [15:0]     read_row_o,
+    input  logic            read_ready_i,
+    input  row_t            row_i,
     // Checkpoints.
-    input  logic          open_i,
-    input  logic          abort_i,
-    input  logic          life_valid_i,
-    input  life_e         life_i,
-    output logic          life_done_o,
-    input  logic [31:0]   interval_i,
-    input  logic          flush_i,
-    input  logic          run_i,
-    input  logic [63:0]   records_i,
-    input  card_facts_t   facts_i,
-    output logic          snapshot_o,
-    output logic [2:0]    snapshot_lane_o,
-    input  logic [63:0]   size_i,              // Its records.
-    input  snapshot_t     snapshot_i,
-    input  logic [7:0]    ring_log2_i,
-    input  logic [31:0]   head_i,
-    output logic          beat_valid_o,
-    input  logic          beat_take_i,
+    input  logic            open_i,
+    input  logic            abort_i,
+    input  logic            life_valid_i,
+    input  life_e           life_i,
+    output logic            life_done_o,
+    input  logic [31:0]     interval_i,
+    input  logic            flush_i,
+    input  logic            run_i,
+    input  logic [63:0]     records_i,
+    input  card_facts_t     facts_i,
+    output logic            snapshot_o,
+    output logic [2:0]      snapshot_lane_o,
+    input  logic [63:0]     size_i,  // Its records.
+    input  snapshot_t       snapshot_i,
+    input  logic [7:0]      ring_log2_i,
+    input  logic [31:0]     head_i,
+    output logic            beat_valid_o,
+    input  logic            beat_take_i,
     output ring_pkg::beat_t beat_o,
-    input  logic          beat_answered_i,
-    output logic [31:0]   tail_o
+    input  logic            beat_answered_i,
+    output logic [31:0]     tail_o
 );
   typedef enum logic [5:0] {
     StDerive     = 6'h01,  // The seeds are being derived.

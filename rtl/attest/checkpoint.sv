@@ -28,45 +28,45 @@ module checkpoint
     parameter int unsigned  Lanes = 1,      // 1, 2, 4 or 8.
     parameter logic [127:0] DesignId = '0   // First byte lowest, as in the layout.
 ) (
-    input  logic         clk_i,
-    input  logic         rst_i,
-    input  logic         open_i,
-    input  logic         abort_i,
+    input  logic                         clk_i,
+    input  logic                         rst_i,
+    input  logic                         open_i,
+    input  logic                         abort_i,
     // What makes one due.
-    input  logic         life_valid_i,
-    input  life_e        life_i,
-    output logic         life_done_o,
-    input  logic [31:0]  interval_i,
-    input  logic         flush_i,
-    input  logic         run_i,           // Intervals and flushes count.
-    input  logic [63:0]  records_i,       // In all lanes, a clock ago at most.
+    input  logic                         life_valid_i,
+    input  life_e                        life_i,
+    output logic                         life_done_o,
+    input  logic [31:0]                  interval_i,
+    input  logic                         flush_i,
+    input  logic                         run_i,      // Intervals and flushes count.
+    input  logic [63:0]                  records_i,  // In all lanes, a clock ago at most.
     // What it says.
-    input  card_facts_t   facts_i,
+    input  card_facts_t                  facts_i,
     // Snapshot of a lane's tree.
-    output logic         snapshot_o,
-    output logic [2:0]   snapshot_lane_o,
-    input  logic [63:0]   size_i,              // Its records.
-    input  snapshot_t     snapshot_i,
+    output logic                         snapshot_o,
+    output logic [2:0]                   snapshot_lane_o,
+    input  logic [63:0]                  size_i,  // Its records.
+    input  snapshot_t                    snapshot_i,
     // Hash core, and the signer that uses it after the root is known.
     // None is under way, and nothing that counts happens in this clock.
-    output logic         quiet_o,
-    output logic         request_o,
-    input  logic         grant_i,          // Held while `request_o` is.
-    output hash_request_t hash_o,
-    input  hash_answer_t  hash_i,
-    output logic          sign_o,
+    output logic                         quiet_o,
+    output logic                         request_o,
+    input  logic                         grant_i,  // Held while `request_o` is.
+    output hash_request_t                hash_o,
+    input  hash_answer_t                 hash_i,
+    output logic                         sign_o,
     output logic [CheckpointBytes*8-1:0] message_o,  // First byte at the top.
-    input  logic          word_valid_i,
-    output logic          word_ready_o,
-    input  logic [127:0]  word_i,
+    input  logic                         word_valid_i,
+    output logic                         word_ready_o,
+    input  logic [127:0]                 word_i,
     // Checkpoint ring.
-    input  logic [7:0]    ring_log2_i,     // 0: there is none, and nothing is ever due.
-    input  logic [31:0]   head_i,          // Consumed.
-    output logic          beat_valid_o,
-    input  logic          beat_take_i,
-    output ring_pkg::beat_t beat_o,
-    input  logic          beat_answered_i,
-    output logic [31:0]  tail_o
+    input  logic [7:0]                   ring_log2_i,  // 0: there is none, and nothing is ever due.
+    input  logic [31:0]                  head_i,       // Consumed.
+    output logic                         beat_valid_o,
+    input  logic                         beat_take_i,
+    output ring_pkg::beat_t              beat_o,
+    input  logic                         beat_answered_i,
+    output logic [31:0]                  tail_o
 );
   localparam logic [31:0] DefaultInterval = 32'd32768;
   localparam logic [8:0] CheckpointBeats = 9'(CheckpointBytes / BeatBytes);

@@ -11,9 +11,9 @@ module checkpoint_head (
     input  logic        open_i,
     input  logic        we_i,
     input  logic [31:0] value_i,
-    input  logic [31:0] tail_i,    // Checkpoints written.
-    output logic [31:0] head_o,    // Checkpoints consumed.
-    output logic        fault_o    // One clock.
+    input  logic [31:0] tail_i,  // Checkpoints written.
+    output logic [31:0] head_o,  // Checkpoints consumed.
+    output logic        fault_o  // One clock.
 );
   logic asked_q, bad_q;
   logic [31:0] value_q;

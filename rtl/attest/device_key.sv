@@ -16,19 +16,19 @@ module device_key
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 (
-    input  logic         clk_i,
-    input  logic         rst_i,
-    input  logic         start_i,
-    input  logic [255:0] secret_i,
-    input  logic [127:0] design_id_i,
-    output logic         busy_o,
-    output logic         valid_o,
-    output node_t        sk_seed_o,
-    output node_t        sk_prf_o,
-    output node_t        pk_seed_o,
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  logic          start_i,
+    input  logic [255:0]  secret_i,
+    input  logic [127:0]  design_id_i,
+    output logic          busy_o,
+    output logic          valid_o,
+    output node_t         sk_seed_o,
+    output node_t         sk_prf_o,
+    output node_t         pk_seed_o,
     // Hash port.
     output hash_request_t hash_o,
-    input  hash_answer_t hash_i
+    input  hash_answer_t  hash_i
 );
   localparam logic [21*8-1:0] Label = {"portcullis/slh-dsa/1", 8'h00};
   localparam int unsigned MessageBytes = ($bits(Label) + 8 + $bits(design_id_i)) / 8;

@@ -48,8 +48,8 @@ module slh_dsa
     input  logic                      word_ready_i,
     output node_t                     word_o,
     // Hash port.
-    output hash_request_t hash_o,
-    input  hash_answer_t hash_i
+    output hash_request_t             hash_o,
+    input  hash_answer_t              hash_i
 );
   typedef enum logic [3:0] {
     StIdle,

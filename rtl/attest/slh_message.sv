@@ -29,8 +29,8 @@ module slh_message
     input  logic [8*MessageBytes-1:0] message_i,
     output node_t                     r_o,
     output message_digest_t           digest_o,
-    output hash_request_t hash_o,
-    input  hash_answer_t hash_i
+    output hash_request_t             hash_o,
+    input  hash_answer_t              hash_i
 );
   if (MessageBytes < 1) begin : g_bad_message_bytes
     $fatal(1, "MessageBytes is at least 1");

@@ -16,18 +16,18 @@ module slh_tl
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 (
-    input  logic   clk_i,
-    input  logic   rst_i,
-    input  state_t seed_state_i,
-    input  logic   open_i,
-    input  adrs_t  adrs_i,
-    input  logic   push_i,
-    input  node_t  node_i,
-    input  logic   finish_i,
-    output logic   taken_o,
-    output node_t  node_o,
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  state_t        seed_state_i,
+    input  logic          open_i,
+    input  adrs_t         adrs_i,
+    input  logic          push_i,
+    input  node_t         node_i,
+    input  logic          finish_i,
+    output logic          taken_o,
+    output node_t         node_o,
     output hash_request_t hash_o,
-    input  hash_answer_t hash_i
+    input  hash_answer_t  hash_i
 );
   // left over from the last node of a block
   localparam int unsigned RestBits = 8 * AdrsHeadBytes;

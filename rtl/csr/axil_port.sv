@@ -6,6 +6,7 @@
 // each, so a master that does not take the answers of one kind gets those of the other all the
 // same. Where both kinds wait they go in turn. Every answer is OKAY.
 //
+// What is asked for stands at the request's outputs until it is answered, and until the next.
 // Latency: a request leaves two clocks after it was accepted, at best, out of registers; its answer
 // is offered one clock after the block's.
 // After reset: nothing under way; READY is low in reset, so that no access is taken and lost.
@@ -24,9 +25,9 @@ module axil_port #(
     // Register block.
     output logic                    req_o,
     output logic                    req_write_o,
-    output logic [AddressWidth-1:0] req_addr_o,   // Of a whole word.
+    output logic [AddressWidth-1:0] req_addr_o,  // Of a whole word.
     output logic [31:0]             req_data_o,
-    output logic [31:0]             req_bits_o,   // Those that are written.
+    output logic [31:0]             req_bits_o,  // Those that are written.
     input  logic                    rd_ack_i,
     input  logic [31:0]             rd_data_i,
     input  logic                    wr_ack_i
@@ -65,10 +66,12 @@ module axil_port #(
   assign issue_write = can_write && !issue_read;
   always_ff @(posedge clk_i) begin
     req_o <= !rst_i && (issue_read || issue_write);
-    req_write_o <= issue_write;
-    req_addr_o <= {issue_write ? awaddr_q : araddr_q, 2'b00};
-    req_data_o <= wdata_q;
-    for (int unsigned b = 0; b < 4; b++) req_bits_o[8*b+:8] <= {8{wstrb_q[b]}};
+    if (issue_read || issue_write) begin
+      req_write_o <= issue_write;
+      req_addr_o <= {issue_write ? awaddr_q : araddr_q, 2'b00};
+      req_data_o <= wdata_q;
+      for (int unsigned b = 0; b < 4; b++) req_bits_o[8*b+:8] <= {8{wstrb_q[b]}};
+    end
   end
 
   // ---- answers

@@ -24,30 +24,30 @@ module card_csr
     parameter int unsigned LogLog2Max = 20,
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
-    input  logic           clk_i,
-    input  logic           rst_i,
+    input  logic                        clk_i,
+    input  logic                        rst_i,
     // AXI4-Lite.
-    input  axi_pkg::lite_req_t axil_req_i,
-    output axi_pkg::lite_rsp_t axil_rsp_o,
+    input  axi_pkg::lite_req_t          axil_req_i,
+    output axi_pkg::lite_rsp_t          axil_rsp_o,
     // Card.
-    input  logic           cfg_locked_i,
-    input  csr_status_t    status_i,
-    output csr_config_t    config_o,
-    output csr_doorbells_t doorbells_o,
-    input  ring_pointers_t [Lanes-1:0]    lane_pointers_i,
-    output lane_config_t [Lanes-1:0]    lane_config_o,
+    input  logic                        cfg_locked_i,
+    input  csr_status_t                 status_i,
+    output csr_config_t                 config_o,
+    output csr_doorbells_t              doorbells_o,
+    input  ring_pointers_t  [Lanes-1:0] lane_pointers_i,
+    output lane_config_t    [Lanes-1:0] lane_config_o,
     output ring_doorbells_t [Lanes-1:0] lane_doorbells_o,
-    output logic           command_write_o,
-    output logic [7:0]     command_o,
-    output table_access_t  header_access_o,
-    input  logic           header_rd_ack_i,
-    input  logic [31:0]    header_rd_data_i,
-    output table_access_t  policy_access_o,
-    input  logic           policy_rd_ack_i,
-    input  logic [31:0]    policy_rd_data_i,
-    output table_access_t  entropy_access_o,
-    input  logic           entropy_rd_ack_i,
-    input  logic [31:0]    entropy_rd_data_i
+    output logic                        command_write_o,
+    output logic            [7:0]       command_o,
+    output table_access_t               header_access_o,
+    input  logic                        header_rd_ack_i,
+    input  logic            [31:0]      header_rd_data_i,
+    output table_access_t               policy_access_o,
+    input  logic                        policy_rd_ack_i,
+    input  logic            [31:0]      policy_rd_data_i,
+    output table_access_t               entropy_access_o,
+    input  logic                        entropy_rd_ack_i,
+    input  logic            [31:0]      entropy_rd_data_i
 );
   card_pkg::card__in_t hwif_in;
   card_pkg::card__out_t hwif_out;

@@ -19,7 +19,7 @@ module image_header
     input  logic          rst_i,
     input  table_access_t access_i,  // `row` is not used: the window has one.
     input  logic          locked_i,
-    input  logic          clear_i,   // Every word becomes invalid and zero.
+    input  logic          clear_i,  // Every word becomes invalid and zero.
     output logic          rd_ack_o,
     output logic [31:0]   rd_data_o,
     input  logic          check_i,

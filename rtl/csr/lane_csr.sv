@@ -16,7 +16,7 @@ module lane_csr
     output logic [31:0]     rd_data_o,
     output logic            wr_ack_o,
     input  logic            cfg_locked_i,
-    input  ring_pointers_t    pointers_i,
+    input  ring_pointers_t  pointers_i,
     output lane_config_t    config_o,
     output ring_doorbells_t doorbells_o
 );

@@ -38,8 +38,8 @@ module lifecycle
     input  logic         clk_i,
     input  logic         rst_i,
     // Commands.
-    input  logic         command_write_i,    // The command register is written in this clock ...
-    input  logic [7:0]   command_i,          // ... and holds this one clock later.
+    input  logic         command_write_i,  // The command register is written in this clock ...
+    input  logic [7:0]   command_i,        // ... and holds this one clock later.
     // Tables.
     output logic         locked_o,
     output logic         cfg_locked_o,
@@ -47,8 +47,8 @@ module lifecycle
     // Register the checks below; they are read one clock later.
     output logic         check_o,
     input  logic         header_fits_i,
-    input  logic         complete_i,         // Header and every counted row are valid.
-    output logic         digest_o,           // Hash the tables, until ...
+    input  logic         complete_i,  // Header and every counted row are valid.
+    output logic         digest_o,    // Hash the tables, until ...
     // ... the digest stands; the checks below are read in this clock.
     input  logic         digest_done_i,
     input  logic         digest_expected_i,  // It is the one that the host expects.
@@ -59,15 +59,15 @@ module lifecycle
     output logic         ring_fetch_o,
     output logic         ring_halt_o,
     output logic         ring_clear_o,
-    output logic         tail_doorbell_o,    // The submission tail's doorbell acts.
-    output logic         head_doorbells_o,   // The completion and log heads' doorbells act.
+    output logic         tail_doorbell_o,   // The submission tail's doorbell acts.
+    output logic         head_doorbells_o,  // The completion and log heads' doorbells act.
     input  fault_e       ring_fault_i,
     input  logic         ring_bus_dead_i,
     input  logic         needs_reset_i,
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
-    output logic         hold_o,             // Take no more entries for now.
+    output logic         hold_o,  // Take no more entries for now.
     output logic         drop_o,
     output logic         streams_clear_o,
     input  logic         streams_clearing_i,
@@ -80,8 +80,8 @@ module lifecycle
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
-    input  logic         heartbeat_i,        // A heartbeat is presented.
-    output logic         sign_o,             // A checkpoint over the records so far, until ...
+    input  logic         heartbeat_i,  // A heartbeat is presented.
+    output logic         sign_o,       // A checkpoint over the records so far, until ...
     // ... as of this state: closing behind every CLOSE record, a fault's too, ...
     output life_e        sign_life_o,
     // ... it was written. Without a checkpoint ring it is at once.

@@ -220,7 +220,8 @@ module attest_props
     kept_q <= !rst && at == Checkpoint && dut.wanted && !abort;
     due_q <= !rst && at == Ready && due;
     changed_q <= !rst && patrol_done
-        && (digest_bytes(dut.digest) != facts.policy_digest || (Lanes == 2 && dut.digest != first_q));
+        && (digest_bytes(dut.digest) != facts.policy_digest || (Lanes == 2
+            && dut.digest != first_q));
     key_q <= public_key;
   end
 

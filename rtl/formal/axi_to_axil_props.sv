@@ -131,7 +131,8 @@ module axi_to_axil_props (
       if (refuse_q && rvalid) assert (rresp == 2'b10 && rdata == '1);
       // Towards the registers: only for a burst that is served, nothing taken back or changed.
       if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid) assert (busy_q && !refuse_q);
-      if (m_req.aw_valid || m_req.w_valid) assert (write_q && m_req.aw_addr[1:0] == '0 && m_req.w_strb != '0);
+      if (m_req.aw_valid || m_req.w_valid)
+        assert (write_q && m_req.aw_addr[1:0] == '0 && m_req.w_strb != '0);
       assert (m_req.ar_addr == m_req.aw_addr);
       if (m_req.ar_valid) assert (!write_q && m_req.aw_addr[1:0] == '0);
       if (aw_q) assert (m_req.aw_valid);
@@ -141,7 +142,8 @@ module axi_to_axil_props (
       // The lane: its own data at its own address, once; not left out where a byte of it is
       // enabled.
       if ((m_req.aw_valid || m_req.w_valid) && m_req.aw_addr[5:2] == lane)
-        assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q && m_req.aw_addr[31:6] == base_q[31:6]
+        assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q
+            && m_req.aw_addr[31:6] == base_q[31:6]
             && !served_q);
       if (bvalid && !refuse_q && lane_strb_q != '0 && lane >= base_q[5:2] && lane <= dut.last_word)
         assert (served_q);
@@ -170,11 +172,15 @@ module axi_to_axil_props (
       if (dut.state_q == 3'd5) assert (write_q && dut.beats_q == '0);
       if (dut.state_q == 3'd3) assert (!refuse_q && !dut.word_q[4]);
       if (dut.state_q != 3'd3)
-        assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid && !aw_done_q && !w_done_q && !ar_done_q);
+        assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid && !aw_done_q && !w_done_q
+            && !ar_done_q);
       else if (write_q)
-        assert (!m_req.ar_valid && !ar_done_q && m_req.aw_valid == !aw_done_q && m_req.w_valid == !w_done_q
+        assert (!m_req.ar_valid && !ar_done_q && m_req.aw_valid == !aw_done_q
+            && m_req.w_valid == !w_done_q
             && m_req.w_strb != '0);
-      else assert (!m_req.aw_valid && !m_req.w_valid && !aw_done_q && !w_done_q && m_req.ar_valid == !ar_done_q);
+      else
+        assert (!m_req.aw_valid && !m_req.w_valid && !aw_done_q && !w_done_q
+            && m_req.ar_valid == !ar_done_q);
       if (write_q && (dut.state_q == 3'd2 || dut.state_q == 3'd3 || dut.state_q == 3'd5)) begin
         assert (dut.data_q[{lane, 5'd0}+:32] == lane_data_q
             && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);

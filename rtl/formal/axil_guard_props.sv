@@ -61,9 +61,11 @@ module axil_guard_props (
       addr_q <= taken_write ? s_req.aw_addr : s_req.ar_addr;
       data_q <= s_req.w_data;
       strb_q <= s_req.w_strb;
-      local_q <= dead || card_rst || (taken_write ? s_req.aw_addr[31:20] : s_req.ar_addr[31:20]) != '0;
+      local_q <= dead || card_rst || (taken_write ? s_req.aw_addr[31:20]
+          : s_req.ar_addr[31:20]) != '0;
       answered_q <= 1'b0;
-    end else if (dut.state_q == 2'd1 && (write_q ? m_rsp.b_valid && m_req.b_ready : m_rsp.r_valid && m_req.r_ready)
+    end else if (dut.state_q == 2'd1 && (write_q ? m_rsp.b_valid && m_req.b_ready
+        : m_rsp.r_valid && m_req.r_ready)
         && !answered_q) begin
       // The card's first answer, which counts when it came in time.
       answered_q <= !card_rst && dut.patience_q != '1;
@@ -86,7 +88,8 @@ module axil_guard_props (
       assert (waits_q < Bound);
       assert (reads_wait_q <= 8'(Bound + Bound + 8'd3));
       if (bvalid_q && !ready_q) assert (s_rsp.b_valid && s_rsp.b_resp == resp_q);
-      if (rvalid_q && !ready_q) assert (s_rsp.r_valid && {s_rsp.r_data, s_rsp.r_resp} == {rdata_q, resp_q});
+      if (rvalid_q && !ready_q)
+        assert (s_rsp.r_valid && {s_rsp.r_data, s_rsp.r_resp} == {rdata_q, resp_q});
       // What the host gets: the card's word, or all ones with an error.
       if (s_rsp.r_valid)
         assert (answered_q && !local_q ? {s_rsp.r_data, s_rsp.r_resp} == {answer_q, answer_resp_q}
@@ -130,7 +133,8 @@ module axil_guard_props (
       end
       if (!dead && m_req.ar_valid) assert (!write_q);
       if (!dead && (m_req.aw_valid || m_req.w_valid)) assert (write_q);
-      if (!dead && dut.state_q != 2'd1) assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid);
+      if (!dead && dut.state_q != 2'd1)
+        assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid);
       if (dut.state_q == 2'd0 || dut.state_q == 2'd3 && local_q) assert (dut.patience_q == '0);
     end
   end

@@ -90,7 +90,8 @@ module axil_port_props (
     b_q <= rsp.b_resp;
     // Clocks that an access waits while no answer of its own kind is in the way.
     read_waits_q <= rst || rsp.r_valid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
-    write_waits_q <= rst || rsp.b_valid || !((aw_q && w_q) || asked_write) ? 5'd0 : write_waits_q + 5'd1;
+    write_waits_q <= rst || rsp.b_valid || !((aw_q && w_q) || asked_write) ? 5'd0
+        : write_waits_q + 5'd1;
   end
 
   always_comb begin

@@ -86,7 +86,8 @@ module card_csr_props
   always_ff @(posedge clk) begin
     if (rst) {addresses_q, data_q, reads_q, write_waits_q, read_waits_q, answered_q} <= '0;
     else begin
-      addresses_q <= addresses_q + 4'(axil.aw_valid && rsp.aw_ready) - 4'(rsp.b_valid && axil.b_ready);
+      addresses_q <= addresses_q + 4'(axil.aw_valid && rsp.aw_ready) - 4'(rsp.b_valid
+          && axil.b_ready);
       data_q <= data_q + 4'(axil.w_valid && rsp.w_ready) - 4'(rsp.b_valid && axil.b_ready);
       reads_q <= reads_q + 4'(axil.ar_valid && rsp.ar_ready) - 4'(rsp.r_valid && axil.r_ready);
       write_waits_q <= addresses_q == '0 || data_q == '0 || rsp.b_valid

@@ -94,7 +94,8 @@ module ring_doorbell_props
     was_live_q <= live;
     was_full_q <= unread == size;
     was_log_full_q <= log_unread == log_size;
-    rung_q <= live && !rst && !clear && !open ? {doorbells.sq_tail_we, doorbells.cq_head_we, doorbells.log_head_we} : '0;
+    rung_q <= live && !rst && !clear && !open ? {doorbells.sq_tail_we, doorbells.cq_head_we,
+        doorbells.log_head_we} : '0;
     rung2_q <= rst || clear || open ? '0 : rung_q;
     good_q <= {tail_good, cq_good, log_good} & ~rung_q;
     good2_q <= good_q;

@@ -180,8 +180,10 @@ module ring_fetch_props
       wrapped_q <= 1'b0;
       overtaken_q <= 1'b0;
     end else begin
-      if (req.ar_valid && rsp.ar_ready && req.ar.addr == cfg.sq_base && dut.requested_q > 16'd4) wrapped_q <= 1'b1;
-      if (rsp.r_valid && rsp.r.last && !fault && rsp.r.id == 5'd1 && dut.busy_q[0]) overtaken_q <= 1'b1;
+      if (req.ar_valid && rsp.ar_ready && req.ar.addr == cfg.sq_base && dut.requested_q > 16'd4)
+        wrapped_q <= 1'b1;
+      if (rsp.r_valid && rsp.r.last && !fault && rsp.r.id == 5'd1 && dut.busy_q[0])
+        overtaken_q <= 1'b1;
     end
     cover (!rst && req.ar_valid && req.ar.len == 8'd7);
     cover (!rst && req.ar_valid && req.ar.len == 8'd1);

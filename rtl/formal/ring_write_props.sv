@@ -115,7 +115,8 @@ module ring_write_props
 
   // What was issued and answered since the last zero.
   logic completion_answered;
-  assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0 && rsp.b.resp == axi_pkg::Okay && !dead
+  assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
+      && rsp.b.resp == axi_pkg::Okay && !dead
       && 2'(dut.answered_kind) == 2'd1;
   always_ff @(posedge clk) begin
     if (rst || zero) {log_issued_q, log_answered_q, cq_issued_q, cq_answered_q} <= '0;
@@ -214,7 +215,8 @@ module ring_write_props
         assert (req.aw.addr >> 12 == (req.aw.addr + (64'(req.aw.len) << 6) + 64'd63) >> 12);
       end
       if (req.w_valid)
-        assert (req.w.data == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || req.w.last));
+        assert (req.w.data == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q
+            || req.w.last));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
       // No beat of an earlier session: when one opens the bus owes nothing and is owed nothing.
@@ -222,7 +224,8 @@ module ring_write_props
       if (!lost_q) begin
         assert (requests_q == dut.issued_q - dut.answered_q - 7'(req.aw_valid));
         assert (bursts_q == dut.issued_q - dut.answered_q - 7'(req.w_valid));
-        if (zero || !pending) assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
+        if (zero || !pending)
+          assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
       end
       // Invariants that the induction needs: the kinds on the bus and of the watched burst are the
       // writer's, and the rules' count of beats is the writer's.
@@ -235,7 +238,8 @@ module ring_write_props
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);
       if (req.w_valid && !is_record_q) assert (dut.beats_q == 2'd1);
       if (req.w_valid && is_record_q && dut.beats_q == 2'd3) assert (dut.data_q == data_q);
-      if (req.w_valid && is_record_q && dut.beats_q == 2'd2) assert (dut.data_q[1023:0] == data_q[2:1]);
+      if (req.w_valid && is_record_q && dut.beats_q == 2'd2)
+        assert (dut.data_q[1023:0] == data_q[2:1]);
       if (req.aw_valid) assert (is_record_q == (req.aw.len == 8'd2));
       if (watched_q) begin
         assert (before_q < dut.issued_q - dut.answered_q && !(watched_record_q && watched_beat_q));
@@ -251,8 +255,10 @@ module ring_write_props
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
     cover (!rst && req.aw_valid && is_record_q && req.aw.addr == cfg.log_base + 64'd256);
-    cover (!rst && req.aw_valid && !is_record_q && !is_beat_q && req.aw.addr == cfg.cq_base + 64'd64);
-    cover (!rst && req.aw_valid && is_beat_q && req.aw.addr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
+    cover (!rst && req.aw_valid && !is_record_q && !is_beat_q
+        && req.aw.addr == cfg.cq_base + 64'd64);
+    cover (!rst && req.aw_valid && is_beat_q
+        && req.aw.addr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
     cover (!rst && record_valid && beat_valid && beat_take);
     cover (!rst && its_answer && beat_answered && before_q == '0 && two_q);
     cover (!rst && its_answer && watched_beat_q && fault);

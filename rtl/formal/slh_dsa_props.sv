@@ -123,7 +123,8 @@ module slh_dsa_props
         assert (dut.height_q <= top);
       end
       if (asked_q && at != Idle) assert (!hash.start);
-      if (hung_q) assert (hash.state == asked_state_q && hash.block == asked_block_q && !hash.start);
+      if (hung_q)
+        assert (hash.state == asked_state_q && hash.block == asked_block_q && !hash.start);
       if (offers_q) assert (word_valid && word == offered_q);
       assert (ready || hash.start || asked_q || word_valid || at == Place
           || (at == Absorb && dut.tl_taken));

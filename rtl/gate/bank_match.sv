@@ -17,10 +17,10 @@ module bank_match
 (
     input  logic         clk_i,
     input  logic         rst_i,
-    input  logic         step_i,    // A clock of a sweep.
+    input  logic         step_i,  // A clock of a sweep.
     input  logic         first_i,
     input  logic         last_i,
-    input  logic         live_i,    // The row counts: it is valid and within the image's row count.
+    input  logic         live_i,  // The row counts: it is valid and within the image's row count.
     input  row_t         row_i,
     input  logic [15:0]  index_i,
     input  descriptor_t  desc_i,

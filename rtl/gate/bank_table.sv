@@ -26,13 +26,13 @@ module bank_table
     // Table window.
     input  table_access_t access_i,
     input  logic          locked_i,
-    input  logic          clear_i,    // Every row becomes invalid.
+    input  logic          clear_i,  // Every row becomes invalid.
     output logic          rd_ack_o,
     output logic [31:0]   rd_data_o,
     // Sweep.
     input  logic          step_i,
     input  logic [15:0]   step_row_i,
-    output logic          live_o,     // The row is valid; while low, `row_o` must not be used.
+    output logic          live_o,  // The row is valid; while low, `row_o` must not be used.
     output row_t          row_o,
     // Are rows 0 to count-1 valid? Answered one clock after `check_i`, and held.
     input  logic          check_i,

@@ -6,14 +6,14 @@ module counters
   import layout_pkg::*;
   import gate_pkg::*;
 (
-    input  logic      clk_i,
-    input  logic      rst_i,
-    input  logic      clear_i,
-    input  logic      record_i,     // A record of this answer was handed to the ring.
+    input  logic       clk_i,
+    input  logic       rst_i,
+    input  logic       clear_i,
+    input  logic       record_i,  // A record of this answer was handed to the ring.
     input  logic [7:0] record_type_i,
     input  logic [7:0] determination_i,
-    input  logic      sweep_i,      // A clock in which a bank sweeps.
-    output counters_t counters_o
+    input  logic       sweep_i,  // A clock in which a bank sweeps.
+    output counters_t  counters_o
 );
   counters_t c_q;
   assign counters_o = c_q;

@@ -25,7 +25,7 @@ module entry_check
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
-    input  logic [7:0]  lane_i,          // The slots whose number is this modulo Lanes are its own.
+    input  logic [7:0]  lane_i,  // The slots whose number is this modulo Lanes are its own.
     input  declared_t   declared_i,
     input  logic [63:0] tick_i,
     // The heartbeat credit is spent: refuse whatever is right otherwise.
@@ -48,7 +48,7 @@ module entry_check
     output logic [15:0] entry_index_o,
     output logic [63:0] entry_tick_o,
     output fault_e      entry_fault_o,
-    output logic        entry_judge_o,    // GATE without a fault: the banks decide.
+    output logic        entry_judge_o,  // GATE without a fault: the banks decide.
     output logic        busy_o
 );
   typedef enum logic [2:0] {

@@ -21,7 +21,7 @@ module stream_table
     input  logic        clear_i,
     output logic        clearing_o,
     input  logic        read_i,
-    input  logic [15:0] slot_i,           // Of the read and of the update.
+    input  logic [15:0] slot_i,  // Of the read and of the update.
     output stream_t     stream_o,
     input  logic        update_i,
     input  stream_t     update_stream_i

@@ -16,7 +16,7 @@
 module sweep (
     input  logic        clk_i,
     input  logic        rst_i,
-    input  logic        flush_i,         // Forget the entry under way.
+    input  logic        flush_i,  // Forget the entry under way.
     input  logic        valid_i,
     output logic        ready_o,
     input  logic        judge_i,

@@ -21,7 +21,7 @@ module table_port (
     input  logic [15:0] read_row_i,
     output logic        ready_o,  // With `read_i`: the row stands two clocks later.
     // The port.
-    output logic        read_o,   // A read of its own: no step in this clock.
+    output logic        read_o,  // A read of its own: no step in this clock.
     output logic [15:0] row_o
 );
   assign ready_o = !window_i && (!step_i || (judge_i && row_i == read_row_i));

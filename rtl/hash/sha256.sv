@@ -21,8 +21,8 @@ module sha256
     input  logic   start_i,
     output logic   ready_o,
     input  logic   chain_i,
-    input  state_t state_i,   // H0 at the top.
-    input  block_t block_i,   // First byte at the top.
+    input  state_t state_i,  // H0 at the top.
+    input  block_t block_i,  // First byte at the top.
     output logic   busy_o,
     output logic   done_o,
     output state_t digest_o

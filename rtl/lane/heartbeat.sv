@@ -14,14 +14,14 @@ module heartbeat (
     input  logic        rst_i,
     input  logic        open_i,
     input  logic [31:0] records_limit_i,
-    input  logic [31:0] ticks_limit_i,   // Of 2^16 clocks.
+    input  logic [31:0] ticks_limit_i,  // Of 2^16 clocks.
     input  logic [63:0] tick_i,
-    input  logic        accept_i,        // An entry was accepted.
+    input  logic        accept_i,  // An entry was accepted.
     input  logic        start_i,
     output logic        spent_o,
     output logic [31:0] records_limit_o,
     output logic [31:0] ticks_limit_o,
-    output logic [31:0] credit_o         // Records left; all ones without a limit.
+    output logic [31:0] credit_o  // Records left; all ones without a limit.
 );
   logic [31:0] records_limit_q, ticks_limit_q, accepted_q;
   logic [63:0] last_q;  // The last tick with credit.

@@ -35,81 +35,81 @@ module lane
     parameter int unsigned Rounds = 1,          // SHA-256 rounds a clock in the log.
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
-    input  logic           clk_i,
-    input  logic           rst_i,
-    input  logic [7:0]     lane_i,           // Which it is; constant.
+    input  logic               clk_i,
+    input  logic               rst_i,
+    input  logic [7:0]         lane_i,  // Which it is; constant.
     // Session.
-    input  image_header_t  header_i,
-    input  logic [31:0]    epoch_i,
-    input  logic [255:0]   policy_digest_i,
-    input  logic [255:0]   ticket_digest_i,
-    input  logic [63:0]    tick_i,
+    input  image_header_t      header_i,
+    input  logic [31:0]        epoch_i,
+    input  logic [255:0]       policy_digest_i,
+    input  logic [255:0]       ticket_digest_i,
+    input  logic [63:0]        tick_i,
     // Heartbeats.
-    input  logic [31:0]    heartbeat_records_i,
-    input  logic [31:0]    heartbeat_ticks_i,
-    input  logic           heartbeat_i,      // One is presented ...
-    input  logic [63:0]    heartbeat_nonce_i, // ... with this nonce.
-    output logic [63:0]    heartbeat_nonce_o,
-    output logic [31:0]    heartbeat_credit_o,
+    input  logic [31:0]        heartbeat_records_i,
+    input  logic [31:0]        heartbeat_ticks_i,
+    input  logic               heartbeat_i,        // One is presented ...
+    input  logic [63:0]        heartbeat_nonce_i,  // ... with this nonce.
+    output logic [63:0]        heartbeat_nonce_o,
+    output logic [31:0]        heartbeat_credit_o,
     // Tables.
-    input  table_access_t  policy_access_i,
-    output logic           policy_rd_ack_o,
-    output logic [31:0]    policy_rd_data_o,
-    input  table_access_t  entropy_access_i,
-    output logic           entropy_rd_ack_o,
-    output logic [31:0]    entropy_rd_data_o,
-    input  logic           locked_i,
-    input  logic           tables_clear_i,
-    input  logic           check_i,          // `complete_o` answers a clock later.
-    output logic           complete_o,
+    input  table_access_t      policy_access_i,
+    output logic               policy_rd_ack_o,
+    output logic [31:0]        policy_rd_data_o,
+    input  table_access_t      entropy_access_i,
+    output logic               entropy_rd_ack_o,
+    output logic [31:0]        entropy_rd_data_o,
+    input  logic               locked_i,
+    input  logic               tables_clear_i,
+    input  logic               check_i,  // `complete_o` answers a clock later.
+    output logic               complete_o,
     // Read-back of a row, for its hash, also while rows are swept; the row stands two clocks after
     // it is accepted.
-    input  logic           read_i,
-    input  logic           read_entropy_i,
-    input  logic [15:0]    read_row_i,
-    output logic           read_ready_o,
-    output row_t           read_row_o,
+    input  logic               read_i,
+    input  logic               read_entropy_i,
+    input  logic [15:0]        read_row_i,
+    output logic               read_ready_o,
+    output row_t               read_row_o,
     // Life.
-    input  logic           run_i,
-    input  logic           hold_i,           // Take no more entries.
-    input  logic           drop_i,           // Drop the waiting record too.
-    input  logic           streams_clear_i,
-    output logic           streams_clearing_o,
-    input  logic           session_valid_i,  // Write a session record.
-    output logic           session_ready_o,
-    input  record_type_e   session_type_i,
-    input  fault_e         session_cause_i,
+    input  logic               run_i,
+    input  logic               hold_i,  // Take no more entries.
+    input  logic               drop_i,  // Drop the waiting record too.
+    input  logic               streams_clear_i,
+    output logic               streams_clearing_o,
+    input  logic               session_valid_i,  // Write a session record.
+    output logic               session_ready_o,
+    input  record_type_e       session_type_i,
+    input  fault_e             session_cause_i,
     // OPEN is in the log's tree, and will have its place in the ring, ...
-    output logic           log_opened_o,
-    output logic           log_closed_o,     // ... and so is CLOSE, since the rings were opened.
-    output logic           written_o,        // Every record handed to the ring was answered.
-    output logic           idle_o,           // Nothing between the ring's two ends.
+    output logic               log_opened_o,
+    output logic               log_closed_o,  // ... and so is CLOSE, since the rings were opened.
+    output logic               written_o,     // Every record handed to the ring was answered.
+    output logic               idle_o,        // Nothing between the ring's two ends.
     // Checkpoints.
-    output logic [63:0]    size_o,
-    input  logic           snapshot_i,
+    output logic [63:0]        size_o,
+    input  logic               snapshot_i,
     output log_pkg::snapshot_t snapshot_o,
-    input  logic           beat_valid_i,     // A beat for the checkpoint ring.
-    output logic           beat_take_o,
-    input  beat_t          beat_i,
-    output logic           beat_answered_o,
+    input  logic               beat_valid_i,  // A beat for the checkpoint ring.
+    output logic               beat_take_o,
+    input  beat_t              beat_i,
+    output logic               beat_answered_o,
     // Ring.
-    input  ring_cfg_t      ring_cfg_i,
-    input  logic           open_i,
-    input  logic           fetch_i,
-    input  logic           halt_i,
-    input  logic           clear_i,
-    input  ring_doorbells_t doorbells_i,
-    output fault_e         ring_fault_o,
-    output logic           bus_dead_o,
-    output logic           needs_reset_o,
-    output logic           ring_idle_o,
-    output ring_pointers_t pointers_o,
+    input  ring_cfg_t          ring_cfg_i,
+    input  logic               open_i,
+    input  logic               fetch_i,
+    input  logic               halt_i,
+    input  logic               clear_i,
+    input  ring_doorbells_t    doorbells_i,
+    output fault_e             ring_fault_o,
+    output logic               bus_dead_o,
+    output logic               needs_reset_o,
+    output logic               ring_idle_o,
+    output ring_pointers_t     pointers_o,
     // Counters since OPEN.
-    output counters_t      counters_o,
-    output logic [31:0]    records_o,
+    output counters_t          counters_o,
+    output logic [31:0]        records_o,
     // AXI4 master.
-    output axi_pkg::req_t axi_req_o,
-    input  axi_pkg::rsp_t axi_rsp_i
+    output axi_pkg::req_t      axi_req_o,
+    input  axi_pkg::rsp_t      axi_rsp_i
 );
   // ---- entry check
   logic sub_valid, sub_ready, check_ready, check_busy;

@@ -11,10 +11,10 @@
 module axil_guard #(
     parameter int unsigned PatienceLog2 = 8  // 4 to 10, log2 of clocks.
 ) (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  logic        card_rst_i,
-    output logic        dead_o,
+    input  logic               clk_i,
+    input  logic               rst_i,
+    input  logic               card_rst_i,
+    output logic               dead_o,
     // From the host.
     input  axi_pkg::lite_req_t s_req_i,
     output axi_pkg::lite_rsp_t s_rsp_o,

@@ -13,8 +13,8 @@ module write_order (
     input  logic awready_i,
     input  logic wvalid_i,
     input  logic wlast_i,
-    input  logic wready_i,   // From the bus.
-    output logic wvalid_o,   // To the bus.
+    input  logic wready_i,  // From the bus.
+    output logic wvalid_o,  // To the bus.
     output logic wready_o
 );
   // Requests accepted less bursts of data that left; -1 when the data left before the request was

@@ -32,12 +32,12 @@ module log_tree
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        clear_i,
-    input  logic        drop_i,           // Forget what was hashed in advance.
+    input  logic        drop_i,  // Forget what was hashed in advance.
     input  logic        early_valid_i,
     input  descriptor_t early_i,
     input  logic        valid_i,
     output logic        ready_o,
-    input  record_t     record_i,         // `answer.log_index` is ignored.
+    input  record_t     record_i,  // `answer.log_index` is ignored.
     output logic        committed_o,
     output logic        valid_o,
     input  logic        ready_i,

@@ -37,7 +37,7 @@ module record_assembly
     input  logic         entry_judge_i,
     input  logic         last_i,
     output descriptor_t  swept_o,
-    output logic         early_valid_o,    // `swept_o` comes as the next record.
+    output logic         early_valid_o,  // `swept_o` comes as the next record.
     // Its stages.
     output logic         resolve_valid_o,  // An entry waits for its verdict.
     output logic         resolve_judge_o,
@@ -56,8 +56,8 @@ module record_assembly
     input  logic         committed_i,
     input  logic         ready_i,
     output record_t      record_o,
-    output logic         session_o,        // One stands, and it is the session's.
-    output logic [15:0]  index_o           // Ring index of an entry's.
+    output logic         session_o,  // One stands, and it is the session's.
+    output logic [15:0]  index_o     // Ring index of an entry's.
 );
   // The swept entry.
   descriptor_t swept_q;

@@ -39,35 +39,35 @@ module ring
     parameter int unsigned LogLog2Max   = 20,  // 4 to 31
     parameter int unsigned WatchdogLog2 = 22   // 4 to 40
 ) (
-    input  logic         clk_i,
-    input  logic         rst_i,
-    input  ring_cfg_t    cfg_i,
-    input  logic         open_i,      // one clock: check the configuration, zero every pointer
-    input  logic         fetch_i,     // submissions may be fetched
-    input  logic         halt_i,      // no new read bursts
-    input  logic         clear_i,     // drop everything, discard responses, until idle
+    input  logic            clk_i,
+    input  logic            rst_i,
+    input  ring_cfg_t       cfg_i,
+    input  logic            open_i,   // one clock: check the configuration, zero every pointer
+    input  logic            fetch_i,  // submissions may be fetched
+    input  logic            halt_i,   // no new read bursts
+    input  logic            clear_i,  // drop everything, discard responses, until idle
     input  ring_doorbells_t doorbells_i,
-    output fault_e       fault_o,
-    output logic         bus_dead_o,
-    output logic         needs_reset_o,
-    output logic         idle_o,      // nothing buffered, on the bus, or undelivered
-    output ring_pointers_t pointers_o,
-    output logic         sub_valid_o,
-    input  logic         sub_ready_i,
-    output descriptor_t  sub_o,
-    output logic [15:0]  sub_index_o,
-    input  logic         rec_valid_i,
-    output logic         rec_ready_o,
-    input  record_t      rec_i,
-    input  logic         rec_completes_i,
-    input  logic [15:0]  rec_index_i,
+    output fault_e          fault_o,
+    output logic            bus_dead_o,
+    output logic            needs_reset_o,
+    output logic            idle_o,  // nothing buffered, on the bus, or undelivered
+    output ring_pointers_t  pointers_o,
+    output logic            sub_valid_o,
+    input  logic            sub_ready_i,
+    output descriptor_t     sub_o,
+    output logic [15:0]     sub_index_o,
+    input  logic            rec_valid_i,
+    output logic            rec_ready_o,
+    input  record_t         rec_i,
+    input  logic            rec_completes_i,
+    input  logic [15:0]     rec_index_i,
     // Checkpoints, a beat at a time, each to its place in the checkpoint ring.
-    input  logic         beat_valid_i,
-    output logic         beat_take_o,
-    input  beat_t        beat_i,
-    output logic         beat_answered_o,
-    output axi_pkg::req_t axi_req_o,
-    input  axi_pkg::rsp_t axi_rsp_i
+    input  logic            beat_valid_i,
+    output logic            beat_take_o,
+    input  beat_t           beat_i,
+    output logic            beat_answered_o,
+    output axi_pkg::req_t   axi_req_o,
+    input  axi_pkg::rsp_t   axi_rsp_i
 );
   // At one verdict in 20 clocks, 64 descriptors and 32 records outlast 640 clocks of latency.
   localparam int unsigned BufferLog2 = 6;

@@ -15,21 +15,21 @@ module ring_doorbell
     parameter int unsigned RingLog2Max = 15,  // 5 to 15: counters are modulo 2^16
     parameter int unsigned LogLog2Max  = 20   // 4 to 31: counters are modulo 2^32
 ) (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  ring_cfg_t   cfg_i,
-    input  logic        open_i,
-    input  logic        clear_i,
+    input  logic            clk_i,
+    input  logic            rst_i,
+    input  ring_cfg_t       cfg_i,
+    input  logic            open_i,
+    input  logic            clear_i,
     input  ring_doorbells_t doorbells_i,
-    input  logic [15:0] cq_issued_i,       // completions whose write was issued
-    input  logic [31:0] log_issued_i,      // records whose write was issued
-    output logic        live_o,            // opened with a good configuration
-    output logic        cfg_fault_o,       // one clock
-    output logic        doorbell_fault_o,  // one clock
-    output logic [15:0] sq_tail_o,         // entries ever submitted
+    input  logic [15:0]     cq_issued_i,       // completions whose write was issued
+    input  logic [31:0]     log_issued_i,      // records whose write was issued
+    output logic            live_o,            // opened with a good configuration
+    output logic            cfg_fault_o,       // one clock
+    output logic            doorbell_fault_o,  // one clock
+    output logic [15:0]     sq_tail_o,         // entries ever submitted
     // a clock ago, every completion entry held something that the host had not consumed
-    output logic        cq_full_o,
-    output logic        log_full_o         // likewise the log ring
+    output logic            cq_full_o,
+    output logic            log_full_o  // likewise the log ring
 );
   if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : g_bad_ring_log2_max
     $fatal(1, "RingLog2Max is 5 to 15");
@@ -94,7 +94,8 @@ module ring_doorbell
       cq_head_q <= '0;
       log_head_q <= '0;
     end else if (live_q) begin
-      asked_q <= '{sq: doorbells_i.sq_tail_we, cq: doorbells_i.cq_head_we, log: doorbells_i.log_head_we};
+      asked_q <= '{sq: doorbells_i.sq_tail_we, cq: doorbells_i.cq_head_we,
+          log: doorbells_i.log_head_we};
       if (asked_q.sq && !bad.sq) sq_tail_q <= sq_asked_q;
       if (asked_q.cq && !bad.cq) cq_head_q <= cq_asked_q;
       if (asked_q.log && !bad.log) log_head_q <= log_asked_q;

@@ -29,15 +29,15 @@ module ring_fetch
     input  logic                  clk_i,
     input  logic                  rst_i,
     input  logic                  zero_i,
-    input  logic                  allow_i,        // new requests may be issued
+    input  logic                  allow_i,  // new requests may be issued
     input  logic                  dead_i,
     input  logic                  give_up_i,
     input  logic [63:0]           base_i,
     input  logic [7:0]            log2_i,
     input  logic [15:0]           tail_i,
     // towards the buffer
-    output logic                  store_o,        // the beat of two clocks before
-    output logic [BufferLog2:0]   store_at_o,     // descriptor, then beat within it
+    output logic                  store_o,     // the beat of two clocks before
+    output logic [BufferLog2:0]   store_at_o,  // descriptor, then beat within it
     output logic                  ready_o,
     output logic [BufferLog2-1:0] ready_at_o,
     output logic [15:0]           ready_index_o,  // entries submitted before it, modulo 2^16
@@ -46,15 +46,15 @@ module ring_fetch
     output axi_pkg::request_t     ar_o,
     output logic                  ar_valid_o,
     input  logic                  ar_ready_i,
-    input  axi_pkg::answer_t      r_i,            // the data go to the buffer
+    input  axi_pkg::answer_t      r_i,  // the data go to the buffer
     input  logic                  r_last_i,
     input  logic                  r_valid_i,
     // status
     output logic                  fault_o,
     output logic                  stray_o,
-    output logic                  pending_o,      // a request or a response is awaited
+    output logic                  pending_o,  // a request or a response is awaited
     output logic                  progress_o,
-    output logic                  empty_o,        // nothing is in flight or in the buffer
+    output logic                  empty_o,  // nothing is in flight or in the buffer
     // entries whose descriptor is whole and in order, modulo 2^16
     output logic [15:0]           fetched_o
 );

@@ -11,30 +11,30 @@ module card_status
 #(
     parameter int unsigned Lanes = 1
 ) (
-    input  logic                    clk_i,
-    input  logic                    rst_i,
-    input  life_e                   life_i,
+    input  logic                        clk_i,
+    input  logic                        rst_i,
+    input  life_e                       life_i,
     // Digest of the tables.
-    input  logic                    hashed_i,         // The tables hashed ...
-    input  logic [255:0]            digest_i,         // ... to this.
-    output logic [255:0]            policy_digest_o,
-    input  logic [127:0]            boot_nonce_i,
-    output logic [127:0]            boot_nonce_o,
+    input  logic                        hashed_i,  // The tables hashed ...
+    input  logic      [255:0]           digest_i,  // ... to this.
+    output logic      [255:0]           policy_digest_o,
+    input  logic      [127:0]           boot_nonce_i,
+    output logic      [127:0]           boot_nonce_o,
     // Of each lane.
-    input  fault_e [Lanes-1:0]      lane_fault_i,
-    input  logic                    head_fault_i,     // Of the checkpoint ring.
-    output fault_e                  fault_o,
-    input  counters_t [Lanes-1:0]   counters_i,
-    input  logic [Lanes-1:0][63:0]  size_i,
-    input  logic [Lanes-1:0][31:0]  records_i,
-    input  logic [Lanes-1:0][31:0]  credit_i,
-    input  logic [Lanes-1:0][15:0]  cq_tail_i,
+    input  fault_e    [Lanes-1:0]       lane_fault_i,
+    input  logic                        head_fault_i,  // Of the checkpoint ring.
+    output fault_e                      fault_o,
+    input  counters_t [Lanes-1:0]       counters_i,
+    input  logic      [Lanes-1:0][63:0] size_i,
+    input  logic      [Lanes-1:0][31:0] records_i,
+    input  logic      [Lanes-1:0][31:0] credit_i,
+    input  logic      [Lanes-1:0][15:0] cq_tail_i,
     // Together.
-    output counters_t               counters_o,
-    output logic [63:0]             size_o,
-    output logic [31:0]             records_o,
-    output logic [31:0]             credit_o,         // The least.
-    output logic                    irq_o
+    output counters_t                   counters_o,
+    output logic      [63:0]            size_o,
+    output logic      [31:0]            records_o,
+    output logic      [31:0]            credit_o,  // The least.
+    output logic                        irq_o
 );
   // Of OPEN: that of CLOSE is only compared with it.
   always_ff @(posedge clk_i) begin

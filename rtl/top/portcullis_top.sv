@@ -162,7 +162,8 @@ module portcullis_top
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
     logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
     assign csr_quiet = !rst_i
-        && {axil_req.aw_valid, axil_req.w_valid, axil_rsp.b_valid, axil_req.ar_valid, axil_rsp.r_valid}
+        && {axil_req.aw_valid, axil_req.w_valid, axil_rsp.b_valid, axil_req.ar_valid,
+            axil_rsp.r_valid}
             == '0;
     assign csr_awake = !csr_quiet || csr_quiet_q != '1;
     assign attest_awake = rst_i || !attest_quiet || attest_quiet_q != '1;

@@ -127,7 +127,8 @@ module axi_to_axil #(
           || (aw_valid_q && !m_rsp_i.aw_ready);
       w_valid_q <= (state_q == StWord && !next_beat && write_q && wanted)
           || (w_valid_q && !m_rsp_i.w_ready);
-      ar_valid_q <= (state_q == StWord && !next_beat && !write_q) || (ar_valid_q && !m_rsp_i.ar_ready);
+      ar_valid_q <= (state_q == StWord && !next_beat && !write_q) || (ar_valid_q
+          && !m_rsp_i.ar_ready);
       unique case (state_q)
         StIdle:
         if (take_write || take_read) begin
@@ -163,7 +164,8 @@ module axi_to_axil #(
     if (state_q == StAccess && done) begin
       word_q <= word_q + 5'd1;
       if (!write_q) data_q[{word_q[3:0], 5'b0}+:32] <= m_rsp_i.r_data;
-      if ((write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp) > resp_q) resp_q <= write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp;
+      if ((write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp) > resp_q)
+        resp_q <= write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp;
     end
     if ((next_beat && write_q && beats_q != '0)
         || (state_q == StRead && s_rready_i && beats_q != '0)) begin

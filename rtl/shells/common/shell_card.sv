@@ -26,42 +26,42 @@ module shell_card #(
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,
     parameter logic [7:0] KeyFlags = 8'h05
 ) (
-    input  logic         bus_clk_i,
-    input  logic         bus_rst_i,
-    input  logic         card_clk_i,
-    input  logic         flr_i,
-    output logic         flr_done_o,
-    output logic         hint_o,
+    input  logic               bus_clk_i,
+    input  logic               bus_rst_i,
+    input  logic               card_clk_i,
+    input  logic               flr_i,
+    output logic               flr_done_o,
+    output logic               hint_o,
     // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
-    output logic [2:0]   health_o,
+    output logic [2:0]         health_o,
     // Registers: AXI4-Lite slave.
     input  axi_pkg::lite_req_t axil_req_i,
     output axi_pkg::lite_rsp_t axil_rsp_o,
     // Host memory: AXI4 master, INCR, 64 bytes a beat; writes carry id 0.
-    output logic [63:0]  m_awaddr_o,
-    output logic [7:0]   m_awlen_o,
-    output logic         m_awvalid_o,
-    input  logic         m_awready_i,
-    output logic [511:0] m_wdata_o,
-    output logic [63:0]  m_wstrb_o,
-    output logic         m_wlast_o,
-    output logic         m_wvalid_o,
-    input  logic         m_wready_i,
-    input  logic [4:0]   m_bid_i,
-    input  logic [1:0]   m_bresp_i,
-    input  logic         m_bvalid_i,
-    output logic         m_bready_o,
-    output logic [4:0]   m_arid_o,
-    output logic [63:0]  m_araddr_o,
-    output logic [7:0]   m_arlen_o,
-    output logic         m_arvalid_o,
-    input  logic         m_arready_i,
-    input  logic [4:0]   m_rid_i,
-    input  logic [511:0] m_rdata_i,
-    input  logic [1:0]   m_rresp_i,
-    input  logic         m_rlast_i,
-    input  logic         m_rvalid_i,
-    output logic         m_rready_o
+    output logic [63:0]        m_awaddr_o,
+    output logic [7:0]         m_awlen_o,
+    output logic               m_awvalid_o,
+    input  logic               m_awready_i,
+    output logic [511:0]       m_wdata_o,
+    output logic [63:0]        m_wstrb_o,
+    output logic               m_wlast_o,
+    output logic               m_wvalid_o,
+    input  logic               m_wready_i,
+    input  logic [4:0]         m_bid_i,
+    input  logic [1:0]         m_bresp_i,
+    input  logic               m_bvalid_i,
+    output logic               m_bready_o,
+    output logic [4:0]         m_arid_o,
+    output logic [63:0]        m_araddr_o,
+    output logic [7:0]         m_arlen_o,
+    output logic               m_arvalid_o,
+    input  logic               m_arready_i,
+    input  logic [4:0]         m_rid_i,
+    input  logic [511:0]       m_rdata_i,
+    input  logic [1:0]         m_rresp_i,
+    input  logic               m_rlast_i,
+    input  logic               m_rvalid_i,
+    output logic               m_rready_o
 );
   if (!KeyFlags[2]) begin : g_no_trng
     $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
@@ -100,33 +100,43 @@ module shell_card #(
   axi_pkg::lite_req_t host_req, guard_req;
   axi_pkg::lite_rsp_t host_rsp, guard_rsp;
   async_fifo #(.Width(32), .Log2(2)) u_reg_aw (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.aw_valid), .wr_ready_o(axil_rsp_o.aw_ready),
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.aw_valid),
+      .wr_ready_o(axil_rsp_o.aw_ready),
       .wr_data_i(axil_req_i.aw_addr),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.aw_valid), .rd_ready_i(host_rsp.aw_ready),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.aw_valid),
+      .rd_ready_i(host_rsp.aw_ready),
       .rd_data_o(host_req.aw_addr)
   );
   async_fifo #(.Width(36), .Log2(2)) u_reg_w (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.w_valid), .wr_ready_o(axil_rsp_o.w_ready),
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.w_valid),
+      .wr_ready_o(axil_rsp_o.w_ready),
       .wr_data_i({axil_req_i.w_strb, axil_req_i.w_data}),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.w_valid), .rd_ready_i(host_rsp.w_ready),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.w_valid),
+      .rd_ready_i(host_rsp.w_ready),
       .rd_data_o({host_req.w_strb, host_req.w_data})
   );
   async_fifo #(.Width(2), .Log2(2)) u_reg_b (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.b_valid), .wr_ready_o(host_req.b_ready),
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.b_valid),
+      .wr_ready_o(host_req.b_ready),
       .wr_data_i(host_rsp.b_resp),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.b_valid), .rd_ready_i(axil_req_i.b_ready),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.b_valid),
+      .rd_ready_i(axil_req_i.b_ready),
       .rd_data_o(axil_rsp_o.b_resp)
   );
   async_fifo #(.Width(32), .Log2(2)) u_reg_ar (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.ar_valid), .wr_ready_o(axil_rsp_o.ar_ready),
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.ar_valid),
+      .wr_ready_o(axil_rsp_o.ar_ready),
       .wr_data_i(axil_req_i.ar_addr),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.ar_valid), .rd_ready_i(host_rsp.ar_ready),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.ar_valid),
+      .rd_ready_i(host_rsp.ar_ready),
       .rd_data_o(host_req.ar_addr)
   );
   async_fifo #(.Width(34), .Log2(2)) u_reg_r (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.r_valid), .wr_ready_o(host_req.r_ready),
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.r_valid),
+      .wr_ready_o(host_req.r_ready),
       .wr_data_i({host_rsp.r_resp, host_rsp.r_data}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.r_valid), .rd_ready_i(axil_req_i.r_ready),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.r_valid),
+      .rd_ready_i(axil_req_i.r_ready),
       .rd_data_o({axil_rsp_o.r_resp, axil_rsp_o.r_data})
   );
 
@@ -164,14 +174,19 @@ module shell_card #(
       .rst_i(card_rst),
       .boot_nonce_i('0),
       .irq_o(irq),
-      .s_axil_awready(guard_rsp.aw_ready), .s_axil_awvalid(guard_req.aw_valid), .s_axil_awaddr(guard_req.aw_addr[19:0]),
+      .s_axil_awready(guard_rsp.aw_ready), .s_axil_awvalid(guard_req.aw_valid),
+      .s_axil_awaddr(guard_req.aw_addr[19:0]),
       .s_axil_awprot('0),
-      .s_axil_wready(guard_rsp.w_ready), .s_axil_wvalid(guard_req.w_valid), .s_axil_wdata(guard_req.w_data),
+      .s_axil_wready(guard_rsp.w_ready), .s_axil_wvalid(guard_req.w_valid),
+      .s_axil_wdata(guard_req.w_data),
       .s_axil_wstrb(guard_req.w_strb),
-      .s_axil_bready(guard_req.b_ready), .s_axil_bvalid(guard_rsp.b_valid), .s_axil_bresp(guard_rsp.b_resp),
-      .s_axil_arready(guard_rsp.ar_ready), .s_axil_arvalid(guard_req.ar_valid), .s_axil_araddr(guard_req.ar_addr[19:0]),
+      .s_axil_bready(guard_req.b_ready), .s_axil_bvalid(guard_rsp.b_valid),
+      .s_axil_bresp(guard_rsp.b_resp),
+      .s_axil_arready(guard_rsp.ar_ready), .s_axil_arvalid(guard_req.ar_valid),
+      .s_axil_araddr(guard_req.ar_addr[19:0]),
       .s_axil_arprot('0),
-      .s_axil_rready(guard_req.r_ready), .s_axil_rvalid(guard_rsp.r_valid), .s_axil_rdata(guard_rsp.r_data),
+      .s_axil_rready(guard_req.r_ready), .s_axil_rvalid(guard_rsp.r_valid),
+      .s_axil_rdata(guard_rsp.r_data),
       .s_axil_rresp(guard_rsp.r_resp),
       .m_axi_awid(k_awid), .m_axi_awaddr(k_awaddr), .m_axi_awlen(k_awlen), .m_axi_awsize(k_awsize),
       .m_axi_awburst(k_awburst), .m_axi_awvalid(k_awvalid), .m_axi_awready(k_awready),
