@@ -55,5 +55,6 @@ rtl/ring/ring_doorbell.sv
 rtl/ring/ring_fetch.sv
 rtl/ring/ring_watchdog.sv
 rtl/ring/ring_write.sv
+rtl/top/card_sleep.sv
 rtl/top/card_status.sv
 rtl/top/portcullis_top.sv

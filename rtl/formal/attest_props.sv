@@ -204,7 +204,7 @@ module attest_props
     if (dut.digest_done && hashed_q == '0) first_q <= dut.digest;
   end
 
-  log_pkg::hash_request_t request_q;
+  sha256_pkg::hash_request_t request_q;
   logic asked_q;
   always_ff @(posedge clk) begin
     asked_q <= !dut.core_reset && asks != '0;

@@ -1,8 +1,9 @@
 // What is proved of the card's AXI4-Lite port, without bound: an answer, once offered, stands
 // unchanged until it is taken; each accepted access leaves as one request, in the order of its
-// kind, with its own address, data and strobes, one request at a time; each request gives one
-// answer of its own kind, a read with the block's data; READY is low in reset; and an access is
-// answered within `Bound` clocks whether or not the answers of the other kind are taken.
+// kind, with its own address, data and strobes, one request at a time, and what is asked for stands
+// until it is answered; each request gives one answer of its own kind, a read with the block's
+// data; READY is low in reset; and an access is answered within `Bound` clocks whether or not the
+// answers of the other kind are taken.
 //
 // Assumed: a register block that answers a request within `Late` clocks, once. The master may do
 // anything.
@@ -58,6 +59,12 @@ module axil_port_props (
     late_q <= rst || req ? 3'd1 : late_q + 3'd1;
   end
   always_comb if (late_q >= Late && (reads_q || writes_q)) assume (ack);
+
+  // What is asked for stands until it is answered.
+  logic [32+32+5:0] asks, asks_q;
+  assign asks = {req_write, req_addr, req_data, req_bits};
+  always_ff @(posedge clk) asks_q <= asks;
+  always_comb if (!rst && (reads_q || writes_q)) assert (asks == asks_q);
 
   // ---- what was accepted and has not left
   logic aw_q, w_q, ar_q;

@@ -133,11 +133,9 @@ module portcullis_top
   axi_pkg::lite_req_t axil_req;
   axi_pkg::lite_rsp_t axil_rsp;
 
-  // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would
-  // change, so that they cost nothing; they wake in the clock in which something comes to them.
+  // ---- clocks
   logic csr_clk, attest_clk, attest_quiet;
-  // What the register block gets from the others; held while it sleeps, so that its read
-  // multiplexer and its fields stand still.
+  // What the register block gets from the others.
   typedef struct packed {
     csr_status_t status;
     ring_pointers_t [Lanes-1:0] lanes;
@@ -156,36 +154,20 @@ module portcullis_top
           policy_data: policy_rd_data,
           entropy_data: entropy_rd_data
       };
-  if (Sleep) begin : g_sleep
-    // Clocks after which the last answer is given and every register stands.
-    localparam int unsigned Settle = 16;
-    logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
-    logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
-    assign csr_quiet = !rst_i
-        && {axil_req.aw_valid, axil_req.w_valid, axil_rsp.b_valid, axil_req.ar_valid,
-            axil_rsp.r_valid}
-            == '0;
-    assign csr_awake = !csr_quiet || csr_quiet_q != '1;
-    assign attest_awake = rst_i || !attest_quiet || attest_quiet_q != '1;
-    always_ff @(posedge clk_i) begin
-      csr_quiet_q <= {csr_quiet_q[Settle-2:0], csr_quiet};
-      attest_quiet_q <= {attest_quiet_q[Settle-2:0], attest_quiet && !rst_i};
-    end
-    always_latch begin
-      if (!clk_i) {csr_awake_q, attest_awake_q} = {csr_awake, attest_awake};
-    end
-    assign csr_clk = clk_i && csr_awake_q;
-    assign attest_clk = clk_i && attest_awake_q;
-    // Registers alone make it, no input of the card, so that in the second half of a clock it is
-    // what it will be at the next edge.
-    logic shown_clk;
-    assign shown_clk = !clk_i && csr_awake;
-    always_ff @(posedge shown_clk) shown <= standing;
-  end else begin : g_awake
-    assign shown = standing;
-    assign csr_clk = clk_i;
-    assign attest_clk = clk_i;
-  end
+  card_sleep #(
+      .Sleep(Sleep),
+      .shown_t(shown_t)
+  ) u_sleep (
+      .clk_i,
+      .rst_i,
+      .axil_req_i(axil_req),
+      .axil_rsp_i(axil_rsp),
+      .attest_quiet_i(attest_quiet),
+      .csr_clk_o(csr_clk),
+      .attest_clk_o(attest_clk),
+      .standing_i(standing),
+      .shown_o(shown)
+  );
 
   card_csr #(
       .PolicyRows(PolicyRows),

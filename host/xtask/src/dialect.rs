@@ -9,8 +9,8 @@ const WIDTH: usize = 100;
 /// Folders of files that other tools write.
 const GENERATED: &str = "gen";
 
-/// Checks every file of rtl: at most 100 columns of ASCII, aligned port directions, generate blocks `g_…`, and in the design each assertion
-/// by the macro with a message.
+/// Checks every file of rtl: at most 100 columns of ASCII, generate blocks `g_…`, and in the design ports in columns and each assertion by
+/// the macro with a message.
 pub(crate) fn run() -> Result<()> {
     let mut files = Vec::new();
     collect(Path::new("rtl"), &mut files)?;
@@ -20,6 +20,10 @@ pub(crate) fn run() -> Result<()> {
         let design = !["formal", "tb", "standin"].iter().any(|part| path.iter().any(|folder| folder == *part));
         for (number, line) in (1..).zip(text.lines()) {
             bad.extend(faults(line, design).map(|what| format!("  {}:{number}: {what}", path.display())));
+        }
+        if design {
+            let what = "a port whose name does not stand in the column of its list";
+            bad.extend(ragged(&text).map(|number| format!("  {}:{number}: {what}", path.display())));
         }
     }
     ensure!(bad.is_empty(), "against the RTL's dialect:\n{}", bad.join("\n"));
@@ -66,9 +70,47 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     .filter_map(|(wrong, what)| wrong.then_some(what))
 }
 
+/// The lines of the ports whose names do not begin where that of the first of their list does.
+fn ragged(text: &str) -> impl Iterator<Item = usize> + use<> {
+    let mut first = None;
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with(')') {
+            first = None;
+        } else if let Some(column) = name_column(line)
+            && *first.get_or_insert(column) != column
+        {
+            lines.push(number);
+        }
+    }
+    lines.into_iter()
+}
+
+/// Where the name of a port begins.
+fn name_column(line: &str) -> Option<usize> {
+    let code = line.split("//").next().unwrap_or_default();
+    let words = code.strip_prefix("    ")?;
+    ["input ", "output "].iter().any(|direction| words.starts_with(direction)).then_some(())?;
+    let mut name = code.trim_end().trim_end_matches(',').trim_end();
+    // Behind the name of an array stands its size.
+    while let Some(open) = name.strip_suffix(']').and_then(|rest| rest.rfind('[')) {
+        name = name.get(..open).unwrap_or_default().trim_end();
+    }
+    Some(name.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |before| before + 1))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::faults;
+    use super::{faults, ragged};
+
+    #[test]
+    fn ports_stand_in_columns() {
+        let list = "(\n    input  logic       a_i,  // One.\n    output logic [3:0] b_o,\n    output t           c_o [4]\n);\n";
+        assert_eq!(ragged(list).count(), 0);
+        assert_eq!(ragged(&list.replace("t           c", "t          c")).collect::<Vec<_>>(), [4]);
+        // Another list has a column of its own.
+        assert_eq!(ragged(&format!("{list}(\n    input  logic d_i\n);\n")).count(), 0);
+    }
 
     #[test]
     fn each_rule_finds_its_fault() {
