@@ -91,30 +91,9 @@ module alveo_xdma #(
   logic reg_rvalid;
   logic reg_rready;
   // The bridge's slave port, for host memory.
-  logic [4:0] host_arid;
-  logic [63:0] host_awaddr;
-  logic [7:0] host_awlen;
-  logic host_awvalid;
-  logic host_awready;
-  logic [511:0] host_wdata;
+  axi_pkg::req_t host_req;
+  axi_pkg::rsp_t host_rsp;
   logic [63:0] host_wstrb;
-  logic host_wlast;
-  logic host_wvalid;
-  logic host_wready;
-  logic [4:0] host_bid;
-  logic [1:0] host_bresp;
-  logic host_bvalid;
-  logic host_bready;
-  logic [63:0] host_araddr;
-  logic [7:0] host_arlen;
-  logic host_arvalid;
-  logic host_arready;
-  logic [4:0] host_rid;
-  logic [511:0] host_rdata;
-  logic [1:0] host_rresp;
-  logic host_rlast;
-  logic host_rvalid;
-  logic host_rready;
 
   logic irq_req, irq_ack, hint;
   logic [2:0] health;
@@ -160,36 +139,36 @@ module alveo_xdma #(
       .m_axib_rvalid(reg_rvalid),
       .m_axib_rready(reg_rready),
       .s_axib_awid('0),
-      .s_axib_awaddr(host_awaddr),
+      .s_axib_awaddr(host_req.aw.addr),
       .s_axib_awregion('0),
-      .s_axib_awlen(host_awlen),
+      .s_axib_awlen(host_req.aw.len),
       .s_axib_awsize(3'b110),
       .s_axib_awburst(2'b01),
-      .s_axib_awvalid(host_awvalid),
-      .s_axib_awready(host_awready),
-      .s_axib_wdata(host_wdata),
+      .s_axib_awvalid(host_req.aw_valid),
+      .s_axib_awready(host_rsp.aw_ready),
+      .s_axib_wdata(host_req.w.data),
       .s_axib_wstrb(host_wstrb),
-      .s_axib_wlast(host_wlast),
-      .s_axib_wvalid(host_wvalid),
-      .s_axib_wready(host_wready),
-      .s_axib_bid(host_bid),
-      .s_axib_bresp(host_bresp),
-      .s_axib_bvalid(host_bvalid),
-      .s_axib_bready(host_bready),
-      .s_axib_arid(host_arid),
-      .s_axib_araddr(host_araddr),
+      .s_axib_wlast(host_req.w.last),
+      .s_axib_wvalid(host_req.w_valid),
+      .s_axib_wready(host_rsp.w_ready),
+      .s_axib_bid(host_rsp.b.id),
+      .s_axib_bresp(host_rsp.b.resp),
+      .s_axib_bvalid(host_rsp.b_valid),
+      .s_axib_bready(host_req.b_ready),
+      .s_axib_arid(host_req.ar.id),
+      .s_axib_araddr(host_req.ar.addr),
       .s_axib_arregion('0),
-      .s_axib_arlen(host_arlen),
+      .s_axib_arlen(host_req.ar.len),
       .s_axib_arsize(3'b110),
       .s_axib_arburst(2'b01),
-      .s_axib_arvalid(host_arvalid),
-      .s_axib_arready(host_arready),
-      .s_axib_rid(host_rid),
-      .s_axib_rdata(host_rdata),
-      .s_axib_rresp(host_rresp),
-      .s_axib_rlast(host_rlast),
-      .s_axib_rvalid(host_rvalid),
-      .s_axib_rready(host_rready)
+      .s_axib_arvalid(host_req.ar_valid),
+      .s_axib_arready(host_rsp.ar_ready),
+      .s_axib_rid(host_rsp.r.id),
+      .s_axib_rdata(host_rsp.r.data),
+      .s_axib_rresp(host_rsp.r.resp),
+      .s_axib_rlast(host_rsp.r.last),
+      .s_axib_rvalid(host_rsp.r_valid),
+      .s_axib_rready(host_req.r_ready)
   );
 
   axi_pkg::lite_req_t axil_req;
@@ -285,30 +264,9 @@ module alveo_xdma #(
       .health_o(health),
       .axil_req_i(axil_req),
       .axil_rsp_o(axil_rsp),
-      .m_awaddr_o(host_awaddr),
-      .m_awlen_o(host_awlen),
-      .m_awvalid_o(host_awvalid),
-      .m_awready_i(host_awready),
-      .m_wdata_o(host_wdata),
-      .m_wstrb_o(host_wstrb),
-      .m_wlast_o(host_wlast),
-      .m_wvalid_o(host_wvalid),
-      .m_wready_i(host_wready),
-      .m_bid_i(host_bid),
-      .m_bresp_i(host_bresp),
-      .m_bvalid_i(host_bvalid),
-      .m_bready_o(host_bready),
-      .m_arid_o(host_arid),
-      .m_araddr_o(host_araddr),
-      .m_arlen_o(host_arlen),
-      .m_arvalid_o(host_arvalid),
-      .m_arready_i(host_arready),
-      .m_rid_i(host_rid),
-      .m_rdata_i(host_rdata),
-      .m_rresp_i(host_rresp),
-      .m_rlast_i(host_rlast),
-      .m_rvalid_i(host_rvalid),
-      .m_rready_o(host_rready)
+      .bus_req_o(host_req),
+      .bus_wstrb_o(host_wstrb),
+      .bus_rsp_i(host_rsp)
   );
 
   irq_request #(

@@ -57,6 +57,8 @@ module portcullis_cl #(
   assign {cl_ocl_arready, cl_ocl_rvalid, cl_ocl_rresp, cl_ocl_rdata} =
       {axil_rsp.ar_ready, axil_rsp.r_valid, axil_rsp.r_resp, axil_rsp.r_data};
 
+  axi_pkg::req_t host_req;
+  axi_pkg::rsp_t host_rsp;
   logic hint;
   logic [2:0] health;
   logic irq_req;
@@ -81,36 +83,37 @@ module portcullis_cl #(
       .health_o(health),
       .axil_req_i(axil_req),
       .axil_rsp_o(axil_rsp),
-      .m_awaddr_o(cl_sh_pcim_awaddr),
-      .m_awlen_o(cl_sh_pcim_awlen),
-      .m_awvalid_o(cl_sh_pcim_awvalid),
-      .m_awready_i(sh_cl_pcim_awready),
-      .m_wdata_o(cl_sh_pcim_wdata),
-      .m_wstrb_o(cl_sh_pcim_wstrb),
-      .m_wlast_o(cl_sh_pcim_wlast),
-      .m_wvalid_o(cl_sh_pcim_wvalid),
-      .m_wready_i(sh_cl_pcim_wready),
-      .m_bid_i(sh_cl_pcim_bid[4:0]),
-      .m_bresp_i(sh_cl_pcim_bresp),
-      .m_bvalid_i(sh_cl_pcim_bvalid),
-      .m_bready_o(cl_sh_pcim_bready),
-      .m_arid_o(cl_sh_pcim_arid[4:0]),
-      .m_araddr_o(cl_sh_pcim_araddr),
-      .m_arlen_o(cl_sh_pcim_arlen),
-      .m_arvalid_o(cl_sh_pcim_arvalid),
-      .m_arready_i(sh_cl_pcim_arready),
-      .m_rid_i(sh_cl_pcim_rid[4:0]),
-      .m_rdata_i(sh_cl_pcim_rdata),
-      .m_rresp_i(sh_cl_pcim_rresp),
-      .m_rlast_i(sh_cl_pcim_rlast),
-      .m_rvalid_i(sh_cl_pcim_rvalid),
-      .m_rready_o(cl_sh_pcim_rready)
+      .bus_req_o(host_req),
+      .bus_wstrb_o(cl_sh_pcim_wstrb),
+      .bus_rsp_i(host_rsp)
   );
 
+  assign cl_sh_pcim_awid = 16'(host_req.aw.id);
+  assign {cl_sh_pcim_awaddr, cl_sh_pcim_awlen} = {host_req.aw.addr, host_req.aw.len};
+  assign {cl_sh_pcim_wdata, cl_sh_pcim_wlast} = {host_req.w.data, host_req.w.last};
+  assign cl_sh_pcim_arid = 16'(host_req.ar.id);
+  assign {cl_sh_pcim_araddr, cl_sh_pcim_arlen} = {host_req.ar.addr, host_req.ar.len};
+  assign {cl_sh_pcim_awvalid, cl_sh_pcim_wvalid, cl_sh_pcim_arvalid} =
+      {host_req.aw_valid, host_req.w_valid, host_req.ar_valid};
+  assign {cl_sh_pcim_bready, cl_sh_pcim_rready} = {host_req.b_ready, host_req.r_ready};
+  assign host_rsp = '{
+          aw_ready: sh_cl_pcim_awready,
+          w_ready: sh_cl_pcim_wready,
+          b: '{id: sh_cl_pcim_bid[4:0], resp: sh_cl_pcim_bresp},
+          b_valid: sh_cl_pcim_bvalid,
+          ar_ready: sh_cl_pcim_arready,
+          r_valid: sh_cl_pcim_rvalid,
+          r: '{
+              id: sh_cl_pcim_rid[4:0],
+              resp: sh_cl_pcim_rresp,
+              last: sh_cl_pcim_rlast,
+              data: sh_cl_pcim_rdata
+          }
+      };
+
   // 64-byte INCR bursts; the shell supports no other value of the rest.
-  assign cl_sh_pcim_awid = '0;
-  assign cl_sh_pcim_awsize = 3'b110;
-  assign cl_sh_pcim_awburst = 2'b01;
+  assign cl_sh_pcim_awsize = axi_pkg::Size64;
+  assign cl_sh_pcim_awburst = axi_pkg::Incr;
   assign cl_sh_pcim_awcache = '0;
   assign cl_sh_pcim_awlock = '0;
   assign cl_sh_pcim_awprot = '0;
@@ -118,9 +121,8 @@ module portcullis_cl #(
   assign cl_sh_pcim_awuser = '0;
   assign cl_sh_pcim_wid = '0;
   assign cl_sh_pcim_wuser = '0;
-  assign cl_sh_pcim_arid[15:5] = '0;
-  assign cl_sh_pcim_arsize = 3'b110;
-  assign cl_sh_pcim_arburst = 2'b01;
+  assign cl_sh_pcim_arsize = axi_pkg::Size64;
+  assign cl_sh_pcim_arburst = axi_pkg::Incr;
   assign cl_sh_pcim_arcache = '0;
   assign cl_sh_pcim_arlock = '0;
   assign cl_sh_pcim_arprot = '0;
