@@ -90,7 +90,8 @@ module sha256
     return to;
   endfunction
 
-  logic busy_q, done_q, last_q, late_q, load;
+  logic busy_q, done_q, last_q, late_q, ready_q, load;
+  logic busy_d, last_d;
   step_t step_q;      // The next step; 0 while idle.
   word_t constant_q;  // K of the first round behind that step.
   logic [5:0] ahead_q;  // That round's number, and as many more as a step has.
@@ -98,7 +99,8 @@ module sha256
   rounds_t rounds_q, moved;
   state_t into;
 
-  assign ready_o = !busy_q || last_q;
+  // A register, as whoever asks for a block waits for it, and the block waits for the asking.
+  assign ready_o = ready_q;
   assign load = start_i && ready_o;
   always_comb begin
     moved = rounds_q;
@@ -132,9 +134,12 @@ module sha256
     sums.to_e = sums.to_e + block_i[511-:32];
   end
 
+  assign busy_d = load || (busy_q && !last_q);
+  assign last_d = busy_q && step_q == step_t'(Steps - 2);
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       {busy_q, done_q, last_q, late_q} <= '0;
+      ready_q <= 1'b1;
       step_q <= '0;
       constant_q <= RoundConstants[Rounds];
       ahead_q <= 6'(2 * Rounds);
@@ -142,9 +147,10 @@ module sha256
       rounds_q <= '0;
     end else begin
       done_q <= last_q;
-      last_q <= busy_q && step_q == step_t'(Steps - 2);
+      last_q <= last_d;
+      ready_q <= !busy_d || last_d;
       late_q <= busy_q && step_q == step_t'((RoundCount - 2) / Rounds - 1);
-      busy_q <= load || (busy_q && !last_q);
+      busy_q <= busy_d;
       if (busy_q) begin
         step_q <= step_q + 1'b1;
         constant_q <= RoundConstants[ahead_q];
@@ -164,6 +170,7 @@ module sha256
     if (!rst_i) begin
       `ASSERT(!(start_i && !ready_o), "sha256: a start while busy");
       `ASSERT(busy_q || step_q == '0, "sha256: idle between two steps");
+      `ASSERT(ready_q == (!busy_q || last_q), "sha256: ready at the wrong time");
     end
   end
 endmodule
