@@ -1,6 +1,9 @@
++incdir+rtl/lib
+rtl/lib/assert.svh
 rtl/layout/gen/layout_pkg.sv
 rtl/csr/gen/card_pkg.sv
 rtl/csr/gen/lane_regs_pkg.sv
+rtl/pkg/axi_pkg.sv
 rtl/pkg/crc32_pkg.sv
 rtl/pkg/gate_pkg.sv
 rtl/pkg/ring_pkg.sv
@@ -16,7 +19,7 @@ rtl/csr/axil_port.sv
 rtl/csr/card_csr.sv
 rtl/csr/lane_csr.sv
 rtl/csr/image_header.sv
-rtl/csr/life.sv
+rtl/csr/lifecycle.sv
 rtl/csr/session_fork.sv
 rtl/csr/tick_counter.sv
 rtl/gate/bank_table.sv
@@ -30,8 +33,10 @@ rtl/gate/counters.sv
 rtl/gate/table_port.sv
 rtl/lane/lane.sv
 rtl/lane/heartbeat.sv
+rtl/lane/session_status.sv
 rtl/hash/sha256.sv
 rtl/log/log_tree.sv
+rtl/log/record_assembly.sv
 rtl/attest/table_digest.sv
 rtl/attest/table_patrol.sv
 rtl/attest/checkpoint.sv
@@ -50,4 +55,6 @@ rtl/ring/ring_doorbell.sv
 rtl/ring/ring_fetch.sv
 rtl/ring/ring_watchdog.sv
 rtl/ring/ring_write.sv
+rtl/top/card_sleep.sv
+rtl/top/card_status.sv
 rtl/top/portcullis_top.sv

@@ -1,17 +1,25 @@
-// What makes the card's word worth something: its key, the digest of its tables, and signed checkpoints, over one hash core.
+// What makes the card's word worth something: its key, the digest of its tables, and signed
+// checkpoints, over one hash core.
 //
-// After reset the key is derived from the device secret and the design, and its public half computed; until then nothing is
-// hashed or signed (`public_key_o` is zero). From then on the core serves one at a time: the digest of every lane's tables while life
-// asks for it, or a checkpoint from its snapshots to its signature. Verdicts never wait for it: lanes hash with cores of their own.
+// After reset the key is derived from the device secret and the design, and its public half
+// computed; until then nothing is hashed or signed (`public_key_o` is zero). From then on the core
+// serves one at a time: the digest of every lane's tables while life asks for it, or a checkpoint
+// from its snapshots to its signature. Verdicts never wait for it: lanes hash with cores of their
+// own.
 //
-// In RUN the tables are hashed again when `patrol_i` says that they are due: in the next clock without a checkpoint under way, so that a host
-// that asks for one checkpoint after another cannot put it off. A checkpoint that becomes due meanwhile takes its snapshots and waits for
-// the core until the hash is done; what is being signed is never interrupted. The hash is given up when RUN ends.
+// In RUN the tables are hashed again when `patrol_i` says that they are due: in the next clock
+// without a checkpoint under way, so that a host that asks for one checkpoint after another cannot
+// put it off. A checkpoint that becomes due meanwhile takes its snapshots and waits for the core
+// until the hash is done; what is being signed is never interrupted. The hash is given up when RUN
+// ends.
 //
-// Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design id), i of 0 SK.seed, 1 SK.prf,
-// 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a parameter: it is in the bitstream and in nothing that the host can read.
+// Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design
+// id), i of 0 SK.seed, 1 SK.prf, 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a
+// parameter: it is in the bitstream and in nothing that the host can read.
 //
 // After reset: making its key. The caller owes: what table_digest and checkpoint ask for.
+`include "assert.svh"
+
 module attest
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -23,57 +31,50 @@ module attest
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
-    input  logic          clk_i,
-    input  logic          rst_i,
-    output logic          quiet_o,             // Nothing is under way or asked for: the registers stand, after a few clocks of it.
-    output logic [255:0]  public_key_o,        // PK.seed, PK.root; layout order. Zero until it is made.
+    input  logic            clk_i,
+    input  logic            rst_i,
+    // Nothing is under way or asked for: the registers stand, after a few clocks of it.
+    output logic            quiet_o,
+    // PK.seed, PK.root; layout order. Zero until it is made.
+    output logic [255:0]    public_key_o,
     // Tables.
-    input  logic          digest_i,            // Hash them, until ...
-    output logic          digest_done_o,       // ... this, for one clock.
-    output logic [255:0]  digest_o,            // What the last lane's hashed to last; layout order.
-    output logic          digest_alike_o,      // So did every other lane's.
-    input  logic          patrol_i,            // In RUN: they are due to be hashed again, until ...
-    output logic          patrol_done_o,       // ... this, for one clock.
-    output logic          changed_o,           // They hashed to something else than `policy_digest_i`; one clock, a clock later.
-    input  image_header_t header_i,
-    output logic [2:0]    read_lane_o,
-    output logic          read_o,
-    output logic          read_entropy_o,
-    output logic [15:0]   read_row_o,
-    input  logic          read_ready_i,
-    input  row_t          row_i,
+    input  logic            digest_i,        // Hash them, until ...
+    output logic            digest_done_o,   // ... this, for one clock.
+    output logic [255:0]    digest_o,        // What the last lane's hashed to last; layout order.
+    output logic            digest_alike_o,  // So did every other lane's.
+    input  logic            patrol_i,        // In RUN: they are due to be hashed again, until ...
+    output logic            patrol_done_o,   // ... this, for one clock.
+    // They hashed to something else than `facts_i.policy_digest`; one clock, a clock later.
+    output logic            changed_o,
+    input  image_header_t   header_i,
+    output logic [2:0]      read_lane_o,
+    output logic            read_o,
+    output logic            read_entropy_o,
+    output logic [15:0]     read_row_o,
+    input  logic            read_ready_i,
+    input  row_t            row_i,
     // Checkpoints.
-    input  logic          open_i,
-    input  logic          abort_i,
-    input  logic          life_valid_i,
-    input  life_e         life_i,
-    output logic          life_done_o,
-    input  logic [31:0]   interval_i,
-    input  logic          flush_i,
-    input  logic          run_i,
-    input  logic [63:0]   records_i,
-    input  fault_e        fault_i,
-    input  logic [63:0]   tick_i,
-    input  logic [31:0]   epoch_i,
-    input  logic [255:0]  policy_digest_i,
-    input  logic [255:0]  ticket_digest_i,
-    input  logic [127:0]  boot_nonce_i,
-    input  logic [63:0]   heartbeat_nonce_i,
-    output logic          snapshot_o,
-    output logic [2:0]    snapshot_lane_o,
-    input  logic [63:0]   size_i,
-    input  logic          snapshot_valid_i,
-    input  logic          snapshot_last_i,
-    input  digest_t       snapshot_node_i,
-    input  logic [7:0]    ring_log2_i,
-    input  logic [31:0]   head_i,
-    output logic          beat_valid_o,
-    input  logic          beat_take_i,
-    output logic [31:0]   beat_entry_o,
-    output logic [8:0]    beat_at_o,
-    output logic [511:0]  beat_o,
-    input  logic          beat_answered_i,
-    output logic [31:0]   tail_o
+    input  logic            open_i,
+    input  logic            abort_i,
+    input  logic            life_valid_i,
+    input  life_e           life_i,
+    output logic            life_done_o,
+    input  logic [31:0]     interval_i,
+    input  logic            flush_i,
+    input  logic            run_i,
+    input  logic [63:0]     records_i,
+    input  card_facts_t     facts_i,
+    output logic            snapshot_o,
+    output logic [2:0]      snapshot_lane_o,
+    input  logic [63:0]     size_i,  // Its records.
+    input  snapshot_t       snapshot_i,
+    input  logic [7:0]      ring_log2_i,
+    input  logic [31:0]     head_i,
+    output logic            beat_valid_o,
+    input  logic            beat_take_i,
+    output ring_pkg::beat_t beat_o,
+    input  logic            beat_answered_i,
+    output logic [31:0]     tail_o
 );
   typedef enum logic [5:0] {
     StDerive     = 6'h01,  // The seeds are being derived.
@@ -84,13 +85,15 @@ module attest
     StPatrol     = 6'h20   // Tables, again, in RUN.
   } state_e;
 
-  // What is signed begins like this: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) whose protected header is
-  // {1: -70001}, whose external data is empty and whose payload is 192 bytes long.
+  // What is signed begins like this: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) whose
+  // protected header is {1: -70001}, whose external data is empty and whose payload is 192 bytes
+  // long.
   localparam int unsigned PrefixBytes = 23;
   localparam logic [8*PrefixBytes-1:0] Prefix = {
     8'h84,                                         // an array of four
     8'h6a, "Signature1",                           // its context
-    8'h47, 56'ha1_01_3a_00_01_11_70,               // the protected header: {1: -70001}, a private-use algorithm
+    // the protected header: {1: -70001}, a private-use algorithm
+    8'h47, 56'ha1_01_3a_00_01_11_70,
     8'h40,                                         // no external data
     8'h58, 8'(CheckpointBytes)                     // the payload's head
   };
@@ -102,23 +105,32 @@ module attest
   assign patrol = patrol_i && run_i;
   logic row_awaited;  // A row of the tables is all that can go on.
   assign row_awaited = state_q == StPatrol && patrol && read_o && !read_ready_i;
-  assign quiet_o = checkpoint_quiet && (row_awaited || (state_q == StReady && !digest_i && !patrol));
+  assign quiet_o = checkpoint_quiet
+      && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
   // ---- the core, and who has it
-  hash_request_t request, derive_request, digest_request, checkpoint_request, signer_request;
+  hash_request_t request, request_q, derive_request, digest_request, checkpoint_request,
+      signer_request;
   hash_answer_t answer, derive_answer, digest_answer, checkpoint_answer, signer_answer;
-  logic core_reset, core_busy, signer_ready, hashing, digest_abort;
+  logic core_reset, core_ready, core_busy, signer_ready, hashing, digest_abort;
   assign hashing = state_q == StDigest || state_q == StPatrol;
   assign digest_abort = (state_q == StDigest && !digest_i) || (state_q == StPatrol && !patrol);
   assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || digest_abort;
+  // A request takes a clock to reach the core, so that no user's choice of a block is on its path.
+  always_ff @(posedge clk_i) begin
+    request_q.start <= request.start && !core_reset;
+    {request_q.state, request_q.block} <= {request.state, request.block};
+  end
   sha256 #(
       .Rounds(Rounds)
   ) u_sha256 (
       .clk_i,
       .rst_i(core_reset),
-      .start_i(request.start),
-      .state_i(request.state),
-      .block_i(request.block),
+      .start_i(request_q.start),
+      .ready_o(core_ready),
+      .chain_i(1'b0),
+      .state_i(request_q.state),
+      .block_i(request_q.block),
       .busy_o(core_busy),
       .done_o(answer.done),
       .digest_o(answer.digest)
@@ -169,11 +181,8 @@ module attest
       .sk_seed_o(sk_seed),
       .sk_prf_o(sk_prf),
       .pk_seed_o(pk_seed),
-      .hash_start_o(derive_request.start),
-      .hash_state_o(derive_request.state),
-      .hash_block_o(derive_request.block),
-      .hash_done_i(derive_answer.done),
-      .hash_digest_i(derive_answer.digest)
+      .hash_o(derive_request),
+      .hash_i(derive_answer)
   );
 
   // ---- tables: those of one lane after another
@@ -181,7 +190,8 @@ module attest
   digest_t digest, before_q;
   logic [2:0] lane_q;
   assign digest_more = hashing && digest_done && 32'(lane_q) != Lanes - 1;
-  assign digest_start = (state_q == StReady && (digest_i || patrol)) || (digest_more && !digest_abort);
+  assign digest_start = (state_q == StReady && (digest_i || patrol))
+      || (digest_more && !digest_abort);
   assign read_lane_o = lane_q;
   always_ff @(posedge clk_i) begin
     if (digest_done) before_q <= digest;
@@ -215,7 +225,7 @@ module attest
   assign patrol_done_o = state_q == StPatrol && digest_done && patrol && !digest_more;
   // A register, as the comparison is wide and a fault stops the lanes in its clock.
   always_ff @(posedge clk_i) begin
-    changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == policy_digest_i);
+    changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == facts_i.policy_digest);
   end
   assign digest_o = digest_bytes(digest);
 
@@ -239,19 +249,11 @@ module attest
       .flush_i,
       .run_i,
       .records_i,
-      .fault_i,
-      .tick_i,
-      .epoch_i,
-      .policy_digest_i,
-      .ticket_digest_i,
-      .boot_nonce_i,
-      .heartbeat_nonce_i,
+      .facts_i,
       .snapshot_o,
       .snapshot_lane_o,
       .size_i,
-      .snapshot_valid_i,
-      .snapshot_last_i,
-      .snapshot_node_i,
+      .snapshot_i,
       .quiet_o(checkpoint_quiet),
       .request_o(wanted),
       .grant_i(state_q == StCheckpoint),
@@ -266,8 +268,6 @@ module attest
       .head_i,
       .beat_valid_o,
       .beat_take_i,
-      .beat_entry_o,
-      .beat_at_o,
       .beat_o,
       .beat_answered_i,
       .tail_o
@@ -290,11 +290,8 @@ module attest
       .word_valid_o(word_valid),
       .word_ready_i(word_ready),
       .word_o(word),
-      .hash_start_o(signer_request.start),
-      .hash_state_o(signer_request.state),
-      .hash_block_o(signer_request.block),
-      .hash_done_i(signer_answer.done),
-      .hash_digest_i(signer_answer.digest)
+      .hash_o(signer_request),
+      .hash_i(signer_answer)
   );
   // The root is lost when a signature is abandoned; the key as the host sees it is not.
   assign keygen = state_q == StKeygen && signer_ready && !root_valid;
@@ -329,11 +326,14 @@ module attest
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot(state_q)) else $error("attest: state not one-hot");
-      assert (!(digest_busy && !hashing && !digest_done)) else $error("attest: hashing without the core");
-      assert (!(digest_i && run_i)) else $error("attest: life asks for the tables' digest in RUN");
-      assert (!(core_busy && state_q == StReady)) else $error("attest: a hash that nobody waits for");
-      assert (!(sign && !signer_ready)) else $error("attest: a signature over another");
+      `ASSERT($onehot(state_q), "attest: state not one-hot");
+      `ASSERT(!(digest_busy && !hashing && !digest_done), "attest: hashing without the core");
+      `ASSERT(!(digest_i && run_i), "attest: life asks for the tables' digest in RUN");
+      `ASSERT(
+          !((core_busy || request_q.start) && state_q == StReady),
+          "attest: a hash that nobody waits for");
+      `ASSERT(!request_q.start || core_ready, "attest: a hash over another");
+      `ASSERT(!(sign && !signer_ready), "attest: a signature over another");
     end
   end
 endmodule

@@ -1,18 +1,24 @@
-// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has the checkpoint signed, and writes it, the
-// signature and the heads to the checkpoint ring.
+// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has
+// the checkpoint signed, and writes it, the signature and the heads to the checkpoint ring.
 //
-// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after `interval_i` records, and on `flush_i`.
-// It begins when the ring has room and `grant_i` gives the hash core; the only thing that a lane's records wait for is its snapshot, one clock a level.
-// It says the state, and the fault, in which it began: a fault that comes while the snapshot waits for its turn has its ALARM behind the
-// snapshot, and a checkpoint of its own.
-// What is written: 3 beats of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry. `tail_o` counts a
-// checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC 9052, 4.4) of the 192 bytes, with the algorithm in
-// its protected header.
+// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after
+// `interval_i` records, and on `flush_i`. It begins when the ring has room and `grant_i` gives the
+// hash core; the only thing that a lane's records wait for is its snapshot, one clock a level. It
+// says the state, and the fault, in which it began: a fault that comes while the snapshot waits for
+// its turn has its ALARM behind the snapshot, and a checkpoint of its own. What is written: 3 beats
+// of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry.
+// `tail_o` counts a checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC
+// 9052, 4.4) of the 192 bytes, with the algorithm in its protected header.
 //
-// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an earlier session's.
-// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to join it; the signature.
+// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an
+// earlier session's.
+// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to
+// join it; the signature.
 // After reset: nothing due.
-// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the bus.
+// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the
+// bus.
+`include "assert.svh"
+
 module checkpoint
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -22,54 +28,45 @@ module checkpoint
     parameter int unsigned  Lanes = 1,      // 1, 2, 4 or 8.
     parameter logic [127:0] DesignId = '0   // First byte lowest, as in the layout.
 ) (
-    input  logic         clk_i,
-    input  logic         rst_i,
-    input  logic         open_i,
-    input  logic         abort_i,
+    input  logic                         clk_i,
+    input  logic                         rst_i,
+    input  logic                         open_i,
+    input  logic                         abort_i,
     // What makes one due.
-    input  logic         life_valid_i,
-    input  life_e        life_i,
-    output logic         life_done_o,
-    input  logic [31:0]  interval_i,
-    input  logic         flush_i,
-    input  logic         run_i,           // Intervals and flushes count.
-    input  logic [63:0]  records_i,       // In all lanes, a clock ago at most.
+    input  logic                         life_valid_i,
+    input  life_e                        life_i,
+    output logic                         life_done_o,
+    input  logic [31:0]                  interval_i,
+    input  logic                         flush_i,
+    input  logic                         run_i,      // Intervals and flushes count.
+    input  logic [63:0]                  records_i,  // In all lanes, a clock ago at most.
     // What it says.
-    input  fault_e       fault_i,
-    input  logic [63:0]  tick_i,
-    input  logic [31:0]  epoch_i,
-    input  logic [255:0] policy_digest_i,  // Layout order.
-    input  logic [255:0] ticket_digest_i,
-    input  logic [127:0] boot_nonce_i,
-    input  logic [63:0]  heartbeat_nonce_i,  // Of lane 0.
+    input  card_facts_t                  facts_i,
     // Snapshot of a lane's tree.
-    output logic         snapshot_o,
-    output logic [2:0]   snapshot_lane_o,
-    input  logic [63:0]  size_i,             // Its records.
-    input  logic         snapshot_valid_i,
-    input  logic         snapshot_last_i,
-    input  digest_t      snapshot_node_i,
+    output logic                         snapshot_o,
+    output logic [2:0]                   snapshot_lane_o,
+    input  logic [63:0]                  size_i,  // Its records.
+    input  snapshot_t                    snapshot_i,
     // Hash core, and the signer that uses it after the root is known.
-    output logic         quiet_o,         // None is under way, and nothing that counts happens in this clock.
-    output logic         request_o,
-    input  logic         grant_i,          // Held while `request_o` is.
-    output hash_request_t hash_o,
-    input  hash_answer_t  hash_i,
-    output logic          sign_o,
+    // None is under way, and nothing that counts happens in this clock.
+    output logic                         quiet_o,
+    output logic                         request_o,
+    input  logic                         grant_i,  // Held while `request_o` is.
+    output hash_request_t                hash_o,
+    input  hash_answer_t                 hash_i,
+    output logic                         sign_o,
     output logic [CheckpointBytes*8-1:0] message_o,  // First byte at the top.
-    input  logic          word_valid_i,
-    output logic          word_ready_o,
-    input  logic [127:0]  word_i,
+    input  logic                         word_valid_i,
+    output logic                         word_ready_o,
+    input  logic [127:0]                 word_i,
     // Checkpoint ring.
-    input  logic [7:0]    ring_log2_i,     // 0: there is none, and nothing is ever due.
-    input  logic [31:0]   head_i,          // Consumed.
-    output logic          beat_valid_o,
-    input  logic          beat_take_i,
-    output logic [31:0]   beat_entry_o,    // Entry of the ring, counted from OPEN.
-    output logic [8:0]    beat_at_o,       // Beat of the entry.
-    output logic [511:0]  beat_o,          // First byte lowest.
-    input  logic          beat_answered_i,
-    output logic [31:0]  tail_o
+    input  logic [7:0]                   ring_log2_i,  // 0: there is none, and nothing is ever due.
+    input  logic [31:0]                  head_i,       // Consumed.
+    output logic                         beat_valid_o,
+    input  logic                         beat_take_i,
+    output ring_pkg::beat_t              beat_o,
+    input  logic                         beat_answered_i,
+    output logic [31:0]                  tail_o
 );
   localparam logic [31:0] DefaultInterval = 32'd32768;
   localparam logic [8:0] CheckpointBeats = 9'(CheckpointBytes / BeatBytes);
@@ -111,7 +108,8 @@ module checkpoint
   digest_t root_q;
   checkpoint_t ckpt_q;
 
-  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in a lane's tree.
+  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in
+  // a lane's tree.
   lane_head_t head;
   (* ram_style = "distributed" *) lane_head_t head_q[8];
   (* ram_style = "distributed" *) digest_t joined_q[4];
@@ -165,13 +163,12 @@ module checkpoint
   assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && made_q < SignedBeats
       && (!beat_valid_q || beat_take_i);
   assign beat_valid_o = beat_valid_q;
-  assign beat_o = beat_q;
-  assign beat_entry_o = tail_q;
-  assign beat_at_o = made_q - 9'd1;
+  assign beat_o = '{at: made_q - 9'd1, entry: tail_q, data: beat_q};
 
   assign snapshot_o = state_q == StSnapshot;
   assign request_o = state_q != StIdle;
-  assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i && !beat_answered_i;
+  assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i
+      && !beat_answered_i;
   assign sign_o = state_q == StSign && grant_i && !abort_i;
   assign tail_o = tail_q;
   assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
@@ -181,7 +178,7 @@ module checkpoint
   endfunction
 
   always_ff @(posedge clk_i) begin
-    if (snapshot_valid_i) node_q[level_q] <= snapshot_node_i;
+    if (snapshot_i.valid) node_q[level_q] <= snapshot_i.node;
     if (state_q == StHead) head_q[lane_q] <= head;
     if (state_q == StJoin && !joins) joined_q[join_q] <= top_q;
   end
@@ -195,7 +192,8 @@ module checkpoint
       {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
     end else begin
       if (flush_i && run_i) due_q <= 1'b1;
-      // Life that takes its wish back, in a fault, will ask again: what is under way is not the answer.
+      // Life that takes its wish back, in a fault, will ask again: what is under way is not the
+      // answer.
       if (!life_valid_i) for_life_q <= 1'b0;
       if (hash_o.start) waits_q <= 1'b1;
       if (waits_q && hash_i.done) waits_q <= 1'b0;
@@ -210,13 +208,13 @@ module checkpoint
             state_q <= StSnapshot;
             for_life_q <= life_valid_i;
             life_q <= life_i;
-            fault_q <= fault_i;
+            fault_q <= facts_i.fault;
             due_q <= flush_i && run_i;
           end
         end
         StSnapshot: begin
-          if (snapshot_valid_i) level_q <= level_q + 6'd1;
-          if (snapshot_last_i) begin
+          if (snapshot_i.valid) level_q <= level_q + 6'd1;
+          if (snapshot_i.last) begin
             level_q <= '0;
             size_q <= size_i;
             total_q <= total_q + size_i;
@@ -297,10 +295,10 @@ module checkpoint
     end
   end
 
-  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else is what stood in the clock in which the
-  // last head was taken; the root follows.
+  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else
+  // is what stood in the clock in which the last head was taken; the root follows.
   always_ff @(posedge clk_i) begin
-    if (state_q == StSnapshot && snapshot_last_i) begin
+    if (state_q == StSnapshot && snapshot_i.last) begin
       automatic checkpoint_t ckpt = '0;
       ckpt.magic = 32'(CheckpointMagic);
       ckpt.version = 8'(LayoutVersion);
@@ -309,13 +307,13 @@ module checkpoint
       ckpt.lanes = 8'(Lanes);
       ckpt.serial = 64'(tail_q);
       ckpt.size = total_q + size_i;
-      ckpt.tick = tick_i;
-      ckpt.policy_digest = policy_digest_i;
-      ckpt.ticket_digest = ticket_digest_i;
+      ckpt.tick = facts_i.tick;
+      ckpt.policy_digest = facts_i.policy_digest;
+      ckpt.ticket_digest = facts_i.ticket_digest;
       ckpt.design_id = DesignId;
-      ckpt.boot_nonce = boot_nonce_i;
-      ckpt.heartbeat_nonce = lane_q == '0 ? heartbeat_nonce_i : ckpt_q.heartbeat_nonce;
-      ckpt.epoch = epoch_i;
+      ckpt.boot_nonce = facts_i.boot_nonce;
+      ckpt.heartbeat_nonce = lane_q == '0 ? facts_i.heartbeat_nonce : ckpt_q.heartbeat_nonce;
+      ckpt.epoch = facts_i.epoch;
       ckpt.fault = fault_q;
       ckpt_q <= ckpt;
     end
@@ -324,12 +322,14 @@ module checkpoint
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot(state_q)) else $error("checkpoint: state not one-hot");
-      assert (!(state_q == StIdle && due && !life_valid_i && life_i != LifeRun))
-      else $error("checkpoint: due out of RUN, and not for life");
-      assert (!(state_q == StFold && size_q == '0)) else $error("checkpoint: of an empty log");
-      assert (!(state_q == StWrite && word_valid_i && made_q == AllBeats))
-      else $error("checkpoint: a signature that is too long");
+      `ASSERT($onehot(state_q), "checkpoint: state not one-hot");
+      `ASSERT(
+          !(state_q == StIdle && due && !life_valid_i && life_i != LifeRun),
+          "checkpoint: due out of RUN, and not for life");
+      `ASSERT(!(state_q == StFold && size_q == '0), "checkpoint: of an empty log");
+      `ASSERT(
+          !(state_q == StWrite && word_valid_i && made_q == AllBeats),
+          "checkpoint: a signature that is too long");
     end
   end
 endmodule

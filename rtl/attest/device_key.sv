@@ -1,34 +1,34 @@
 // The card's SLH-DSA seeds from its device secret and its design id:
-//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" ‖ u8 i ‖ design_id)[..16], i = 0 SK.seed, 1 SK.prf, 2 PK.seed
+//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" || u8 i || design_id)[..16], i = 0
+//   SK.seed, 1 SK.prf, 2 PK.seed
 // so that another design, or another secret, has another key.
 //
-// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and rises when
-// they stand. Byte strings have their first byte at the top.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
-// digest is taken. So an arbiter may give the core to others first.
-// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port is to be reset
-// too.
+// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with
+// it and rises when they stand. Byte strings have their first byte at the top.
+// Hash port: `hash_o.start` is one clock; state and block stand from then until `hash_i.done`, in
+// which clock the digest is taken. So an arbiter may give the core to others first.
+// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port
+// is to be reset too.
 // The caller owes: secret and design id unchanged while `busy_o`.
+`include "assert.svh"
+
 module device_key
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 (
-    input  logic         clk_i,
-    input  logic         rst_i,
-    input  logic         start_i,
-    input  logic [255:0] secret_i,
-    input  logic [127:0] design_id_i,
-    output logic         busy_o,
-    output logic         valid_o,
-    output node_t        sk_seed_o,
-    output node_t        sk_prf_o,
-    output node_t        pk_seed_o,
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  logic          start_i,
+    input  logic [255:0]  secret_i,
+    input  logic [127:0]  design_id_i,
+    output logic          busy_o,
+    output logic          valid_o,
+    output node_t         sk_seed_o,
+    output node_t         sk_prf_o,
+    output node_t         pk_seed_o,
     // Hash port.
-    output logic         hash_start_o,
-    output state_t       hash_state_o,
-    output block_t       hash_block_o,
-    input  logic         hash_done_i,
-    input  state_t       hash_digest_i
+    output hash_request_t hash_o,
+    input  hash_answer_t  hash_i
 );
   localparam logic [21*8-1:0] Label = {"portcullis/slh-dsa/1", 8'h00};
   localparam int unsigned MessageBytes = ($bits(Label) + 8 + $bits(design_id_i)) / 8;
@@ -52,23 +52,24 @@ module device_key
   block_t secret_block;
   assign secret_block = {secret_i, 256'd0};
   always_comb begin
-    hash_state_o = InitialHash;
-    hash_block_o = hmac_inner_key(secret_block);
+    hash_o.state = InitialHash;
+    hash_o.block = hmac_inner_key(secret_block);
     case (state_q)
       StInner: begin
-        hash_state_o = inner_q;
-        hash_block_o = block_t'({Label, 6'd0, seed_q, design_id_i}) << (8 * (BlockBytes - MessageBytes));
-        hash_block_o |= padding(MessageBytes, BlockBytes + MessageBytes);
+        hash_o.state = inner_q;
+        hash_o.block = block_t'({Label, 6'd0, seed_q, design_id_i})
+            << (8 * (BlockBytes - MessageBytes));
+        hash_o.block |= padding(MessageBytes, BlockBytes + MessageBytes);
       end
-      StOuterKey: hash_block_o = hmac_outer_key(secret_block);
+      StOuterKey: hash_o.block = hmac_outer_key(secret_block);
       StOuter: begin
-        hash_state_o = outer_q;
-        hash_block_o = hmac_outer_block(inner_q);
+        hash_o.state = outer_q;
+        hash_o.block = hmac_outer_block(inner_q);
       end
       default: ;
     endcase
   end
-  assign hash_start_o = busy_q && !started_q;
+  assign hash_o.start = busy_q && !started_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -81,14 +82,14 @@ module device_key
       busy_q <= start_i;
       if (start_i) valid_q <= 1'b0;
     end else begin
-      started_q <= !hash_done_i;
-      if (hash_done_i) begin
+      started_q <= !hash_i.done;
+      if (hash_i.done) begin
         state_q <= state_e'(state_q + 2'd1);  // From the last to the first.
         case (state_q)
-          StInnerKey, StInner: inner_q <= hash_digest_i;
-          StOuterKey: outer_q <= hash_digest_i;
+          StInnerKey, StInner: inner_q <= hash_i.digest;
+          StOuterKey: outer_q <= hash_i.digest;
           default: begin
-            seeds_q[seed_q] <= truncated(hash_digest_i);
+            seeds_q[seed_q] <= truncated(hash_i.digest);
             seed_q <= seed_q == LastSeed ? '0 : seed_q + 2'd1;
             if (seed_q == LastSeed) {busy_q, valid_q} <= 2'b01;
           end
@@ -105,10 +106,10 @@ module device_key
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(start_i && busy_q)) else $error("device_key: a start while busy");
-      assert (!hash_done_i || started_q) else $error("device_key: an answer of the hash core to nothing");
-      assert (busy_q || (state_q == StInnerKey && seed_q == '0)) else $error("device_key: idle halfway");
-      assert (!(busy_q && valid_q)) else $error("device_key: seeds and busy");
+      `ASSERT(!(start_i && busy_q), "device_key: a start while busy");
+      `ASSERT(!hash_i.done || started_q, "device_key: an answer of the hash core to nothing");
+      `ASSERT(busy_q || (state_q == StInnerKey && seed_q == '0), "device_key: idle halfway");
+      `ASSERT(!(busy_q && valid_q), "device_key: seeds and busy");
     end
   end
 endmodule

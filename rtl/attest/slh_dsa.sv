@@ -1,26 +1,31 @@
-// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an empty context.
+// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an
+// empty context.
 //
-// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and rises again with
-// `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i` (algorithms 19 and 22 with
-// opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes, first byte at the top, in the order of
-// section 9.2: R, 33 times (secret, 6 nodes), 22 times (35 chain values, 3 nodes). `word_o` stands until
-// `word_ready_i`; nothing goes on meanwhile. `ready_o` rises after the last word. Nothing of a signature is used by
-// the next one.
+// `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and
+// rises again with `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i`
+// (algorithms 19 and 22 with opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes,
+// first byte at the top, in the order of section 9.2: R, 33 times (secret, 6 nodes), 22 times (35
+// chain values, 3 nodes). `word_o` stands until `word_ready_i`; nothing goes on meanwhile.
+// `ready_o` rises after the last word. Nothing of a signature is used by the next one.
 //
-// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of one chain of one
-// step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node with its left sibling on the stack
-// is hashed with it at once, the sibling of the selected path's node is kept for AUTH. What the standard computes by
-// fors_pkFromSig and wots_pkFromSig is the root of the tree just walked, so nothing is computed twice.
+// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of
+// one chain of one step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node
+// with its left sibling on the stack is hashed with it at once, the sibling of the selected path's
+// node is kept for AUTH. What the standard computes by fors_pkFromSig and wots_pkFromSig is the
+// root of the tree just walked, so nothing is computed twice.
 //
-// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a signature, and
-// besides a clock for each node of T_l that completes no block, node placed and word.
-// Hash port: `hash_start_o` is one clock; state and block stand from then until `hash_done_i`, in which clock the
-// digest is taken. So an arbiter may give the core to others first.
+// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a
+// signature, and besides a clock for each node of T_l that completes no block, node placed and
+// word.
+// Hash port: `hash_o.start` is one clock; state and block stand from then until `hash_i.done`, in
+// which clock the digest is taken. So an arbiter may give the core to others first.
 // A command in any other clock is ignored.
-// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash port is to be
-// reset too.
-// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not both commands at
-// once.
+// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash
+// port is to be reset too.
+// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not
+// both commands at once.
+`include "assert.svh"
+
 module slh_dsa
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -43,15 +48,12 @@ module slh_dsa
     input  logic                      word_ready_i,
     output node_t                     word_o,
     // Hash port.
-    output logic                      hash_start_o,
-    output state_t                    hash_state_o,
-    output block_t                    hash_block_o,
-    input  logic                      hash_done_i,
-    input  state_t                    hash_digest_i
+    output hash_request_t             hash_o,
+    input  hash_answer_t              hash_i
 );
   typedef enum logic [3:0] {
     StIdle,
-    StSeed,        // State after PK.seed ‖ 0^48.
+    StSeed,        // State after PK.seed || 0^48.
     StMessage,     // PRF_msg and H_msg (algorithm 19).
     StRandomizer,  // R goes out.
     StSecret,      // PRF: the start of a chain (algorithms 6, 7, 14).
@@ -79,7 +81,8 @@ module slh_dsa
   logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
   logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
   logic [LayerHeight-1:0] path_leaf_q;       // its selected leaf; in FORS, the key pair
-  node_t message_q;                          // what this layer signs: a root of the layer below, or the FORS public key
+  // what this layer signs: a root of the layer below, or the FORS public key
+  node_t message_q;
   logic [4*ChecksumDigits-1:0] checksum_q;
   // What it knows.
   state_t seed_state_q;
@@ -111,7 +114,8 @@ module slh_dsa
   digit_t digit;
   always_comb begin
     digit = '0;
-    if (!fors_q) digit = digit_t'({message_q, checksum_q} >> {index_t'(Chains - 1) - chain_q, 2'd0});
+    if (!fors_q)
+      digit = digit_t'({message_q, checksum_q} >> {index_t'(Chains - 1) - chain_q, 2'd0});
   end
 
   // ---- addresses
@@ -149,38 +153,34 @@ module slh_dsa
 
   // ---- hash port
   logic request, started_q;
-  logic message_request, tl_request;
-  state_t message_state, tl_state;
-  block_t message_block, tl_block;
+  hash_request_t message_hash, tl_hash;
   always_comb begin
     request = 1'b1;
-    hash_state_o = seed_state_q;
-    hash_block_o = one_node_block(adrs, value_q);
+    hash_o.state = seed_state_q;
+    hash_o.block = one_node_block(adrs, value_q);
     case (state_q)
       StSeed: begin
-        hash_state_o = InitialHash;
-        hash_block_o = seed_block(pk_seed_i);
+        hash_o.state = InitialHash;
+        hash_o.block = seed_block(pk_seed_i);
       end
       StMessage: begin
-        request = message_request;
-        hash_state_o = message_state;
-        hash_block_o = message_block;
+        request = message_hash.start;
+        {hash_o.state, hash_o.block} = {message_hash.state, message_hash.block};
       end
-      StSecret: hash_block_o = one_node_block(adrs, sk_seed_i);
+      StSecret: hash_o.block = one_node_block(adrs, sk_seed_i);
       StChain: ;
-      StNode: hash_block_o = two_node_block(adrs, stack_q[height_q-1'b1], value_q);
+      StNode: hash_o.block = two_node_block(adrs, stack_q[height_q-1'b1], value_q);
       StAbsorb, StCompress: begin
-        request = tl_request;
-        hash_state_o = tl_state;
-        hash_block_o = tl_block;
+        request = tl_hash.start;
+        {hash_o.state, hash_o.block} = {tl_hash.state, tl_hash.block};
       end
       default: request = 1'b0;
     endcase
   end
-  assign hash_start_o = request && !started_q;
+  assign hash_o.start = request && !started_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) started_q <= 1'b0;
-    else started_q <= request && !hash_done_i;
+    else started_q <= request && !hash_i.done;
   end
 
   logic message_done;
@@ -199,17 +199,15 @@ module slh_dsa
       .message_i,
       .r_o(randomizer),
       .digest_o(message_digest),
-      .hash_request_o(message_request),
-      .hash_state_o(message_state),
-      .hash_block_o(message_block),
-      .hash_done_i,
-      .hash_digest_i
+      .hash_o(message_hash),
+      .hash_i
   );
 
   // T_l is opened with the first secret of what it hashes.
   logic tl_open, tl_taken;
   node_t tl_node;
-  assign tl_open = state_q == StSecret && hash_start_o && chain_q == '0 && !(fors_q && (tree_q != '0 || leaf_q != '0));
+  assign tl_open = state_q == StSecret && hash_o.start && chain_q == '0
+      && !(fors_q && (tree_q != '0 || leaf_q != '0));
   slh_tl u_tl (
       .clk_i,
       .rst_i,
@@ -221,11 +219,8 @@ module slh_dsa
       .finish_i(state_q == StCompress),
       .taken_o(tl_taken),
       .node_o(tl_node),
-      .hash_request_o(tl_request),
-      .hash_state_o(tl_state),
-      .hash_block_o(tl_block),
-      .hash_done_i,
-      .hash_digest_i
+      .hash_o(tl_hash),
+      .hash_i
   );
 
   // ---- outputs
@@ -257,11 +252,11 @@ module slh_dsa
     state_d = state_q;
     case (state_q)
       StIdle: if (keygen_i || (sign_i && root_valid_q)) state_d = StSeed;
-      StSeed: if (hash_done_i) state_d = signing_q ? StMessage : StSecret;
+      StSeed: if (hash_i.done) state_d = signing_q ? StMessage : StSecret;
       StMessage: if (message_done) state_d = StRandomizer;
       StRandomizer: if (word_ready_i) state_d = StSecret;
       StSecret, StChain: begin
-        if (hash_done_i) begin
+        if (hash_i.done) begin
           state_d = StChain;
           if (step_d == last_step) state_d = after_chain;
           if (reveal) state_d = StReveal;
@@ -274,7 +269,7 @@ module slh_dsa
         if (is_root) state_d = signing_q ? StAuth : StIdle;
         else state_d = is_right ? StNode : StSecret;
       end
-      StNode: if (hash_done_i) state_d = StPlace;
+      StNode: if (hash_i.done) state_d = StPlace;
       StAuth: begin
         if (word_ready_i && last_auth) begin
           if (fors_q) state_d = StAbsorb;
@@ -308,7 +303,7 @@ module slh_dsa
             {path_tree_q, path_leaf_q} <= '0;
           end
         end
-        StSeed: if (hash_done_i) seed_state_q <= hash_digest_i;
+        StSeed: if (hash_i.done) seed_state_q <= hash_i.digest;
         StMessage: begin
           if (message_done) begin
             fors_indices_q <= message_digest.fors_indices;
@@ -319,12 +314,13 @@ module slh_dsa
           end
         end
         StSecret, StChain: begin
-          if (hash_done_i) begin
-            value_q <= truncated(hash_digest_i);
+          if (hash_i.done) begin
+            value_q <= truncated(hash_i.digest);
             step_q <= step_d;
           end
-          // The selected leaf's checksum is whole when its digits are asked for, after the message's.
-          if (hash_done_i && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
+          // The selected leaf's checksum is whole when its digits are asked for, after the
+          // message's.
+          if (hash_i.done && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
             checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
           end
         end
@@ -362,7 +358,7 @@ module slh_dsa
             leaf_q <= leaf_q + 1'b1;
           end
         end
-        StNode: if (hash_done_i) value_q <= truncated(hash_digest_i);
+        StNode: if (hash_i.done) value_q <= truncated(hash_i.digest);
         StAuth: begin
           if (word_ready_i) begin
             height_q <= height_q + 1'b1;
@@ -400,17 +396,19 @@ module slh_dsa
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(keygen_i && sign_i)) else $error("slh_dsa: two commands at once");
-      assert (!sign_i || !ready_o || root_valid_q) else $error("slh_dsa: a signature without a root");
-      assert (!hash_done_i || started_q) else $error("slh_dsa: an answer of the hash core to nothing");
-      assert (!stalled_q || (word_valid_o && word_o == word_q)) else $error("slh_dsa: a word that did not stand");
-      assert (state_q == StIdle || leaf_q <= last_leaf) else $error("slh_dsa: past the last leaf");
-      assert (state_d != StNode || state_q != StPlace || height_q < top) else $error("slh_dsa: above the root");
+      `ASSERT(!(keygen_i && sign_i), "slh_dsa: two commands at once");
+      `ASSERT(!sign_i || !ready_o || root_valid_q, "slh_dsa: a signature without a root");
+      `ASSERT(!hash_i.done || started_q, "slh_dsa: an answer of the hash core to nothing");
+      `ASSERT(
+          !stalled_q || (word_valid_o && word_o == word_q),
+          "slh_dsa: a word that did not stand");
+      `ASSERT(state_q == StIdle || leaf_q <= last_leaf, "slh_dsa: past the last leaf");
+      `ASSERT(state_d != StNode || state_q != StPlace || height_q < top, "slh_dsa: above the root");
       if (!fors_q && signing_q && state_q == StAuth && last_tree) begin
-        assert (value_q == root_q) else $error("slh_dsa: the top tree's root is not PK.root");
+        `ASSERT(value_q == root_q, "slh_dsa: the top tree's root is not PK.root");
       end
       if (signing_q && state_q != StIdle && state_d == StIdle) begin
-        assert (32'(words_q) == SignatureWords - 1) else $error("slh_dsa: a signature of another length");
+        `ASSERT(32'(words_q) == SignatureWords - 1, "slh_dsa: a signature of another length");
       end
     end
   end

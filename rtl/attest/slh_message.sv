@@ -1,19 +1,23 @@
-// The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg (11.2.1).
+// The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg
+// (11.2.1).
 //
 // While `run_i` is up it works through the blocks of
-//   R      = HMAC-SHA-256(SK.prf, opt_rand ‖ M')[..n], with opt_rand = PK.seed (deterministic variant)
-//   digest = MGF1-SHA-256(R ‖ PK.seed ‖ SHA-256(R ‖ PK.seed ‖ PK.root ‖ M'), m)
-// where M' = 0x00 ‖ 0x00 ‖ M: pure, with an empty context (10.2.1). `done_o` is up in the clock in which `digest_o`
-// is right;
+//   R      = HMAC-SHA-256(SK.prf, opt_rand || M')[..n], with opt_rand = PK.seed (deterministic
+//   variant) digest = MGF1-SHA-256(R || PK.seed || SHA-256(R || PK.seed || PK.root || M'), m)
+// where M' = 0x00 || 0x00 || M: pure, with an empty context (10.2.1). `done_o` is up in the clock
+// in which `digest_o` is right;
 // `r_o` is right from the end of PRF_msg until the next run.
-// Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
+// Hash port: `hash_o.start` stays up with its state and block until `hash_i.done`.
 // After reset and whenever `run_i` is down: at the first block.
 // The caller owes: every input unchanged during a run.
+`include "assert.svh"
+
 module slh_message
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 #(
-    parameter int unsigned MessageBytes = 215  // 1 or more; a multiplexer of 512 bits for each 64 bytes
+    // 1 or more; a multiplexer of 512 bits for each 64 bytes
+    parameter int unsigned MessageBytes = 215
 ) (
     input  logic                      clk_i,
     input  logic                      rst_i,
@@ -25,19 +29,17 @@ module slh_message
     input  logic [8*MessageBytes-1:0] message_i,
     output node_t                     r_o,
     output message_digest_t           digest_o,
-    output logic                      hash_request_o,
-    output state_t                    hash_state_o,
-    output block_t                    hash_block_o,
-    input  logic                      hash_done_i,
-    input  state_t                    hash_digest_i
+    output hash_request_t             hash_o,
+    input  hash_answer_t              hash_i
 );
-  if (MessageBytes < 1) begin : gen_bad_message_bytes
+  if (MessageBytes < 1) begin : g_bad_message_bytes
     $fatal(1, "MessageBytes is at least 1");
   end
 
-  localparam logic [15:0] PureEmptyContext = 16'h0000;  // toByte(0, 1) ‖ toByte(|ctx|, 1)
+  localparam logic [15:0] PureEmptyContext = 16'h0000;  // toByte(0, 1) || toByte(|ctx|, 1)
 
-  // What PRF_msg and H_msg hash of the message: bytes, blocks with the padding, and the length that ends them.
+  // What PRF_msg and H_msg hash of the message: bytes, blocks with the padding, and the length that
+  // ends them.
   localparam int unsigned PrefixedBytes = $bits(PureEmptyContext) / 8 + MessageBytes;  // M'
   localparam int unsigned PrfBytes = NodeBytes + PrefixedBytes;
   localparam int unsigned PrfBlocks = blocks_of(PrfBytes);
@@ -82,65 +84,66 @@ module slh_message
     prf = '0;
     inner = '0;
     last_block = 1'b1;
-    hash_state_o = InitialHash;
-    hash_block_o = hmac_inner_key(sk_prf_block);
+    hash_o.state = InitialHash;
+    hash_o.block = hmac_inner_key(sk_prf_block);
     if (run_i) begin
       case (state_q)
         StPrfInner: begin
-          prf = PrfBits'({pk_seed_i, PureEmptyContext, message_i, 8'h80}) << (PrfBits - 8 * PrfBytes - 8);
+          prf = PrfBits'({pk_seed_i, PureEmptyContext, message_i, 8'h80})
+              << (PrfBits - 8 * PrfBytes - 8);
           prf |= PrfBits'(PrfLength);
-          hash_state_o = chain_q;
-          hash_block_o = prf[512*(PrfBlocks-1-32'(block_q))+:512];
+          hash_o.state = chain_q;
+          hash_o.block = prf[512*(PrfBlocks-1-32'(block_q))+:512];
           last_block = block_q == count_t'(PrfBlocks - 1);
         end
-        StPrfOuterKey: hash_block_o = hmac_outer_key(sk_prf_block);
+        StPrfOuterKey: hash_o.block = hmac_outer_key(sk_prf_block);
         StPrfOuter: begin
-          hash_state_o = kept_q;
-          hash_block_o = hmac_outer_block(chain_q);
+          hash_o.state = kept_q;
+          hash_o.block = hmac_outer_block(chain_q);
         end
         StInner: begin
           inner = InnerBits'({r_q, pk_seed_i, pk_root_i, PureEmptyContext, message_i, 8'h80})
               << (InnerBits - 8 * InnerBytes - 8);
           inner |= InnerBits'(InnerLength);
-          if (block_q != '0) hash_state_o = chain_q;
-          hash_block_o = inner[512*(InnerBlocks-1-32'(block_q))+:512];
+          if (block_q != '0) hash_o.state = chain_q;
+          hash_o.block = inner[512*(InnerBlocks-1-32'(block_q))+:512];
           last_block = block_q == count_t'(InnerBlocks - 1);
         end
-        StMgfSeed: hash_block_o = {r_q, pk_seed_i, chain_q};
+        StMgfSeed: hash_o.block = {r_q, pk_seed_i, chain_q};
         StMgfFirst: begin
-          hash_state_o = kept_q;
-          hash_block_o = {32'd0, 480'd0} | CounterPadding;
+          hash_o.state = kept_q;
+          hash_o.block = {32'd0, 480'd0} | CounterPadding;
         end
         StMgfLast: begin
-          hash_state_o = kept_q;
-          hash_block_o = {32'd1, 480'd0} | CounterPadding;
+          hash_o.state = kept_q;
+          hash_o.block = {32'd1, 480'd0} | CounterPadding;
         end
         default: ;
       endcase
     end
   end
 
-  assign hash_request_o = run_i;
-  assign done_o = run_i && state_q == StMgfLast && hash_done_i;
+  assign hash_o.start = run_i;
+  assign done_o = run_i && state_q == StMgfLast && hash_i.done;
   assign r_o = r_q;
-  assign digest_o = {chain_q, hash_digest_i[255-:LastBits]};
+  assign digest_o = {chain_q, hash_i.digest[255-:LastBits]};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       {chain_q, kept_q} <= '0;
       r_q <= '0;
-    end else if (run_i && hash_done_i) begin
+    end else if (run_i && hash_i.done) begin
       case (state_q)
-        StPrfInnerKey, StPrfInner, StInner, StMgfFirst: chain_q <= hash_digest_i;
-        StPrfOuterKey, StMgfSeed: kept_q <= hash_digest_i;
-        StPrfOuter: r_q <= truncated(hash_digest_i);
+        StPrfInnerKey, StPrfInner, StInner, StMgfFirst: chain_q <= hash_i.digest;
+        StPrfOuterKey, StMgfSeed: kept_q <= hash_i.digest;
+        StPrfOuter: r_q <= truncated(hash_i.digest);
         default: ;
       endcase
     end
     if (rst_i || !run_i) begin
       state_q <= StPrfInnerKey;
       block_q <= '0;
-    end else if (hash_done_i) begin
+    end else if (hash_i.done) begin
       if (last_block) begin
         state_q <= state_e'(state_q + 3'd1);  // From the last to the first.
         block_q <= '0;
@@ -154,9 +157,10 @@ module slh_message
   always_ff @(posedge clk_i) begin
     run_q <= run_i && !rst_i;
     if (!rst_i) begin
-      assert (run_i || !run_q || state_q == StPrfInnerKey) else $error("slh_message: a run left halfway");
-      assert (32'(block_q) < (state_q == StInner ? InnerBlocks : PrfBlocks))
-      else $error("slh_message: past the message");
+      `ASSERT(run_i || !run_q || state_q == StPrfInnerKey, "slh_message: a run left halfway");
+      `ASSERT(
+          32'(block_q) < (state_q == StInner ? InnerBlocks : PrfBlocks),
+          "slh_message: past the message");
     end
   end
 endmodule

@@ -1,36 +1,38 @@
-// The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed ‖ 0^48 ‖ ADRSc ‖ M_1 ‖ … ‖ M_l), cut to n
-// bytes.
+// The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed || 0^48 || ADRSc || M_1 ||
+// ... || M_l), cut to n bytes.
 //
-// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until `taken_o`: one clock, or
-// a hash where the node completes a block. Last, `finish_i` is held until `taken_o`, in which clock `node_o` is
-// right. Any time may pass in between, so that other hashes use the core while this one is collected.
-// An address is 6 bytes and a node; so every block is what the last node of the block before left over, three nodes,
-// and the first 10 bytes of another.
-// Hash port: `hash_request_o` stays up with its state and block until `hash_done_i`.
+// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until
+// `taken_o`: one clock, or a hash where the node completes a block. Last, `finish_i` is held until
+// `taken_o`, in which clock `node_o` is right. Any time may pass in between, so that other hashes
+// use the core while this one is collected. An address is 6 bytes and a node; so every block is
+// what the last node of the block before left over, three nodes, and the first 10 bytes of another.
+// Hash port: `hash_o.start` stays up with its state and block until `hash_i.done`.
 // After reset: nothing opened.
-// The caller owes: one of open, push, finish at a time; `seed_state_i`, the state after PK.seed ‖ 0^48, at `open_i`.
+// The caller owes: one of open, push, finish at a time; `seed_state_i`, the state after PK.seed ||
+// 0^48, at `open_i`.
+`include "assert.svh"
+
 module slh_tl
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 (
-    input  logic   clk_i,
-    input  logic   rst_i,
-    input  state_t seed_state_i,
-    input  logic   open_i,
-    input  adrs_t  adrs_i,
-    input  logic   push_i,
-    input  node_t  node_i,
-    input  logic   finish_i,
-    output logic   taken_o,
-    output node_t  node_o,
-    output logic   hash_request_o,
-    output state_t hash_state_o,
-    output block_t hash_block_o,
-    input  logic   hash_done_i,
-    input  state_t hash_digest_i
+    input  logic          clk_i,
+    input  logic          rst_i,
+    input  state_t        seed_state_i,
+    input  logic          open_i,
+    input  adrs_t         adrs_i,
+    input  logic          push_i,
+    input  node_t         node_i,
+    input  logic          finish_i,
+    output logic          taken_o,
+    output node_t         node_o,
+    output hash_request_t hash_o,
+    input  hash_answer_t  hash_i
 );
-  localparam int unsigned RestBits = 8 * AdrsHeadBytes;               // left over from the last node of a block
-  localparam int unsigned HeldBits = RestBits + 3 * 8 * NodeBytes;    // before the node that completes a block
+  // left over from the last node of a block
+  localparam int unsigned RestBits = 8 * AdrsHeadBytes;
+  // before the node that completes a block
+  localparam int unsigned HeldBits = RestBits + 3 * 8 * NodeBytes;
   localparam int unsigned MissingBits = $bits(block_t) - HeldBits;    // what that node gives
   localparam int unsigned FixedBits = 8 * (BlockBytes + AdrsHeadBytes);  // hashed besides nodes
 
@@ -48,14 +50,15 @@ module slh_tl
   assign held_bits = 9'(RestBits) + 9'(nodes_q[1:0]) * 9'd128;
   assign length = 64'(FixedBits) + 64'(nodes_q) * 64'(8 * NodeBytes);
 
-  assign hash_request_o = finish_i || (push_i && completes);
-  assign hash_state_o = state_q;
+  assign hash_o.start = finish_i || (push_i && completes);
+  assign hash_o.state = state_q;
   always_comb begin
-    hash_block_o = {held_q, node_i[127-:MissingBits]};
-    if (finish_i) hash_block_o = {held_q, MissingBits'(0)} | ({1'b1, 511'd0} >> held_bits) | block_t'(length);
+    hash_o.block = {held_q, node_i[127-:MissingBits]};
+    if (finish_i)
+      hash_o.block = {held_q, MissingBits'(0)} | ({1'b1, 511'd0} >> held_bits) | block_t'(length);
   end
-  assign taken_o = hash_request_o ? hash_done_i : push_i;
-  assign node_o = truncated(hash_digest_i);
+  assign taken_o = hash_o.start ? hash_i.done : push_i;
+  assign node_o = truncated(hash_i.digest);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -69,7 +72,7 @@ module slh_tl
     end else if (push_i && taken_o) begin
       nodes_q <= nodes_q + 6'd1;
       if (completes) begin
-        state_q <= hash_digest_i;
+        state_q <= hash_i.digest;
         held_q <= {node_i[RestBits-1:0], 384'd0};
       end else begin
         held_q <= held_q | (HeldBits'({node_i, 256'd0}) >> {nodes_q[1:0], 7'd0});
@@ -79,9 +82,9 @@ module slh_tl
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot0({open_i, push_i, finish_i})) else $error("slh_tl: two things at once");
-      assert (!(push_i || finish_i) || nodes_q != '0) else $error("slh_tl: not opened");
-      assert (!push_i || nodes_q < MaxNodes) else $error("slh_tl: more nodes than chains");
+      `ASSERT($onehot0({open_i, push_i, finish_i}), "slh_tl: two things at once");
+      `ASSERT(!(push_i || finish_i) || nodes_q != '0, "slh_tl: not opened");
+      `ASSERT(!push_i || nodes_q < MaxNodes, "slh_tl: more nodes than chains");
     end
   end
 endmodule

@@ -1,10 +1,12 @@
-// Hashes the table image as the card holds it: the header, then every row of both banks, read back through the port that the
-// sweep reads (FIPS 180-4, SHA-256). The digest is the policy digest.
+// Hashes the table image as the card holds it: the header, then every row of both banks, read back
+// through the port that the sweep reads (FIPS 180-4, SHA-256). The digest is the policy digest.
 //
-// Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o` (one clock) until the
-// next start. After reset: idle, digest zero.
-// The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core for that time; a
-// row in the second clock after `read_o && read_ready_i`.
+// Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o`
+// (one clock) until the next start. After reset: idle, digest zero.
+// The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core
+// for that time; a row in the second clock after `read_o && read_ready_i`.
+`include "assert.svh"
+
 module table_digest
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -57,7 +59,8 @@ module table_digest
   assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
-  // A copy: the register that it comes from is the window's, too, and a host may read a window at any time.
+  // A copy: the register that it comes from is the window's, too, and a host may read a window at
+  // any time.
   logic [RowBytes*8-1:0] copy_q;
   assign header = header_i;
   always_comb begin
@@ -131,6 +134,6 @@ module table_digest
   end
 
   always_ff @(posedge clk_i) begin
-    if (!rst_i) assert ($onehot(state_q)) else $error("table_digest: state not one-hot");
+    if (!rst_i) `ASSERT($onehot(state_q), "table_digest: state not one-hot");
   end
 endmodule

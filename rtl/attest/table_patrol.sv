@@ -1,9 +1,12 @@
-// Says when the tables are due to be hashed again in RUN: 2^PauseLog2 clocks after RUN began or after the last of these hashes ended.
+// Says when the tables are due to be hashed again in RUN: 2^PauseLog2 clocks after RUN began or
+// after the last of these hashes ended.
 //
-// The time that passes between a change of a table and the fault is at most the pause, one checkpoint that is being made, and
-// two hashes of the tables: the one that the change came too late for, and the one that finds it.
+// The time that passes between a change of a table and the fault is at most the pause, one
+// checkpoint that is being made, and two hashes of the tables: the one that the change came too
+// late for, and the one that finds it.
 //
-// Latency: `due_o` rises in the clock after the pause and stays until the hash is done or RUN ends. After reset: not due.
+// Latency: `due_o` rises in the clock after the pause and stays until the hash is done or RUN ends.
+// After reset: not due.
 module table_patrol #(
     parameter int unsigned PauseLog2 = 24  // 4 to 40. Costs as many flip-flops.
 ) (

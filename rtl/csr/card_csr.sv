@@ -1,10 +1,11 @@
-// The AXI4-Lite side of the card: its port, the generated register block, with its structures flattened into the card's own, and behind it
-// a block for each lane. Registers of lanes that the card does not have read 0 and take no writes.
+// The AXI4-Lite side of the card: its port, the generated register block, with its structures
+// flattened into the card's own, and behind it a block for each lane. Registers of lanes that the
+// card does not have read 0 and take no writes.
 //
-// Table windows: an access leaves in the clock in which the register block decodes it, so that no write is in flight behind
-// the lock; a write is acknowledged one clock later whether or not it had an effect, a read when its
-// table answers (at most four clocks). A command leaves as `command_write_o`, its value one clock later.
-// Doorbells leave one clock after their write.
+// Table windows: an access leaves in the clock in which the register block decodes it, so that no
+// write is in flight behind the lock; a write is acknowledged one clock later whether or not it had
+// an effect, a read when its table answers (at most four clocks). A command leaves as
+// `command_write_o`, its value one clock later. Doorbells leave one clock after their write.
 //
 // Latency: see above. After reset: every register 0.
 // The caller owes: `status_i`; a read acknowledge for every read access of each window.
@@ -12,6 +13,7 @@ module card_csr
   import layout_pkg::*;
   import gate_pkg::*;
   import csr_pkg::*;
+  import ring_pkg::*;
 #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
@@ -22,47 +24,30 @@ module card_csr
     parameter int unsigned LogLog2Max = 20,
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
-    input  logic           clk_i,
-    input  logic           rst_i,
+    input  logic                        clk_i,
+    input  logic                        rst_i,
     // AXI4-Lite.
-    output logic           s_axil_awready,
-    input  logic           s_axil_awvalid,
-    input  logic [19:0]    s_axil_awaddr,
-    input  logic [2:0]     s_axil_awprot,
-    output logic           s_axil_wready,
-    input  logic           s_axil_wvalid,
-    input  logic [31:0]    s_axil_wdata,
-    input  logic [3:0]     s_axil_wstrb,
-    input  logic           s_axil_bready,
-    output logic           s_axil_bvalid,
-    output logic [1:0]     s_axil_bresp,
-    output logic           s_axil_arready,
-    input  logic           s_axil_arvalid,
-    input  logic [19:0]    s_axil_araddr,
-    input  logic [2:0]     s_axil_arprot,
-    input  logic           s_axil_rready,
-    output logic           s_axil_rvalid,
-    output logic [31:0]    s_axil_rdata,
-    output logic [1:0]     s_axil_rresp,
+    input  axi_pkg::lite_req_t          axil_req_i,
+    output axi_pkg::lite_rsp_t          axil_rsp_o,
     // Card.
-    input  logic           cfg_locked_i,
-    input  csr_status_t    status_i,
-    output csr_config_t    config_o,
-    output csr_doorbells_t doorbells_o,
-    input  lane_status_t [Lanes-1:0]    lane_status_i,
-    output lane_config_t [Lanes-1:0]    lane_config_o,
-    output lane_doorbells_t [Lanes-1:0] lane_doorbells_o,
-    output logic           command_write_o,
-    output logic [7:0]     command_o,
-    output table_access_t  header_access_o,
-    input  logic           header_rd_ack_i,
-    input  logic [31:0]    header_rd_data_i,
-    output table_access_t  policy_access_o,
-    input  logic           policy_rd_ack_i,
-    input  logic [31:0]    policy_rd_data_i,
-    output table_access_t  entropy_access_o,
-    input  logic           entropy_rd_ack_i,
-    input  logic [31:0]    entropy_rd_data_i
+    input  logic                        cfg_locked_i,
+    input  csr_status_t                 status_i,
+    output csr_config_t                 config_o,
+    output csr_doorbells_t              doorbells_o,
+    input  ring_pointers_t  [Lanes-1:0] lane_pointers_i,
+    output lane_config_t    [Lanes-1:0] lane_config_o,
+    output ring_doorbells_t [Lanes-1:0] lane_doorbells_o,
+    output logic                        command_write_o,
+    output logic            [7:0]       command_o,
+    output table_access_t               header_access_o,
+    input  logic                        header_rd_ack_i,
+    input  logic            [31:0]      header_rd_data_i,
+    output table_access_t               policy_access_o,
+    input  logic                        policy_rd_ack_i,
+    input  logic            [31:0]      policy_rd_data_i,
+    output table_access_t               entropy_access_o,
+    input  logic                        entropy_rd_ack_i,
+    input  logic            [31:0]      entropy_rd_data_i
 );
   card_pkg::card__in_t hwif_in;
   card_pkg::card__out_t hwif_out;
@@ -75,23 +60,8 @@ module card_csr
   ) u_port (
       .clk_i,
       .rst_i,
-      .s_axil_awready,
-      .s_axil_awvalid,
-      .s_axil_awaddr,
-      .s_axil_wready,
-      .s_axil_wvalid,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_bready,
-      .s_axil_bvalid,
-      .s_axil_bresp,
-      .s_axil_arready,
-      .s_axil_arvalid,
-      .s_axil_araddr,
-      .s_axil_rready,
-      .s_axil_rvalid,
-      .s_axil_rdata,
-      .s_axil_rresp,
+      .axil_req_i,
+      .axil_rsp_o,
       .req_o(req),
       .req_write_o(req_write),
       .req_addr_o(req_addr),
@@ -160,21 +130,22 @@ module card_csr
   assign command_write_o = hwif_out.command.v.swmod;
   assign command_o = hwif_out.command.v.value;
 
-  logic beat_we_q, flush_we_q, checkpoint_head_we_q;
+  logic heartbeat_we_q, flush_we_q, checkpoint_head_we_q;
   always_ff @(posedge clk_i) begin
-    if (rst_i) {beat_we_q, flush_we_q, checkpoint_head_we_q} <= '0;
+    if (rst_i) {heartbeat_we_q, flush_we_q, checkpoint_head_we_q} <= '0;
     else begin
       checkpoint_head_we_q <= hwif_out.checkpoint_head.v.swmod;
-      beat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
+      heartbeat_we_q <= hwif_out.heartbeat_nonce_hi.v.swmod;
       flush_we_q <= hwif_out.checkpoint_flush.v.swmod;
     end
   end
   assign doorbells_o = '{
-          beat_we: beat_we_q,
+          heartbeat_we: heartbeat_we_q,
           flush_we: flush_we_q,
           checkpoint_head_we: checkpoint_head_we_q,
           checkpoint_head: hwif_out.checkpoint_head.v.value,
-          beat_nonce: {hwif_out.heartbeat_nonce_hi.v.value, hwif_out.heartbeat_nonce_lo.v.value}
+          heartbeat_nonce: {hwif_out.heartbeat_nonce_hi.v.value,
+              hwif_out.heartbeat_nonce_lo.v.value}
       };
 
   // ---- configuration
@@ -211,7 +182,7 @@ module card_csr
           .rd_data_o(lane_rd_data[l]),
           .wr_ack_o(lane_wr_ack[l]),
           .cfg_locked_i,
-          .status_i(lane_status_i[l]),
+          .pointers_i(lane_pointers_i[l]),
           .config_o(lane_config_o[l]),
           .doorbells_o(lane_doorbells_o[l])
       );

@@ -1,10 +1,12 @@
 // The image header: 32 words, written in LOAD, and the check of everything in it that OPEN needs.
 //
-// A word is valid once it was written whole; an invalid word reads as zero. Writes happen in the clock of `access_i`, and only
-// while `locked_i` is low in that same clock. `check_i` registers both answers a clock later:
-// `fits_o` (magic, version, map digest, reserved bits, row counts fit this card) and `complete_o` (every word written).
+// A word is valid once it was written whole; an invalid word reads as zero. Writes happen in the
+// clock of `access_i`, and only while `locked_i` is low in that same clock. `check_i` registers
+// both answers a clock later: `fits_o` (magic, version, map digest, reserved bits, row counts fit
+// this card) and `complete_o` (every word written).
 //
-// Latency: reads acknowledge one clock after the access. After reset: no word valid, `header_o` all zero, neither answer.
+// Latency: reads acknowledge one clock after the access. After reset: no word valid, `header_o` all
+// zero, neither answer.
 // The caller owes: `check_i` only while locked.
 module image_header
   import layout_pkg::*;
@@ -17,7 +19,7 @@ module image_header
     input  logic          rst_i,
     input  table_access_t access_i,  // `row` is not used: the window has one.
     input  logic          locked_i,
-    input  logic          clear_i,   // Every word becomes invalid and zero.
+    input  logic          clear_i,  // Every word becomes invalid and zero.
     output logic          rd_ack_o,
     output logic [31:0]   rd_data_o,
     input  logic          check_i,

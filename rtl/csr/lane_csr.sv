@@ -1,7 +1,9 @@
-// The registers of one lane: the generated block behind the card's, flattened into the lane's own structures.
+// The registers of one lane: the generated block behind the card's, flattened into the lane's own
+// structures.
 //
 // Configuration is writable while it is not locked. Doorbells leave one clock after their write.
-// Latency: an access is acknowledged in the clock of the generated block. After reset: every register 0.
+// Latency: an access is acknowledged in the clock of the generated block. After reset: every
+// register 0.
 // The caller owes: one access at a time; `status_i`.
 module lane_csr
   import ring_pkg::*;
@@ -14,9 +16,9 @@ module lane_csr
     output logic [31:0]     rd_data_o,
     output logic            wr_ack_o,
     input  logic            cfg_locked_i,
-    input  lane_status_t    status_i,
+    input  ring_pointers_t  pointers_i,
     output lane_config_t    config_o,
-    output lane_doorbells_t doorbells_o
+    output ring_doorbells_t doorbells_o
 );
   lane_regs_pkg::lane_regs__in_t hwif_in;
   lane_regs_pkg::lane_regs__out_t hwif_out;
@@ -42,9 +44,9 @@ module lane_csr
 
   always_comb begin
     hwif_in = '{default: '0};
-    hwif_in.queues.log_tail.v.next = status_i.log_tail;
-    hwif_in.queues.sq_head.v.next = 32'(status_i.sq_head);
-    hwif_in.queues.cq_tail.v.next = 32'(status_i.cq_tail);
+    hwif_in.queues.log_tail.v.next = pointers_i.log_tail;
+    hwif_in.queues.sq_head.v.next = 32'(pointers_i.sq_head);
+    hwif_in.queues.cq_tail.v.next = 32'(pointers_i.cq_tail);
     hwif_in.queues.sq_lo.v.swwel = cfg_locked_i;
     hwif_in.queues.sq_hi.v.swwel = cfg_locked_i;
     hwif_in.queues.sq_size.log2.swwel = cfg_locked_i;

@@ -1,9 +1,12 @@
-// Gives each session record that life asks for to every lane that is to have it, and tells life when all have.
+// Gives each session record that life asks for to every lane that is to have it, and tells life
+// when all have.
 //
-// OPEN and HEARTBEAT are for every lane; ALARM and CLOSE for each whose log is open: OPEN is in it, and CLOSE is not. Lanes take a record
-// when each of them can; life hears of it in the clock of the last. A wish that is taken back leaves the lanes that have taken it with it.
+// OPEN and HEARTBEAT are for every lane; ALARM and CLOSE for each whose log is open: OPEN is in it,
+// and CLOSE is not. Lanes take a record when each of them can; life hears of it in the clock of the
+// last. A wish that is taken back leaves the lanes that have taken it with it.
 //
-// Latency: none. After reset: nothing given. The caller owes: a wish that changes only by a clock without one.
+// Latency: none. After reset: nothing given. The caller owes: a wish that changes only by a clock
+// without one.
 module session_fork
   import layout_pkg::*;
 #(

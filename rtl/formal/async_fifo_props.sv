@@ -1,8 +1,10 @@
-// What is proved about the queue between two clocks, for clocks in any relation, either free to stop: what leaves is what entered, in
-// order, all of it, nothing twice, nothing made up; it never holds more than it has room for; an offer holds until it is taken; an entry
-// is offered three edges of the reader after it was written at the latest; each pointer that crosses changes by one bit at most, so that
-// a bit caught in its change gives the old or the new pointer, which are both right; nothing is accepted in reset.
-// By induction, so for any length of time. Metastability itself is not modelled.
+// What is proved about the queue between two clocks, for clocks in any relation, either free to
+// stop: what leaves is what entered, in order, all of it, nothing twice, nothing made up; it never
+// holds more than it has room for; an offer holds until it is taken; an entry is offered three
+// edges of the reader after it was written at the latest; each pointer that crosses changes by one
+// bit at most, so that a bit caught in its change gives the old or the new pointer, which are both
+// right; nothing is accepted in reset. By induction, so for any length of time. Metastability
+// itself is not modelled.
 module async_fifo_props (
     input logic a_clk,
     input logic b_clk,
@@ -22,11 +24,16 @@ module async_fifo_props (
     return ((a ^ b) & ((a ^ b) - pointer_t'(1))) == '0;
   endfunction
 
-  // Reset until both clocks have had three edges in it after the other's first, as the module asks for.
+  // Reset until both clocks have had three edges in it after the other's first, as the module asks
+  // for.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
-  always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen + 3'd1;
-  always_ff @(posedge b_clk) if (!b_seen[2] && (a_seen != '0 || b_seen == '0)) b_seen <= b_seen + 3'd1;
+  always_ff @(posedge a_clk) begin
+    if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen + 3'd1;
+  end
+  always_ff @(posedge b_clk) begin
+    if (!b_seen[2] && (a_seen != '0 || b_seen == '0)) b_seen <= b_seen + 3'd1;
+  end
   logic rst;
   assign rst = !(a_seen[2] && b_seen[2]);
 
@@ -77,11 +84,13 @@ module async_fifo_props (
 
   always_comb begin
     if (!rst) begin
-      // In order, once, all of it: what was pushed and not popped is in the queue, the tracked entry as it was pushed.
+      // In order, once, all of it: what was pushed and not popped is in the queue, the tracked
+      // entry as it was pushed.
       assert (pushed_q - popped_q <= 4'd5);
       assert (!valid || pushed_q != popped_q);
       if (valid && popped_q == which_q) assert (out == its_q);
-      if (4'(which_q - pulled) < 4'(pushed_q - pulled)) assert (dut.ram_q[which_q[Log2-1:0]] == its_q);
+      if (4'(which_q - pulled) < 4'(pushed_q - pulled))
+        assert (dut.ram_q[which_q[Log2-1:0]] == its_q);
       assert (pushed_q[Log2:0] == dut.wr_q && pulled[Log2:0] == dut.rd_q);
       assert (pushed_q - pulled == 4'(pointer_t'(dut.wr_q - dut.rd_q)));
       // The offer holds, and comes in time.
@@ -89,7 +98,8 @@ module async_fifo_props (
       if (waited_q == 2'd1) assert (valid || dut.wr_seen_q[0] != dut.rd_gray_q);
       if (waited_q == 2'd2) assert (valid || dut.wr_seen_q[1] != dut.rd_gray_q);
       if (waited_q == 2'd3) assert (valid);
-      // Pointers: Gray code of the count, one bit at a time, and in the order in which they follow each other.
+      // Pointers: Gray code of the count, one bit at a time, and in the order in which they follow
+      // each other.
       assert (dut.wr_gray_q == gray(dut.wr_q) && dut.rd_gray_q == gray(dut.rd_q));
       assert (one_bit(dut.wr_gray_q, wr_gray_was_q) && one_bit(dut.rd_gray_q, rd_gray_was_q));
       assert (from_oldest(binary(dut.rd_seen_q[0])) <= from_oldest(dut.rd_q));
@@ -103,11 +113,13 @@ module async_fifo_props (
     // A side that had an edge in reset is as reset leaves it.
     assert (a_seen <= 3'd4 && b_seen <= 3'd4);
     if (rst && a_seen != '0) begin
-      assert (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.rd_seen_q[0] == '0 && dut.rd_seen_q[1] == '0);
+      assert (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.rd_seen_q[0] == '0
+          && dut.rd_seen_q[1] == '0);
       assert (pushed_q == '0 && wr_gray_was_q == '0);
     end
     if (rst && b_seen != '0) begin
-      assert (dut.rd_q == '0 && dut.rd_gray_q == '0 && dut.wr_seen_q[0] == '0 && dut.wr_seen_q[1] == '0);
+      assert (dut.rd_q == '0 && dut.rd_gray_q == '0 && dut.wr_seen_q[0] == '0
+          && dut.wr_seen_q[1] == '0);
       assert (!valid && popped_q == '0 && rd_gray_was_q == '0 && waited_q == '0 && !held_q);
     end
   end

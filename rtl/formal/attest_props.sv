@@ -1,16 +1,20 @@
-// What is proved of the sharing of the hash core, without bound: it has one user at a time, whose turn it is; nobody else's request reaches
-// it and nobody else is told of an answer; a request of the user whose turn it is is never lost, and the core is never left with a
-// hash that nobody waits for. Nothing is hashed for tables or checkpoints before the key is made, and the public key is zero until then;
-// once made it changes only by a reset or when the root is computed again after an abandoned signature. With two lanes the tables of each are
-// hashed once, and called alike exactly when both hashed to the same.
+// What is proved of the sharing of the hash core, without bound: it has one user at a time, whose
+// turn it is; nobody else's request reaches it and nobody else is told of an answer; a request of
+// the user whose turn it is is never lost, and the core is never left with a hash that nobody waits
+// for. Nothing is hashed for tables or checkpoints before the key is made, and the public key is
+// zero until then; once made it changes only by a reset or when the root is computed again after an
+// abandoned signature. With two lanes the tables of each are hashed once, and called alike exactly
+// when both hashed to the same.
 //
-// Tables that are due to be hashed again in RUN are hashed as soon as no checkpoint has the core, before the next one gets it; a checkpoint that
-// has the core keeps it until it is written or aborted. Tables are called changed exactly when such a hash ended, in RUN, with
-// another digest than OPEN's or with lanes that differ.
+// Tables that are due to be hashed again in RUN are hashed as soon as no checkpoint has the core,
+// before the next one gets it; a checkpoint that has the core keeps it until it is written or
+// aborted. Tables are called changed exactly when such a hash ended, in RUN, with another digest
+// than OPEN's or with lanes that differ.
 //
-// The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have proofs of their own) are free but for what those
-// proofs give: one request at a time, only while busy, and for a checkpoint only while granted and not during an abort;
-// a checkpoint is signed once, and is wanted until its last word is written.
+// The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have
+// proofs of their own) are free but for what those proofs give: one request at a time, only while
+// busy, and for a checkpoint only while granted and not during an abort; a checkpoint is signed
+// once, and is wanted until its last word is written.
 module attest_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -34,16 +38,8 @@ module attest_props
     input logic run,
     input logic [63:0] records,
     input logic [63:0] size,
-    input fault_e fault,
-    input logic [63:0] tick,
-    input logic [31:0] epoch,
-    input logic [255:0] policy_digest,
-    input logic [255:0] ticket_digest,
-    input logic [127:0] boot_nonce,
-    input logic [63:0] heartbeat_nonce,
-    input logic snapshot_valid,
-    input logic snapshot_last,
-    input digest_t snapshot_node,
+    input card_facts_t facts,
+    input snapshot_t shown,
     input logic [7:0] ring_log2,
     input logic [31:0] head,
     input logic beat_take,
@@ -58,9 +54,7 @@ module attest_props
   logic life_done;
   logic snapshot;
   logic beat_valid;
-  logic [31:0] beat_entry;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  ring_pkg::beat_t beat;
   logic [31:0] tail;
 
   logic started = 1'b0;
@@ -100,32 +94,23 @@ module attest_props
       .flush_i(flush),
       .run_i(run),
       .records_i(records),
-      .fault_i(fault),
-      .tick_i(tick),
-      .epoch_i(epoch),
-      .policy_digest_i(policy_digest),
-      .ticket_digest_i(ticket_digest),
-      .boot_nonce_i(boot_nonce),
-      .heartbeat_nonce_i(heartbeat_nonce),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(),
       .size_i(size),
-      .snapshot_valid_i(snapshot_valid),
-      .snapshot_last_i(snapshot_last),
-      .snapshot_node_i(snapshot_node),
+      .snapshot_i(shown),
       .ring_log2_i(ring_log2),
       .head_i(head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(tail)
   );
 
   typedef enum logic [5:0] {
-    Derive = 6'h01, Keygen = 6'h02, Ready = 6'h04, Digest = 6'h08, Checkpoint = 6'h10, Patrol = 6'h20
+    Derive = 6'h01, Keygen = 6'h02, Ready = 6'h04, Digest = 6'h08, Checkpoint = 6'h10,
+        Patrol = 6'h20
   } state_e;
   logic [5:0] at;
   logic hashing, due;
@@ -174,7 +159,8 @@ module attest_props
   always_ff @(posedge clk) begin
     waits_q.derive <= !rst && (asks.derive || waits_q.derive) && !told.derive;
     waits_q.digest <= !rst && !digest_abort && (asks.digest || waits_q.digest) && !told.digest;
-    waits_q.checkpoint <= !rst && !(abort && at == Checkpoint) && (asks.checkpoint || waits_q.checkpoint) && !told.checkpoint;
+    waits_q.checkpoint <= !rst && !(abort && at == Checkpoint)
+        && (asks.checkpoint || waits_q.checkpoint) && !told.checkpoint;
     waits_q.signer <= !signer_reset && (asks.signer || waits_q.signer) && !told.signer;
     derived_q <= !rst && dut.derived;
     wanted_q <= !rst && dut.wanted;
@@ -182,8 +168,10 @@ module attest_props
     signer_busy_q <= !signer_reset && (!dut.signer_ready || dut.keygen || dut.sign) ;
   end
   logic digest_busy_q, signed_q;  // This checkpoint went to the signer.
-  always_ff @(posedge clk) signed_q <= !rst && at == Checkpoint && dut.wanted && !abort && (signed_q || dut.sign);
-  always_ff @(posedge clk) digest_busy_q <= !rst && !digest_abort && (dut.digest_start || (dut.digest_busy && !dut.digest_done));
+  always_ff @(posedge clk) signed_q <= !rst && at == Checkpoint && dut.wanted && !abort
+      && (signed_q || dut.sign);
+  always_ff @(posedge clk) digest_busy_q <= !rst && !digest_abort
+      && (dut.digest_start || (dut.digest_busy && !dut.digest_done));
   always_comb if (!rst) begin
     // One request at a time, only while at work.
     assume ((asks & waits_q) == '0);
@@ -202,7 +190,7 @@ module attest_props
     if (at != Checkpoint) assume (!asks.checkpoint && !dut.sign);
     if (abort || !dut.wanted || signed_q) assume (!dut.sign);
     if (asks.checkpoint || waits_q.checkpoint) assume (dut.signer_ready && !dut.sign);
-    if (wanted_q && !aborted_q) assume (dut.wanted || !dut.core_busy);
+    if (wanted_q && !aborted_q) assume (dut.wanted || !(dut.core_busy || dut.request_q.start));
     if (aborted_q) assume (!dut.wanted);
   end
   assign lost = asks & ~turn;
@@ -216,6 +204,13 @@ module attest_props
     if (dut.digest_done && hashed_q == '0) first_q <= dut.digest;
   end
 
+  sha256_pkg::hash_request_t request_q;
+  logic asked_q;
+  always_ff @(posedge clk) begin
+    asked_q <= !dut.core_reset && asks != '0;
+    request_q <= dut.request;
+  end
+
   logic known_q, was_rst_q, was_keygen_q, kept_q, due_q, changed_q;
   logic [255:0] key_q;
   always_ff @(posedge clk) begin
@@ -224,7 +219,9 @@ module attest_props
     was_keygen_q <= at == Keygen;
     kept_q <= !rst && at == Checkpoint && dut.wanted && !abort;
     due_q <= !rst && at == Ready && due;
-    changed_q <= !rst && patrol_done && (digest_bytes(dut.digest) != policy_digest || (Lanes == 2 && dut.digest != first_q));
+    changed_q <= !rst && patrol_done
+        && (digest_bytes(dut.digest) != facts.policy_digest || (Lanes == 2
+            && dut.digest != first_q));
     key_q <= public_key;
   end
 
@@ -242,17 +239,23 @@ module attest_props
       assert ((told & ~waits_q) == '0);
       if (dut.answer.done) assert (told == waits_q && waits_q != '0);
       assert ($onehot0(waits_q));
-      if (dut.core_busy) assert (waits_q != '0);
-      if (dut.request.start) assert (!dut.core_busy);
-      if (at == Ready) assert (!dut.core_busy && !dut.request.start);
+      if (dut.core_busy || dut.request_q.start) assert (waits_q != '0);
+      if (dut.request.start) assert (!dut.core_busy && !dut.request_q.start);
+      if (at == Ready) assert (!dut.core_busy && !dut.request.start && !dut.request_q.start);
+      // The core gets a request a clock later, as it was asked, unless its user was reset.
+      assert (dut.request_q.start == asked_q);
+      if (asked_q) assert (dut.request_q == request_q);
       if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
       if (at == Derive) assert (public_key == '0);
-      assert (digest_done == (at == Digest && dut.digest_done && digest_wanted && 32'(read_lane) == Lanes - 1));
-      assert (patrol_done == (at == Patrol && dut.digest_done && due && 32'(read_lane) == Lanes - 1));
+      assert (digest_done == (at == Digest && dut.digest_done && digest_wanted
+          && 32'(read_lane) == Lanes - 1));
+      assert (patrol_done == (at == Patrol && dut.digest_done && due
+          && 32'(read_lane) == Lanes - 1));
       assert (changed == changed_q);
       if (kept_q) assert (at == Checkpoint);
       if (due_q) assert (at == Patrol);
-      // Every lane's tables are hashed, one lane's after another's, and called alike only where all hashed to the same.
+      // Every lane's tables are hashed, one lane's after another's, and called alike only where all
+      // hashed to the same.
       if (dut.digest_start && hashing) assert (32'(hashed_q) + 32'd1 < Lanes);
       if (hashing) assert (read_lane == hashed_q);
       if (digest_done) assert (digest_alike == (Lanes == 1 || dut.digest == first_q));
@@ -264,13 +267,15 @@ module attest_props
       assert (waits_q.digest == 1'b0 || hashing);
       assert (waits_q.checkpoint == 1'b0 || at == Checkpoint);
       assert (waits_q.signer == 1'b0 || at == Keygen || at == Checkpoint);
-      assert ((waits_q != '0) == (dut.core_busy || dut.answer.done));
+      assert ((waits_q != '0) == (dut.request_q.start || dut.core_busy || dut.answer.done));
+      assert ($onehot0({dut.request_q.start, dut.core_busy, dut.answer.done}));
       if (at == Ready || hashing || at == Derive) assert (!signer_busy_q);
       if (!hashing) assert (!digest_busy_q);
       if (at != Derive) assert (derived_q);
       if (at == Checkpoint && !signed_q) assert (!signer_busy_q);
       if (at != Checkpoint) assert (!signed_q);
-      if (hashing && hashed_q != '0) assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
+      if (hashing && hashed_q != '0)
+        assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
       if (hashing && hashed_q == '0) assert (dut.alike_q);
 
       // ---- not vacuous

@@ -1,7 +1,9 @@
-// What is proved about the converter of register accesses: every burst is answered in its own kind and id, with as many beats as it
-// announced, and answers hold until taken; what reaches the registers is a word of the beat under way, of its own data and strobes, at its
-// own address, each at most once and in order; a word with an enabled byte is not left out; FIXED and WRAP reach nothing; no VALID is
-// taken back; READY is low in reset. The bridge keeps the AXI4 rules; the registers answer what was asked, at any time.
+// What is proved about the converter of register accesses: every burst is answered in its own kind
+// and id, with as many beats as it announced, and answers hold until taken; what reaches the
+// registers is a word of the beat under way, of its own data and strobes, at its own address, each
+// at most once and in order; a word with an enabled byte is not left out; FIXED and WRAP reach
+// nothing; no VALID is taken back; READY is low in reset. The bridge keeps the AXI4 rules; the
+// registers answer what was asked, at any time.
 module axi_to_axil_props (
     input logic clk,
     input logic [3:0] awid,
@@ -21,39 +23,32 @@ module axi_to_axil_props (
     input logic [1:0] arburst,
     input logic arvalid,
     input logic rready,
-    input logic m_awready,
-    input logic m_wready,
-    input logic m_bvalid,
-    input logic [1:0] m_bresp,
-    input logic m_arready,
-    input logic m_rvalid,
-    input logic [31:0] m_rdata,
-    input logic [1:0] m_rresp
+    input axi_pkg::lite_rsp_t m_rsp
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
   assign rst = !started;
 
-  logic awready, wready, bvalid, arready, rvalid, rlast, m_awvalid, m_wvalid, m_bready, m_arvalid, m_rready, wlast;
-  logic [3:0] bid, rid, m_wstrb;
+  logic awready, wready, bvalid, arready, rvalid, rlast, wlast;
+  axi_pkg::lite_req_t m_req;
+  logic [3:0] bid, rid;
   logic [1:0] bresp, rresp;
   logic [511:0] rdata;
-  logic [31:0] m_addr, m_wdata;
   axi_to_axil dut (
       .clk_i(clk), .rst_i(rst),
-      .s_awid_i(awid), .s_awaddr_i(awaddr), .s_awlen_i(awlen), .s_awsize_i(awsize), .s_awburst_i(awburst),
+      .s_awid_i(awid), .s_awaddr_i(awaddr), .s_awlen_i(awlen), .s_awsize_i(awsize),
+      .s_awburst_i(awburst),
       .s_awvalid_i(awvalid), .s_awready_o(awready),
-      .s_wdata_i(wdata), .s_wstrb_i(wstrb), .s_wlast_i(wlast), .s_wvalid_i(wvalid), .s_wready_o(wready),
+      .s_wdata_i(wdata), .s_wstrb_i(wstrb), .s_wlast_i(wlast), .s_wvalid_i(wvalid),
+      .s_wready_o(wready),
       .s_bid_o(bid), .s_bresp_o(bresp), .s_bvalid_o(bvalid), .s_bready_i(bready),
-      .s_arid_i(arid), .s_araddr_i(araddr), .s_arlen_i(arlen), .s_arsize_i(arsize), .s_arburst_i(arburst),
+      .s_arid_i(arid), .s_araddr_i(araddr), .s_arlen_i(arlen), .s_arsize_i(arsize),
+      .s_arburst_i(arburst),
       .s_arvalid_i(arvalid), .s_arready_o(arready),
-      .s_rid_o(rid), .s_rdata_o(rdata), .s_rresp_o(rresp), .s_rlast_o(rlast), .s_rvalid_o(rvalid), .s_rready_i(rready),
-      .m_awvalid_o(m_awvalid), .m_awready_i(m_awready), .m_addr_o(m_addr),
-      .m_wvalid_o(m_wvalid), .m_wready_i(m_wready), .m_wdata_o(m_wdata), .m_wstrb_o(m_wstrb),
-      .m_bvalid_i(m_bvalid), .m_bready_o(m_bready), .m_bresp_i(m_bresp),
-      .m_arvalid_o(m_arvalid), .m_arready_i(m_arready),
-      .m_rvalid_i(m_rvalid), .m_rready_o(m_rready), .m_rdata_i(m_rdata), .m_rresp_i(m_rresp)
+      .s_rid_o(rid), .s_rdata_o(rdata), .s_rresp_o(rresp), .s_rlast_o(rlast), .s_rvalid_o(rvalid),
+      .s_rready_i(rready),
+      .m_req_o(m_req), .m_rsp_i(m_rsp)
   );
   // Nothing is taken and lost in reset.
   always_comb if (rst) assert (!awready && !arready);
@@ -79,11 +74,11 @@ module axi_to_axil_props (
   assign lane = lane_q;
 
   logic answered;
-  assign answered = (m_bvalid && m_bready) || (m_rvalid && m_rready);
+  assign answered = (m_rsp.b_valid && m_req.b_ready) || (m_rsp.r_valid && m_req.r_ready);
   // The registers answer after they accepted, and only then.
   always_comb begin
-    assume (!m_bvalid || (aw_done_q && w_done_q));
-    assume (!m_rvalid || ar_done_q);
+    assume (!m_rsp.b_valid || (aw_done_q && w_done_q));
+    assume (!m_rsp.r_valid || ar_done_q);
   end
 
   logic bvalid_q, bready_q, rvalid_q, rready_q, aw_q, w_q, ar_q;
@@ -92,10 +87,11 @@ module axi_to_axil_props (
   logic [67:0] word_was_q;
   always_ff @(posedge clk) begin
     first_q <= rst;
-    busy_q <= !rst && (taken_write || taken_read || (busy_q && !(bvalid && bready) && !(given_beat && rlast)));
-    aw_done_q <= !rst && ((m_awvalid && m_awready) || aw_done_q) && !answered;
-    w_done_q <= !rst && ((m_wvalid && m_wready) || w_done_q) && !answered;
-    ar_done_q <= !rst && ((m_arvalid && m_arready) || ar_done_q) && !answered;
+    busy_q <= !rst && (taken_write || taken_read
+        || (busy_q && !(bvalid && bready) && !(given_beat && rlast)));
+    aw_done_q <= !rst && ((m_req.aw_valid && m_rsp.aw_ready) || aw_done_q) && !answered;
+    w_done_q <= !rst && ((m_req.w_valid && m_rsp.w_ready) || w_done_q) && !answered;
+    ar_done_q <= !rst && ((m_req.ar_valid && m_rsp.ar_ready) || ar_done_q) && !answered;
     if (taken_write || taken_read) begin
       write_q <= taken_write;
       id_q <= taken_write ? awid : arid;
@@ -109,7 +105,7 @@ module axi_to_axil_props (
       lane_strb_q <= wstrb[{lane, 2'd0}+:4];
       base_q <= dut.addr_q;
       served_q <= 1'b0;
-    end else if (answered && m_addr[5:2] == lane) begin
+    end else if (answered && m_req.aw_addr[5:2] == lane) begin
       served_q <= 1'b1;
     end
     bvalid_q <= bvalid && !rst;
@@ -118,10 +114,10 @@ module axi_to_axil_props (
     rready_q <= rready;
     b_q <= {bid, bresp};
     r_q <= {rid, rdata, rresp, rlast};
-    aw_q <= !rst && m_awvalid && !m_awready;
-    w_q <= !rst && m_wvalid && !m_wready;
-    ar_q <= !rst && m_arvalid && !m_arready;
-    word_was_q <= {m_addr, m_wdata, m_wstrb};
+    aw_q <= !rst && m_req.aw_valid && !m_rsp.aw_ready;
+    w_q <= !rst && m_req.w_valid && !m_rsp.w_ready;
+    ar_q <= !rst && m_req.ar_valid && !m_rsp.ar_ready;
+    word_was_q <= {m_req.aw_addr, m_req.w_data, m_req.w_strb};
 
     if (!rst && !first_q) begin
       // One burst at a time; answers of its kind and id, all its beats, in order, held.
@@ -134,24 +130,30 @@ module axi_to_axil_props (
       if (refuse_q && bvalid) assert (bresp == 2'b10);
       if (refuse_q && rvalid) assert (rresp == 2'b10 && rdata == '1);
       // Towards the registers: only for a burst that is served, nothing taken back or changed.
-      if (m_awvalid || m_wvalid || m_arvalid) assert (busy_q && !refuse_q);
-      if (m_awvalid || m_wvalid) assert (write_q && m_addr[1:0] == '0 && m_wstrb != '0);
-      if (m_arvalid) assert (!write_q && m_addr[1:0] == '0);
-      if (aw_q) assert (m_awvalid);
-      if (w_q) assert (m_wvalid);
-      if (ar_q) assert (m_arvalid);
-      if (aw_q || w_q || ar_q) assert (word_was_q == {m_addr, m_wdata, m_wstrb});
-      // The lane: its own data at its own address, once; not left out where a byte of it is enabled.
-      if ((m_awvalid || m_wvalid) && m_addr[5:2] == lane)
-        assert (m_wdata == lane_data_q && m_wstrb == lane_strb_q && m_addr[31:6] == base_q[31:6] && !served_q);
-      if (bvalid && !refuse_q && lane_strb_q != '0 && lane >= base_q[5:2] && lane <= dut.last_word) assert (served_q);
+      if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid) assert (busy_q && !refuse_q);
+      if (m_req.aw_valid || m_req.w_valid)
+        assert (write_q && m_req.aw_addr[1:0] == '0 && m_req.w_strb != '0);
+      assert (m_req.ar_addr == m_req.aw_addr);
+      if (m_req.ar_valid) assert (!write_q && m_req.aw_addr[1:0] == '0);
+      if (aw_q) assert (m_req.aw_valid);
+      if (w_q) assert (m_req.w_valid);
+      if (ar_q) assert (m_req.ar_valid);
+      if (aw_q || w_q || ar_q) assert (word_was_q == {m_req.aw_addr, m_req.w_data, m_req.w_strb});
+      // The lane: its own data at its own address, once; not left out where a byte of it is
+      // enabled.
+      if ((m_req.aw_valid || m_req.w_valid) && m_req.aw_addr[5:2] == lane)
+        assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q
+            && m_req.aw_addr[31:6] == base_q[31:6]
+            && !served_q);
+      if (bvalid && !refuse_q && lane_strb_q != '0 && lane >= base_q[5:2] && lane <= dut.last_word)
+        assert (served_q);
     end
 
     cover (!rst && bvalid && served_q && lane == 4'd8 && bresp == 2'b00);
     cover (!rst && rvalid && !rlast && rready && dut.size_q == 3'd3);
     cover (!rst && rvalid && rlast && rready && rdata[63:0] == 64'h2_0000_0001);
     cover (!rst && bvalid && refuse_q);
-    cover (!rst && m_wvalid && !m_awvalid);
+    cover (!rst && m_req.w_valid && !m_req.aw_valid);
   end
 
   // Invariants that the induction needs: the converter's state and ours.
@@ -169,16 +171,25 @@ module axi_to_axil_props (
       if (dut.state_q == 3'd4) assert (!write_q);
       if (dut.state_q == 3'd5) assert (write_q && dut.beats_q == '0);
       if (dut.state_q == 3'd3) assert (!refuse_q && !dut.word_q[4]);
-      if (dut.state_q != 3'd3) assert (!m_awvalid && !m_wvalid && !m_arvalid && !aw_done_q && !w_done_q && !ar_done_q);
-      else if (write_q) assert (!m_arvalid && !ar_done_q && m_awvalid == !aw_done_q && m_wvalid == !w_done_q && m_wstrb != '0);
-      else assert (!m_awvalid && !m_wvalid && !aw_done_q && !w_done_q && m_arvalid == !ar_done_q);
+      if (dut.state_q != 3'd3)
+        assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid && !aw_done_q && !w_done_q
+            && !ar_done_q);
+      else if (write_q)
+        assert (!m_req.ar_valid && !ar_done_q && m_req.aw_valid == !aw_done_q
+            && m_req.w_valid == !w_done_q
+            && m_req.w_strb != '0);
+      else
+        assert (!m_req.aw_valid && !m_req.w_valid && !aw_done_q && !w_done_q
+            && m_req.ar_valid == !ar_done_q);
       if (write_q && (dut.state_q == 3'd2 || dut.state_q == 3'd3 || dut.state_q == 3'd5)) begin
-        assert (dut.data_q[{lane, 5'd0}+:32] == lane_data_q && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);
+        assert (dut.data_q[{lane, 5'd0}+:32] == lane_data_q
+            && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);
         assert (dut.addr_q == base_q);
         if (!refuse_q) begin
           // Words are walked upward from the one of the address.
           assert (dut.word_q >= {1'b0, base_q[5:2]} && dut.word_q <= 5'd16);
-          assert (served_q == (lane_strb_q != '0 && lane >= base_q[5:2] && {1'b0, lane} < dut.word_q));
+          assert (served_q == (lane_strb_q != '0 && lane >= base_q[5:2]
+              && {1'b0, lane} < dut.word_q));
           if (dut.state_q == 3'd5) assert (dut.word_q > {1'b0, dut.last_word});
         end
       end

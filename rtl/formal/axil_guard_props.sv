@@ -1,27 +1,14 @@
-// What is proved about the registers' guard: each access of the host gets one answer, of its own kind, in bounded time, that holds until
-// it is taken; an address outside the map, or any access of a card in reset or given up, never reaches the card and is answered with all ones
-// and an error; what the card answered is what the host gets; towards the card no VALID is taken back but by its reset. The card may
-// answer anything at any time, or nothing. The host may leave out READY; its time does not count. READY is low in reset.
+// What is proved about the registers' guard: each access of the host gets one answer, of its own
+// kind, in bounded time, that holds until it is taken; an address outside the map, or any access of
+// a card in reset or given up, never reaches the card and is answered with all ones and an error;
+// what the card answered is what the host gets; towards the card no VALID is taken back but by its
+// reset. The card may answer anything at any time, or nothing. The host may leave out READY; its
+// time does not count. READY is low in reset.
 module axil_guard_props (
     input logic clk,
     input logic card_rst,
-    input logic awvalid,
-    input logic [31:0] awaddr,
-    input logic wvalid,
-    input logic [31:0] wdata,
-    input logic [3:0] wstrb,
-    input logic bready,
-    input logic arvalid,
-    input logic [31:0] araddr,
-    input logic rready,
-    input logic m_awready,
-    input logic m_wready,
-    input logic m_bvalid,
-    input logic [1:0] m_bresp,
-    input logic m_arready,
-    input logic m_rvalid,
-    input logic [31:0] m_rdata,
-    input logic [1:0] m_rresp
+    input axi_pkg::lite_req_t s_req,
+    input axi_pkg::lite_rsp_t m_rsp
 );
   localparam int unsigned PatienceLog2 = 4;
   localparam logic [7:0] Bound = 8'(2 ** PatienceLog2 + 3);
@@ -31,36 +18,27 @@ module axil_guard_props (
   logic rst;
   assign rst = !started;
 
-  logic dead, awready, wready, bvalid, arready, rvalid, m_awvalid, m_wvalid, m_bready, m_arvalid, m_rready;
-  logic [1:0] bresp, rresp;
-  logic [31:0] rdata, m_wdata;
-  logic [19:0] m_addr;
-  logic [3:0] m_wstrb;
+  logic dead;
+  axi_pkg::lite_rsp_t s_rsp;
+  axi_pkg::lite_req_t m_req;
   axil_guard #(
       .PatienceLog2(PatienceLog2)
   ) dut (
       .clk_i(clk), .rst_i(rst), .card_rst_i(card_rst), .dead_o(dead),
-      .s_awvalid_i(awvalid), .s_awready_o(awready), .s_awaddr_i(awaddr),
-      .s_wvalid_i(wvalid), .s_wready_o(wready), .s_wdata_i(wdata), .s_wstrb_i(wstrb),
-      .s_bvalid_o(bvalid), .s_bready_i(bready), .s_bresp_o(bresp),
-      .s_arvalid_i(arvalid), .s_arready_o(arready), .s_araddr_i(araddr),
-      .s_rvalid_o(rvalid), .s_rready_i(rready), .s_rdata_o(rdata), .s_rresp_o(rresp),
-      .m_awvalid_o(m_awvalid), .m_awready_i(m_awready), .m_addr_o(m_addr),
-      .m_wvalid_o(m_wvalid), .m_wready_i(m_wready), .m_wdata_o(m_wdata), .m_wstrb_o(m_wstrb),
-      .m_bvalid_i(m_bvalid), .m_bready_o(m_bready), .m_bresp_i(m_bresp),
-      .m_arvalid_o(m_arvalid), .m_arready_i(m_arready),
-      .m_rvalid_i(m_rvalid), .m_rready_o(m_rready), .m_rdata_i(m_rdata), .m_rresp_i(m_rresp)
+      .s_req_i(s_req), .s_rsp_o(s_rsp),
+      .m_req_o(m_req), .m_rsp_i(m_rsp)
   );
 
   // Nothing is taken and lost in reset.
-  always_comb if (rst) assert (!awready && !wready && !arready);
+  always_comb if (rst) assert (!s_rsp.aw_ready && !s_rsp.w_ready && !s_rsp.ar_ready);
 
   logic taken_write, taken_read;
-  assign taken_write = awvalid && awready;
-  assign taken_read = arvalid && arready;
+  assign taken_write = s_req.aw_valid && s_rsp.aw_ready;
+  assign taken_read = s_req.ar_valid && s_rsp.ar_ready;
 
   // The access under way, as the host made it, and what may become of it.
-  logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q, answered_q;
+  logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q,
+      answered_q;
   logic [31:0] addr_q, data_q, answer_q, rdata_q;
   logic [1:0] resp_q, answer_resp_q;
   logic [3:0] strb_q;
@@ -68,61 +46,72 @@ module axil_guard_props (
   always_ff @(posedge clk) begin
     first_q <= rst;
     rst_q <= card_rst;
-    bvalid_q <= bvalid && !rst;
-    rvalid_q <= rvalid && !rst;
-    ready_q <= write_q ? bready : rready;
-    rdata_q <= rdata;
-    resp_q <= write_q ? bresp : rresp;
-    aw_q <= !rst && m_awvalid && !m_awready && !card_rst;
-    w_q <= !rst && m_wvalid && !m_wready && !card_rst;
-    ar_q <= !rst && m_arvalid && !m_arready && !card_rst;
-    busy_q <= !rst && (taken_write || taken_read || (busy_q && !(bvalid && bready) && !(rvalid && rready)));
+    bvalid_q <= s_rsp.b_valid && !rst;
+    rvalid_q <= s_rsp.r_valid && !rst;
+    ready_q <= write_q ? s_req.b_ready : s_req.r_ready;
+    rdata_q <= s_rsp.r_data;
+    resp_q <= write_q ? s_rsp.b_resp : s_rsp.r_resp;
+    aw_q <= !rst && m_req.aw_valid && !m_rsp.aw_ready && !card_rst;
+    w_q <= !rst && m_req.w_valid && !m_rsp.w_ready && !card_rst;
+    ar_q <= !rst && m_req.ar_valid && !m_rsp.ar_ready && !card_rst;
+    busy_q <= !rst && (taken_write || taken_read
+        || (busy_q && !(s_rsp.b_valid && s_req.b_ready) && !(s_rsp.r_valid && s_req.r_ready)));
     if (taken_write || taken_read) begin
       write_q <= taken_write;
-      addr_q <= taken_write ? awaddr : araddr;
-      data_q <= wdata;
-      strb_q <= wstrb;
-      local_q <= dead || card_rst || (taken_write ? awaddr[31:20] : araddr[31:20]) != '0;
+      addr_q <= taken_write ? s_req.aw_addr : s_req.ar_addr;
+      data_q <= s_req.w_data;
+      strb_q <= s_req.w_strb;
+      local_q <= dead || card_rst || (taken_write ? s_req.aw_addr[31:20]
+          : s_req.ar_addr[31:20]) != '0;
       answered_q <= 1'b0;
-    end else if (dut.state_q == 2'd1 && (write_q ? m_bvalid && m_bready : m_rvalid && m_rready) && !answered_q) begin
+    end else if (dut.state_q == 2'd1 && (write_q ? m_rsp.b_valid && m_req.b_ready
+        : m_rsp.r_valid && m_req.r_ready)
+        && !answered_q) begin
       // The card's first answer, which counts when it came in time.
       answered_q <= !card_rst && dut.patience_q != '1;
-      answer_q <= m_rdata;
-      answer_resp_q <= write_q ? m_bresp : m_rresp;
+      answer_q <= m_rsp.r_data;
+      answer_resp_q <= write_q ? m_rsp.b_resp : m_rsp.r_resp;
     end
-    waits_q <= !rst && busy_q && !bvalid && !rvalid ? waits_q + 8'd1 : '0;
+    waits_q <= !rst && busy_q && !s_rsp.b_valid && !s_rsp.r_valid ? waits_q + 8'd1 : '0;
     // Clocks that a read waits to be taken while the host takes its answers at once.
-    reads_wait_q <= !rst && arvalid && !arready && !(bvalid && !bready) && !(rvalid && !rready) ? reads_wait_q + 8'd1 : '0;
+    reads_wait_q <= !rst && s_req.ar_valid && !s_rsp.ar_ready && !(s_rsp.b_valid && !s_req.b_ready)
+        && !(s_rsp.r_valid && !s_req.r_ready) ? reads_wait_q + 8'd1 : '0;
 
     if (!rst && !first_q) begin
       // One at a time, address and data of a write together.
-      assert (awready == wready && !(taken_write && !(wvalid && wready)) && !(taken_write && taken_read));
+      assert (s_rsp.aw_ready == s_rsp.w_ready && !(taken_write && !(s_req.w_valid && s_rsp.w_ready))
+          && !(taken_write && taken_read));
       assert (!busy_q || !(taken_write || taken_read));
       // Answers: of the kind asked, only when asked, in time, and they hold.
-      assert (!bvalid || (busy_q && write_q));
-      assert (!rvalid || (busy_q && !write_q));
+      assert (!s_rsp.b_valid || (busy_q && write_q));
+      assert (!s_rsp.r_valid || (busy_q && !write_q));
       assert (waits_q < Bound);
       assert (reads_wait_q <= 8'(Bound + Bound + 8'd3));
-      if (bvalid_q && !ready_q) assert (bvalid && bresp == resp_q);
-      if (rvalid_q && !ready_q) assert (rvalid && {rdata, rresp} == {rdata_q, resp_q});
+      if (bvalid_q && !ready_q) assert (s_rsp.b_valid && s_rsp.b_resp == resp_q);
+      if (rvalid_q && !ready_q)
+        assert (s_rsp.r_valid && {s_rsp.r_data, s_rsp.r_resp} == {rdata_q, resp_q});
       // What the host gets: the card's word, or all ones with an error.
-      if (rvalid) assert (answered_q && !local_q ? {rdata, rresp} == {answer_q, answer_resp_q} : {rdata, rresp} == {32'hffff_ffff, 2'b10});
-      if (bvalid) assert (bresp == (answered_q && !local_q ? answer_resp_q : 2'b10));
+      if (s_rsp.r_valid)
+        assert (answered_q && !local_q ? {s_rsp.r_data, s_rsp.r_resp} == {answer_q, answer_resp_q}
+            : {s_rsp.r_data, s_rsp.r_resp} == {32'hffff_ffff, 2'b10});
+      if (s_rsp.b_valid) assert (s_rsp.b_resp == (answered_q && !local_q ? answer_resp_q : 2'b10));
       // What the card sees: the host's access, if it is mapped and the card lives; nothing else.
-      if (m_awvalid || m_wvalid || m_arvalid) assert (m_addr == addr_q[19:0] && (dead || (addr_q[31:20] == '0 && !local_q)));
-      if (m_wvalid) assert ({m_wdata, m_wstrb} == {data_q, strb_q});
-      assert (!(m_arvalid && (m_awvalid || m_wvalid)));
-      if (aw_q) assert (m_awvalid);
-      if (w_q) assert (m_wvalid);
-      if (ar_q) assert (m_arvalid);
-      if (rst_q) assert (!m_awvalid && !m_wvalid && !m_arvalid && !dead);
+      if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid)
+        assert (m_req.aw_addr == 32'(addr_q[19:0]) && m_req.ar_addr == m_req.aw_addr
+            && (dead || (addr_q[31:20] == '0 && !local_q)));
+      if (m_req.w_valid) assert ({m_req.w_data, m_req.w_strb} == {data_q, strb_q});
+      assert (!(m_req.ar_valid && (m_req.aw_valid || m_req.w_valid)));
+      if (aw_q) assert (m_req.aw_valid);
+      if (w_q) assert (m_req.w_valid);
+      if (ar_q) assert (m_req.ar_valid);
+      if (rst_q) assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid && !dead);
     end
 
-    cover (!rst && rvalid && rready && answered_q && rdata == 32'h4c55_4350);
-    cover (!rst && rvalid && local_q && addr_q[31:20] == 12'd1);
-    cover (!rst && dead && bvalid);
-    cover (!rst && rvalid && !answered_q && !local_q && rst_q);
-    cover (!rst && taken_read && write_q && awvalid && wvalid);
+    cover (!rst && s_rsp.r_valid && s_req.r_ready && answered_q && s_rsp.r_data == 32'h4c55_4350);
+    cover (!rst && s_rsp.r_valid && local_q && addr_q[31:20] == 12'd1);
+    cover (!rst && dead && s_rsp.b_valid);
+    cover (!rst && s_rsp.r_valid && !answered_q && !local_q && rst_q);
+    cover (!rst && taken_read && write_q && s_req.aw_valid && s_req.w_valid);
   end
 
   // Invariants that the induction needs: the guard's state and ours.
@@ -131,8 +120,10 @@ module axil_guard_props (
       assert (busy_q == (dut.state_q != 2'd0));
       if (busy_q) assert (dut.write_q == write_q);
       // A read waits for the rest of one read and for one write at most.
-      if (!dut.write_q) assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : rvalid ? Bound : waits_q));
-      else if (busy_q) assert (reads_wait_q <= (bvalid ? Bound + Bound + 8'd2 : Bound + 8'd2 + waits_q));
+      if (!dut.write_q)
+        assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : s_rsp.r_valid ? Bound : waits_q));
+      else if (busy_q)
+        assert (reads_wait_q <= (s_rsp.b_valid ? Bound + Bound + 8'd2 : Bound + 8'd2 + waits_q));
       if (dut.state_q == 2'd1) begin
         assert (!local_q && !dead);
         assert (!answered_q);
@@ -140,9 +131,10 @@ module axil_guard_props (
       end else if (busy_q) begin
         if (dut.state_q == 2'd3) assert (!answered_q && waits_q < Bound - 8'd1);
       end
-      if (!dead && m_arvalid) assert (!write_q);
-      if (!dead && (m_awvalid || m_wvalid)) assert (write_q);
-      if (!dead && dut.state_q != 2'd1) assert (!m_awvalid && !m_wvalid && !m_arvalid);
+      if (!dead && m_req.ar_valid) assert (!write_q);
+      if (!dead && (m_req.aw_valid || m_req.w_valid)) assert (write_q);
+      if (!dead && dut.state_q != 2'd1)
+        assert (!m_req.aw_valid && !m_req.w_valid && !m_req.ar_valid);
       if (dut.state_q == 2'd0 || dut.state_q == 2'd3 && local_q) assert (dut.patience_q == '0);
     end
   end

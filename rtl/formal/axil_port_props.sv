@@ -1,36 +1,31 @@
-// What is proved of the card's AXI4-Lite port, without bound: an answer, once offered, stands unchanged until it is taken; each accepted
-// access leaves as one request, in the order of its kind, with its own address, data and strobes, one request at a time; each request
-// gives one answer of its own kind, a read with the block's data; READY is low in reset; and an access is answered within `Bound` clocks
-// whether or not the answers of the other kind are taken.
+// What is proved of the card's AXI4-Lite port, without bound: an answer, once offered, stands
+// unchanged until it is taken; each accepted access leaves as one request, in the order of its
+// kind, with its own address, data and strobes, one request at a time, and what is asked for stands
+// until it is answered; each request gives one answer of its own kind, a read with the block's
+// data; READY is low in reset; and an access is answered within `Bound` clocks whether or not the
+// answers of the other kind are taken.
 //
-// Assumed: a register block that answers a request within `Late` clocks, once. The master may do anything.
+// Assumed: a register block that answers a request within `Late` clocks, once. The master may do
+// anything.
 module axil_port_props (
     input logic clk,
     input logic reset,
-    input logic awvalid,
-    input logic [4:0] awaddr,
-    input logic wvalid,
-    input logic [31:0] wdata,
-    input logic [3:0] wstrb,
-    input logic bready,
-    input logic arvalid,
-    input logic [4:0] araddr,
-    input logic rready,
+    input axi_pkg::lite_req_t axil,
     input logic ack,
     input logic [31:0] ack_data
 );
   localparam logic [2:0] Late = 3'd3;
   // One request of the other kind, one of its own, the way in and the way out.
-  localparam logic [4:0] Bound = 5'd8;
+  localparam logic [4:0] Bound = 5'd10;
 
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
   assign rst = !started || reset;
 
-  logic awready, wready, bvalid, arready, rvalid, req, req_write;
-  logic [1:0] bresp, rresp;
-  logic [31:0] rdata, req_data, req_bits;
+  axi_pkg::lite_rsp_t rsp;
+  logic req, req_write;
+  logic [31:0] req_data, req_bits;
   logic [4:0] req_addr;
   logic reads_q, writes_q;  // The block has a request of this kind.
   logic rd_ack, wr_ack;
@@ -39,23 +34,8 @@ module axil_port_props (
   ) dut (
       .clk_i(clk),
       .rst_i(rst),
-      .s_axil_awready(awready),
-      .s_axil_awvalid(awvalid),
-      .s_axil_awaddr(awaddr),
-      .s_axil_wready(wready),
-      .s_axil_wvalid(wvalid),
-      .s_axil_wdata(wdata),
-      .s_axil_wstrb(wstrb),
-      .s_axil_bready(bready),
-      .s_axil_bvalid(bvalid),
-      .s_axil_bresp(bresp),
-      .s_axil_arready(arready),
-      .s_axil_arvalid(arvalid),
-      .s_axil_araddr(araddr),
-      .s_axil_rready(rready),
-      .s_axil_rvalid(rvalid),
-      .s_axil_rdata(rdata),
-      .s_axil_rresp(rresp),
+      .axil_req_i(axil),
+      .axil_rsp_o(rsp),
       .req_o(req),
       .req_write_o(req_write),
       .req_addr_o(req_addr),
@@ -80,6 +60,12 @@ module axil_port_props (
   end
   always_comb if (late_q >= Late && (reads_q || writes_q)) assume (ack);
 
+  // What is asked for stands until it is answered.
+  logic [32+32+5:0] asks, asks_q;
+  assign asks = {req_write, req_addr, req_data, req_bits};
+  always_ff @(posedge clk) asks_q <= asks;
+  always_comb if (!rst && (reads_q || writes_q)) assert (asks == asks_q);
+
   // ---- what was accepted and has not left
   logic aw_q, w_q, ar_q;
   logic [4:0] awaddr_q, araddr_q;
@@ -87,12 +73,12 @@ module axil_port_props (
   logic [3:0] strb;
   assign strb = {req_bits[24], req_bits[16], req_bits[8], req_bits[0]};
   always_ff @(posedge clk) begin
-    if (awvalid && awready) awaddr_q <= {awaddr[4:2], 2'b00};
-    if (wvalid && wready) w_word_q <= {wdata, wstrb};
-    if (arvalid && arready) araddr_q <= {araddr[4:2], 2'b00};
-    aw_q <= !rst && ((awvalid && awready) || (aw_q && !(req && req_write)));
-    w_q <= !rst && ((wvalid && wready) || (w_q && !(req && req_write)));
-    ar_q <= !rst && ((arvalid && arready) || (ar_q && !(req && !req_write)));
+    if (axil.aw_valid && rsp.aw_ready) awaddr_q <= {axil.aw_addr[4:2], 2'b00};
+    if (axil.w_valid && rsp.w_ready) w_word_q <= {axil.w_data, axil.w_strb};
+    if (axil.ar_valid && rsp.ar_ready) araddr_q <= {axil.ar_addr[4:2], 2'b00};
+    aw_q <= !rst && ((axil.aw_valid && rsp.aw_ready) || (aw_q && !(req && req_write)));
+    w_q <= !rst && ((axil.w_valid && rsp.w_ready) || (w_q && !(req && req_write)));
+    ar_q <= !rst && ((axil.ar_valid && rsp.ar_ready) || (ar_q && !(req && !req_write)));
   end
 
   // ---- answers
@@ -103,19 +89,20 @@ module axil_port_props (
   logic [4:0] read_waits_q, write_waits_q;
   always_ff @(posedge clk) begin
     if (rd_ack) data_q <= ack_data;
-    r_due_q <= !rst && (rd_ack || (r_due_q && !(rvalid && rready)));
-    b_due_q <= !rst && (wr_ack || (b_due_q && !(bvalid && bready)));
-    r_held_q <= !rst && rvalid && !rready;
-    b_held_q <= !rst && bvalid && !bready;
-    r_q <= {rdata, rresp};
-    b_q <= bresp;
+    r_due_q <= !rst && (rd_ack || (r_due_q && !(rsp.r_valid && axil.r_ready)));
+    b_due_q <= !rst && (wr_ack || (b_due_q && !(rsp.b_valid && axil.b_ready)));
+    r_held_q <= !rst && rsp.r_valid && !axil.r_ready;
+    b_held_q <= !rst && rsp.b_valid && !axil.b_ready;
+    r_q <= {rsp.r_data, rsp.r_resp};
+    b_q <= rsp.b_resp;
     // Clocks that an access waits while no answer of its own kind is in the way.
-    read_waits_q <= rst || rvalid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
-    write_waits_q <= rst || bvalid || !((aw_q && w_q) || asked_write) ? 5'd0 : write_waits_q + 5'd1;
+    read_waits_q <= rst || rsp.r_valid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
+    write_waits_q <= rst || rsp.b_valid || !((aw_q && w_q) || asked_write) ? 5'd0
+        : write_waits_q + 5'd1;
   end
 
   always_comb begin
-    if (rst) assert (!awready && !wready && !arready);
+    if (rst) assert (!rsp.aw_ready && !rsp.w_ready && !rsp.ar_ready);
     if (started && !rst) begin
       // Requests.
       if (req) begin
@@ -125,29 +112,32 @@ module axil_port_props (
         for (int b = 0; b < 4; b++) assert (req_bits[8*b+:8] == {8{strb[b]}});
       end
       // Nothing is accepted over what waits.
-      assert (!(aw_q && awready) && !(w_q && wready) && !(ar_q && arready));
+      assert (!(aw_q && rsp.aw_ready) || (req && req_write));
+      assert (!(w_q && rsp.w_ready) || (req && req_write));
+      assert (!(ar_q && rsp.ar_ready) || (req && !req_write));
       // Answers.
-      assert (rvalid == r_due_q && bvalid == b_due_q);
-      if (rvalid) assert (rdata == data_q && rresp == 2'b00);
-      if (bvalid) assert (bresp == 2'b00);
-      if (r_held_q) assert (rvalid && {rdata, rresp} == r_q);
-      if (b_held_q) assert (bvalid && bresp == b_q);
+      assert (rsp.r_valid == r_due_q && rsp.b_valid == b_due_q);
+      if (rsp.r_valid) assert (rsp.r_data == data_q && rsp.r_resp == 2'b00);
+      if (rsp.b_valid) assert (rsp.b_resp == 2'b00);
+      if (r_held_q) assert (rsp.r_valid && {rsp.r_data, rsp.r_resp} == r_q);
+      if (b_held_q) assert (rsp.b_valid && rsp.b_resp == b_q);
       assert (read_waits_q <= Bound && write_waits_q <= Bound);
 
       // ---- what the induction needs
-      assert (!(reads_q && writes_q) && !(reads_q && rvalid) && !(writes_q && bvalid));
+      assert (!(reads_q && writes_q) && !(reads_q && rsp.r_valid) && !(writes_q && rsp.b_valid));
       if (reads_q || writes_q) assert (late_q != '0 && late_q <= Late);
-      assert (dut.aw_q == aw_q && dut.w_q == w_q && dut.ar_q == ar_q);
-      assert (dut.read_waits_q == reads_q && dut.write_waits_q == writes_q);
-      if (aw_q) assert ({dut.awaddr_q, 2'b00} == awaddr_q);
-      if (w_q) assert ({dut.wdata_q, dut.wstrb_q} == w_word_q);
-      if (ar_q) assert ({dut.araddr_q, 2'b00} == araddr_q);
+      assert (dut.aw_q == (aw_q && !(req && req_write)) && dut.w_q == (w_q && !(req && req_write)));
+      assert (dut.ar_q == (ar_q && !(req && !req_write)));
+      assert (dut.read_waits_q == asked_read && dut.write_waits_q == asked_write);
+      if (dut.aw_q) assert ({dut.awaddr_q, 2'b00} == awaddr_q);
+      if (dut.w_q) assert ({dut.wdata_q, dut.wstrb_q} == w_word_q);
+      if (dut.ar_q) assert ({dut.araddr_q, 2'b00} == araddr_q);
 
       // ---- not vacuous: the bound is met, and answers of one kind pass refused ones of the other
       cover (read_waits_q == Bound);
       cover (write_waits_q == Bound);
-      cover (b_held_q && rvalid && rready && rdata == 32'h4c55_4350);
-      cover (r_held_q && bvalid && bready);
+      cover (b_held_q && rsp.r_valid && axil.r_ready && rsp.r_data == 32'h4c55_4350);
+      cover (r_held_q && rsp.b_valid && axil.b_ready);
     end
   end
 endmodule

@@ -1,14 +1,18 @@
-// What is proved of the sharing of the bus, without bound, with two lanes: what is accepted on it is exactly what one lane offers in that
-// clock, told to that lane and to no other; an offer, once made and as long as its lane stands by it, stays and does not change until it is accepted; from
-// a write burst's first clock to its last beat no other lane has a part in a write, so that data come in the order of requests;
-// a read's answer goes to the one lane whose id it bears, with the lane's own id; the answers to writes, which come in order, go to the lanes
-// in the order of their bursts (shown for one burst, any one), and one that nobody awaits to lane 0; a lane that waits sees the other served
-// once at most; and after a burst that was broken off nothing is written until the reset.
+// What is proved of the sharing of the bus, without bound, with two lanes: what is accepted on it
+// is exactly what one lane offers in that clock, told to that lane and to no other; an offer, once
+// made and as long as its lane stands by it, stays and does not change until it is accepted; from a
+// write burst's first clock to its last beat no other lane has a part in a write, so that data come
+// in the order of requests; a read's answer goes to the one lane whose id it bears, with the lane's
+// own id; the answers to writes, which come in order, go to the lanes in the order of their bursts
+// (shown for one burst, any one), and one that nobody awaits to lane 0; a lane that waits sees the
+// other served once at most; and after a burst that was broken off nothing is written until the
+// reset.
 //
-// Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a burst's data from its request on, one
-// burst at a time, with the length that it says; its ids have four bits. Memory is free.
+// Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a
+// burst's data from its request on, one burst at a time, with the length that it says; its ids have
+// four bits. Memory is free.
 module bus_share_props
-  import ring_pkg::*;
+  import axi_pkg::*;
 (
     input logic clk,
     input logic reset,
@@ -48,7 +52,7 @@ module bus_share_props
   logic [1:0][4:0] bid, rid;
   logic [1:0][1:0] bresp, rresp;
   logic [1:0][511:0] rdata;
-  for (genvar l = 0; l < 2; l++) begin : gen_lane
+  for (genvar l = 0; l < 2; l++) begin : g_lane
     assign wvalid[l] = left_q[l] != '0;
     assign wlast[l] = left_q[l] == 2'd1;
     always_ff @(posedge clk) begin
@@ -69,68 +73,55 @@ module bus_share_props
     end
   end
 
+  // Structures on the way in, single signals for the claims.
+  req_t lane_req[2], bus_req;
+  rsp_t lane_rsp[2], bus_rsp;
+  for (genvar l = 0; l < 2; l++) begin : g_bus
+    assign lane_req[l] = '{
+            aw: '{id: '0, len: awlen[l], addr: awaddr[l]},
+            aw_valid: aw_q[l],
+            w_valid: wvalid[l],
+            b_ready: ready_b[l],
+            ar: '{id: arid[l], len: arlen[l], addr: araddr[l]},
+            ar_valid: ar_q[l],
+            r_ready: ready_r[l],
+            w: '{last: wlast[l], data: wdata[l]}
+        };
+    assign {awready[l], wready[l], bvalid[l]} =
+        {lane_rsp[l].aw_ready, lane_rsp[l].w_ready, lane_rsp[l].b_valid};
+    assign {arready[l], rvalid[l]} = {lane_rsp[l].ar_ready, lane_rsp[l].r_valid};
+    assign {bid[l], bresp[l]} = lane_rsp[l].b;
+    assign {rid[l], rresp[l], rlast[l], rdata[l]} = lane_rsp[l].r;
+  end
+  assign bus_rsp = '{
+          aw_ready: m_awready,
+          w_ready: m_wready,
+          b: '{id: m_bid, resp: m_bresp},
+          b_valid: m_bvalid,
+          ar_ready: m_arready,
+          r_valid: m_rvalid,
+          r: '{id: m_rid, resp: m_rresp, last: m_rlast, data: m_rdata}
+      };
+
   logic [4:0] m_awid, m_arid;
   logic [63:0] m_awaddr, m_araddr;
   logic [7:0] m_awlen, m_arlen;
   logic m_awvalid, m_wvalid, m_wlast, m_arvalid, m_bready, m_rready;
   logic [511:0] m_wdata;
+  assign {m_awid, m_awlen, m_awaddr} = bus_req.aw;
+  assign {m_awvalid, m_wvalid, m_bready} = {bus_req.aw_valid, bus_req.w_valid, bus_req.b_ready};
+  assign {m_wlast, m_wdata} = bus_req.w;
+  assign {m_arid, m_arlen, m_araddr} = bus_req.ar;
+  assign {m_arvalid, m_rready} = {bus_req.ar_valid, bus_req.r_ready};
   bus_share #(
       .Lanes(2)
   ) dut (
       .clk_i(clk),
       .rst_i(rst),
-      .awvalid_i(aw_q),
-      .awready_o(awready),
-      .awaddr_i(awaddr),
-      .awlen_i(awlen),
-      .wvalid_i(wvalid),
-      .wready_o(wready),
-      .wlast_i(wlast),
-      .wdata_i(wdata),
-      .bvalid_o(bvalid),
-      .bid_o(bid),
-      .bresp_o(bresp),
-      .bready_i(ready_b),
-      .arvalid_i(ar_q),
-      .arready_o(arready),
-      .arid_i(arid),
-      .araddr_i(araddr),
-      .arlen_i(arlen),
-      .rvalid_o(rvalid),
-      .rid_o(rid),
-      .rdata_o(rdata),
-      .rresp_o(rresp),
-      .rlast_o(rlast),
-      .rready_i(ready_r),
-      .m_axi_awid(m_awid),
-      .m_axi_awaddr(m_awaddr),
-      .m_axi_awlen(m_awlen),
-      .m_axi_awsize(),
-      .m_axi_awburst(),
-      .m_axi_awvalid(m_awvalid),
-      .m_axi_awready(m_awready),
-      .m_axi_wdata(m_wdata),
-      .m_axi_wstrb(),
-      .m_axi_wlast(m_wlast),
-      .m_axi_wvalid(m_wvalid),
-      .m_axi_wready(m_wready),
-      .m_axi_bid(m_bid),
-      .m_axi_bresp(m_bresp),
-      .m_axi_bvalid(m_bvalid),
-      .m_axi_bready(m_bready),
-      .m_axi_arid(m_arid),
-      .m_axi_araddr(m_araddr),
-      .m_axi_arlen(m_arlen),
-      .m_axi_arsize(),
-      .m_axi_arburst(),
-      .m_axi_arvalid(m_arvalid),
-      .m_axi_arready(m_arready),
-      .m_axi_rid(m_rid),
-      .m_axi_rdata(m_rdata),
-      .m_axi_rresp(m_rresp),
-      .m_axi_rlast(m_rlast),
-      .m_axi_rvalid(m_rvalid),
-      .m_axi_rready(m_rready)
+      .lane_req_i(lane_req),
+      .lane_rsp_o(lane_rsp),
+      .bus_req_o(bus_req),
+      .bus_rsp_i(bus_rsp)
   );
 
   // ---- what went before
@@ -153,14 +144,16 @@ module bus_share_props
     ar_lane_q <= ar_lane;
     w_lane_q <= w_lane;
     gave_up_q <= rst ? 2'b0 : give_up;
-    {awaddr_q, araddr_q, awlen_q, arlen_q, wdata_q, arid_q} <= {awaddr, araddr, awlen, arlen, wdata, arid};
+    {awaddr_q, araddr_q, awlen_q, arlen_q, wdata_q, arid_q} <=
+        {awaddr, araddr, awlen, arlen, wdata, arid};
     aw_was_q <= rst ? 2'b0 : aw_q & ~awready;
     ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
     w_was_q <= rst ? 2'b0 : wvalid & ~wready;
     broken_q <= !rst && (broken_q || (writing_q && !writing));
     // How often the other was served while this one waited.
     for (int l = 0; l < 2; l++) begin
-      waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid) && (waits_ar_q[l] || (m_arvalid && m_arready));
+      waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid)
+          && (waits_ar_q[l] || (m_arvalid && m_arready));
       waits_w_q[l] <= !rst && aw_q[l] && !(writing && w_lane == l[0]) && (waits_w_q[l] || done);
     end
   end
@@ -190,7 +183,8 @@ module bus_share_props
       assume (arid[l] < 5'd16);
       assume (awlen[l] == 8'd0 || awlen[l] == 8'd2);
       if (aw_was_q[l]) assume (awaddr[l] == awaddr_q[l] && awlen[l] == awlen_q[l]);
-      if (ar_was_q[l]) assume ({arid[l], araddr[l], arlen[l]} == {arid_q[l], araddr_q[l], arlen_q[l]});
+      if (ar_was_q[l])
+        assume ({arid[l], araddr[l], arlen[l]} == {arid_q[l], araddr_q[l], arlen_q[l]});
       if (w_was_q[l]) assume (wdata[l] == wdata_q[l]);
     end
   end
@@ -198,8 +192,11 @@ module bus_share_props
   always_comb begin
     if (started && !rst) begin
       // One lane's offer is the bus's, and what is accepted is told to it alone.
-      if (m_arvalid) assert (ar_q[ar_lane] && {m_arid[3:0], m_araddr, m_arlen} == {arid[ar_lane][3:0], araddr[ar_lane], arlen[ar_lane]});
-      if (m_awvalid) assert (aw_q[w_lane] && {m_awaddr, m_awlen} == {awaddr[w_lane], awlen[w_lane]});
+      if (m_arvalid)
+        assert (ar_q[ar_lane] && {m_arid[3:0], m_araddr, m_arlen}
+            == {arid[ar_lane][3:0], araddr[ar_lane], arlen[ar_lane]});
+      if (m_awvalid)
+        assert (aw_q[w_lane] && {m_awaddr, m_awlen} == {awaddr[w_lane], awlen[w_lane]});
       if (m_wvalid) assert (wvalid[w_lane] && {m_wdata, m_wlast} == {wdata[w_lane], wlast[w_lane]});
       assert ((ar_q & arready) == (m_arvalid && m_arready ? 2'b01 << ar_lane : 2'b00));
       assert ((aw_q & awready) == (m_awvalid && m_awready ? 2'b01 << w_lane : 2'b00));
@@ -221,18 +218,26 @@ module bus_share_props
       assert ($onehot0(bvalid) && (bvalid != '0) == m_bvalid);
       if (its_answer) assert (bvalid[owner_q]);
       if (m_bvalid && in_flight_q == '0) assert (bvalid[0]);
-      if (m_rvalid) assert (rid[m_rid[4]] == {1'b0, m_rid[3:0]} && {rdata[m_rid[4]], rresp[m_rid[4]], rlast[m_rid[4]]} == {m_rdata, m_rresp, m_rlast});
-      if (m_bvalid) assert (bid[bvalid[1]] == m_bid && bresp[bvalid[1]] == m_bresp && m_bready == ready_b[bvalid[1]]);
+      if (m_rvalid)
+        assert (rid[m_rid[4]] == {1'b0, m_rid[3:0]}
+            && {rdata[m_rid[4]], rresp[m_rid[4]], rlast[m_rid[4]]} == {m_rdata, m_rresp, m_rlast});
+      if (m_bvalid)
+        assert (bid[bvalid[1]] == m_bid && bresp[bvalid[1]] == m_bresp
+            && m_bready == ready_b[bvalid[1]]);
       assert (m_rready == ready_r[m_rid[4]]);
       assert (m_awid == '0);
 
       // ---- what the induction needs
       assert (in_flight_q <= 7'd64 && dut.sent_q - dut.answered_q == in_flight_q);
-      if (watched_q) assert (before_q < in_flight_q && dut.owner_q[6'(dut.answered_q + before_q)] == owner_q);
+      if (watched_q)
+        assert (before_q < in_flight_q && dut.owner_q[6'(dut.answered_q + before_q)] == owner_q);
       if (writing_q) assert (in_flight_q < 7'd64);
       assert (dut.ar_held_q == ar_held_q && dut.w_held_q == writing_q && dut.broken_q == broken_q);
-      if (ar_held_q) assert (dut.ar_turn_q == ar_lane_q && (ar_q[ar_lane_q] || gave_up_q[ar_lane_q]));
-      if (writing_q) assert (dut.w_turn_q == w_lane_q && (aw_q[w_lane_q] || wvalid[w_lane_q] || gave_up_q[w_lane_q]));
+      if (ar_held_q)
+        assert (dut.ar_turn_q == ar_lane_q && (ar_q[ar_lane_q] || gave_up_q[ar_lane_q]));
+      if (writing_q)
+        assert (dut.w_turn_q == w_lane_q
+            && (aw_q[w_lane_q] || wvalid[w_lane_q] || gave_up_q[w_lane_q]));
       for (int l = 0; l < 2; l++) begin
         if (aw_q[l]) assert (wvalid[l] || (writing_q && w_lane_q == l[0]));
         if (wvalid[l] && !aw_q[l]) assert ((writing_q && w_lane_q == l[0]));

@@ -1,6 +1,7 @@
-// What is proved about the reset of the card: it is closed before it is reset, an FLR is done only in a reset that came after a quiet
-// bus or the end of patience and lasted, done stays until the request falls, and a standing request is done in bounded time. The
-// host and the bus are arbitrary. Small parameters; the order does not depend on them.
+// What is proved about the reset of the card: it is closed before it is reset, an FLR is done only
+// in a reset that came after a quiet bus or the end of patience and lasted, done stays until the
+// request falls, and a standing request is done in bounded time. The host and the bus are
+// arbitrary. Small parameters; the order does not depend on them.
 module card_reset_props (
     input logic clk,
     input logic flr,
@@ -48,7 +49,8 @@ module card_reset_props (
       assert (!card_rst || close);
       assert (!done || card_rst);
       // A reset begins behind a closed fence, and after quiet or patience.
-      if (card_rst && !card_rst_q) assert (close_q && (quiet_seen_q || closed_q >= 8'(2 ** PatienceLog2)));
+      if (card_rst && !card_rst_q)
+        assert (close_q && (quiet_seen_q || closed_q >= 8'(2 ** PatienceLog2)));
       // It lasts, and done comes at its end.
       if (!card_rst && card_rst_q) assert (in_reset_q >= 8'(HoldClocks));
       if (done) assert (in_reset_q >= 8'(HoldClocks));

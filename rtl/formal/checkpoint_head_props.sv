@@ -1,8 +1,10 @@
-// What is proved of the checkpoint ring's doorbell, without bound: a session begins with a head of zero, whatever was written before; the
-// head moves forward only and never past the checkpoints that were written, so that the ring never seems to hold more than it has;
-// a doorbell in range is taken in the next clock, any other changes nothing and is a fault in that clock.
+// What is proved of the checkpoint ring's doorbell, without bound: a session begins with a head of
+// zero, whatever was written before; the head moves forward only and never past the checkpoints
+// that were written, so that the ring never seems to hold more than it has; a doorbell in range is
+// taken in the next clock, any other changes nothing and is a fault in that clock.
 //
-// Assumed: the tail is zero after an open, else it grows by one at most, and only while the ring has room (checkpoint).
+// Assumed: the tail is zero after an open, else it grows by one at most, and only while the ring
+// has room (checkpoint).
 module checkpoint_head_props (
     input logic clk,
     input logic reset,

@@ -1,15 +1,20 @@
-// What is proved of a checkpoint, without bound: one begins only when one is due and the ring has room for it; it is written as 270
-// beats and one for each lane, each once and in order, to its own entry, and counts, by one, only when all were answered, so that never more entries are
-// in use than the ring has; what is signed, and what the first beats carry, is one and the same snapshot: it does not
-// change from the signature's start to the last beat, and says tick, digests, boot nonce and serial as they stood in the clock in which the last
-// head was taken, the heartbeat as in that of the first, state and fault as at the beginning, and as size the sum of the heads'. The head of
-// each lane goes out in its place, with the size at its own snapshot and the root that was hashed into the tree; with two lanes the root is the
-// node over both heads' leaves (RFC 9162, 2.1.1), with one it is the leaf. The hash core is asked only while it is granted, for one hash at a time;
-// no level past the tree is read; an abort ends everything in the next clock and leaves the tail where it was.
+// What is proved of a checkpoint, without bound: one begins only when one is due and the ring has
+// room for it; it is written as 270 beats and one for each lane, each once and in order, to its own
+// entry, and counts, by one, only when all were answered, so that never more entries are in use
+// than the ring has; what is signed, and what the first beats carry, is one and the same snapshot:
+// it does not change from the signature's start to the last beat, and says tick, digests, boot
+// nonce and serial as they stood in the clock in which the last head was taken, the heartbeat as in
+// that of the first, state and fault as at the beginning, and as size the sum of the heads'. The
+// head of each lane goes out in its place, with the size at its own snapshot and the root that was
+// hashed into the tree; with two lanes the root is the node over both heads' leaves (RFC 9162,
+// 2.1.1), with one it is the leaf. The hash core is asked only while it is granted, for one hash at
+// a time; no level past the tree is read; an abort ends everything in the next clock and leaves the
+// tail where it was.
 //
-// Assumed: the grant stands while requested; an answer only to a request; a snapshot of 48 levels, only when asked for; the ring's
-// size constant between opens, its head never past the tail; a beat is taken only when offered and answered only after
-// it was taken; the log is not empty; one is due only in RUN or for life. The signer's words are free.
+// Assumed: the grant stands while requested; an answer only to a request; a snapshot of 48 levels,
+// only when asked for; the ring's size constant between opens, its head never past the tail; a beat
+// is taken only when offered and answered only after it was taken; the log is not empty; one is due
+// only in RUN or for life. The signer's words are free.
 module checkpoint_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -29,13 +34,7 @@ module checkpoint_props
     input logic run,
     input logic [63:0] records,
     input logic [63:0] size,
-    input fault_e fault,
-    input logic [63:0] tick,
-    input logic [31:0] epoch,
-    input logic [255:0] policy_digest,
-    input logic [255:0] ticket_digest,
-    input logic [127:0] boot_nonce,
-    input logic [63:0] heartbeat_nonce,
+    input card_facts_t facts,
     input logic snapshot_valid,
     input digest_t snapshot_node,
     input logic grant,
@@ -58,9 +57,8 @@ module checkpoint_props
   logic life_done, snapshot, request, sign, word_ready, beat_valid;
   hash_request_t hash;
   logic [CheckpointBytes*8-1:0] message;
-  logic [31:0] beat_entry, tail;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  logic [31:0] tail;
+  ring_pkg::beat_t beat;
   logic snapshot_last;
   logic [5:0] level_q;  // Levels of the snapshot so far.
   assign snapshot_last = snapshot_valid && level_q == 6'd47;
@@ -80,19 +78,11 @@ module checkpoint_props
       .flush_i(flush),
       .run_i(run),
       .records_i(records),
-      .fault_i(fault),
-      .tick_i(tick),
-      .epoch_i(epoch),
-      .policy_digest_i(policy_digest),
-      .ticket_digest_i(ticket_digest),
-      .boot_nonce_i(boot_nonce),
-      .heartbeat_nonce_i(heartbeat_nonce),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),
       .size_i(size),
-      .snapshot_valid_i(snapshot_valid),
-      .snapshot_last_i(snapshot_last),
-      .snapshot_node_i(snapshot_node),
+      .snapshot_i('{valid: snapshot_valid, last: snapshot_last, node: snapshot_node}),
       .request_o(request),
       .grant_i(grant),
       .hash_o(hash),
@@ -106,8 +96,6 @@ module checkpoint_props
       .head_i(head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(tail)
@@ -115,7 +103,8 @@ module checkpoint_props
 
   localparam logic [8:0] Beats = 9'd270 + 9'(Lanes);
   typedef enum logic [7:0] {
-    Idle = 8'h01, Snapshot = 8'h02, Fold = 8'h04, Head = 8'h08, Join = 8'h10, Sign = 8'h20, Write = 8'h40, Answers = 8'h80
+    Idle = 8'h01, Snapshot = 8'h02, Fold = 8'h04, Head = 8'h08, Join = 8'h10, Sign = 8'h20,
+        Write = 8'h40, Answers = 8'h80
   } state_e;
   logic [7:0] at;
   assign at = dut.state_q;
@@ -172,16 +161,16 @@ module checkpoint_props
     message_q <= message;
     if (at == Idle) begin
       due_q.state <= life;
-      due_q.fault <= fault;
+      due_q.fault <= facts.fault;
     end
     if (snapshot_last) begin
       due_q.size <= total_q + size;
-      due_q.tick <= tick;
-      due_q.epoch <= epoch;
-      due_q.policy_digest <= policy_digest;
-      due_q.ticket_digest <= ticket_digest;
-      due_q.boot_nonce <= boot_nonce;
-      if (snapshot_lane == '0) due_q.heartbeat_nonce <= heartbeat_nonce;
+      due_q.tick <= facts.tick;
+      due_q.epoch <= facts.epoch;
+      due_q.policy_digest <= facts.policy_digest;
+      due_q.ticket_digest <= facts.ticket_digest;
+      due_q.boot_nonce <= facts.boot_nonce;
+      if (snapshot_lane == '0) due_q.heartbeat_nonce <= facts.heartbeat_nonce;
       due_q.serial <= 64'(tail);
     end
   end
@@ -208,15 +197,16 @@ module checkpoint_props
     if (at == Join && asked_q && hash_answer.done) node_q <= hash_answer.digest;
   end
   lane_head_t gone[2];
-  for (genvar l = 0; l < 2; l++) begin : gen_gone
+  for (genvar l = 0; l < 2; l++) begin : g_gone
     assign gone[l].lane = 8'(l);
     assign gone[l].reserved_1 = '0;
     assign gone[l].size = size_q[l];
     assign gone[l].root = digest_bytes(root_q[l]);
   end
   logic after_head;  // Lane 0's head was taken.
-  assign after_head = (at == Snapshot && snapshot_lane != '0) || at == Fold || at == Head || at == Join || signing;
-  for (genvar i = 0; i < CheckpointBytes; i++) begin : gen_in_order
+  assign after_head = (at == Snapshot && snapshot_lane != '0) || at == Fold || at == Head
+      || at == Join || signing;
+  for (genvar i = 0; i < CheckpointBytes; i++) begin : g_in_order
     assign in_order[8*i+:8] = message[8*(CheckpointBytes-1-i)+:8];
   end
   always_comb begin
@@ -229,14 +219,22 @@ module checkpoint_props
         if (was_abort_q && !was_open_q) assert (at == Idle && !beat_valid && !hash.start);
       end
       // The hash core.
-      if (hash.start) assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
+      if (hash.start)
+        assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
       // Beats.
-      if (beat_valid) assert (beat_at == taken_q && taken_q < Beats && beat_entry == tail && (at == Write));
-      // Heads are shown with two lanes alone: the solver is slow with all that one lane shows beside them.
-      if (Lanes == 2 && beat_valid && beat_at >= 9'd270) assert (beat == 512'(gone[1'(beat_at - 9'd270)]));
-      if (Lanes == 2 && at == Head && hash.start) assert (hash.block == head_block('{lane: 8'(snapshot_lane), reserved_1: '0, size: size_q[snapshot_lane[0]], root: digest_bytes(dut.root_q)}));
-      if (at == Join && hash.start) assert (Lanes == 2 && snapshot_lane == 3'd1 && joins_q < 2'd2 && hash.block == node_block(leaf_q[0], leaf_q[1], joins_q[0]));
+      if (beat_valid)
+        assert (beat.at == taken_q && taken_q < Beats && beat.entry == tail && (at == Write));
+      // Heads are shown with two lanes alone: the solver is slow with all that one lane shows
+      // beside them.
+      if (Lanes == 2 && beat_valid && beat.at >= 9'd270)
+        assert (beat.data == 512'(gone[1'(beat.at - 9'd270)]));
+      if (Lanes == 2 && at == Head && hash.start)
+        assert (hash.block == head_block('{lane: 8'(snapshot_lane), reserved_1: '0,
+            size: size_q[snapshot_lane[0]], root: digest_bytes(dut.root_q)}));
+      if (at == Join && hash.start)
+        assert (Lanes == 2 && snapshot_lane == 3'd1 && joins_q < 2'd2
+            && hash.block == node_block(leaf_q[0], leaf_q[1], joins_q[0]));
       if (signing) assert (now.root == digest_bytes(Lanes == 2 ? node_q : leaf_q[0]));
       if (life_done) assert (at == Answers && answered_q == Beats);
       if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
@@ -244,7 +242,8 @@ module checkpoint_props
       // What is signed.
       if (sign) assert (at == Sign && grant && !abort);
       if (after_head) begin
-        assert (now.size == due_q.size && now.tick == due_q.tick && now.heartbeat_nonce == due_q.heartbeat_nonce);
+        assert (now.size == due_q.size && now.tick == due_q.tick
+            && now.heartbeat_nonce == due_q.heartbeat_nonce);
         assert (now.serial == 64'(tail) && now.serial == due_q.serial && now.lanes == 8'(Lanes));
         assert (dut.total_q == total_q && total_q == due_q.size);
       end
@@ -252,12 +251,14 @@ module checkpoint_props
       if (Lanes == 1) begin
         if (known_q && signing && at_q != Join) assert (message == message_q);
         if (after_head) begin
-          assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion) && now.key_flags == 8'h01);
+          assert (now.magic == CheckpointMagic && now.version == 8'(LayoutVersion)
+              && now.key_flags == 8'h01);
           assert (now.epoch == due_q.epoch && now.boot_nonce == due_q.boot_nonce);
-          assert (now.policy_digest == due_q.policy_digest && now.ticket_digest == due_q.ticket_digest);
+          assert (now.policy_digest == due_q.policy_digest
+              && now.ticket_digest == due_q.ticket_digest);
           assert (now.state == due_q.state && now.fault == due_q.fault);
         end
-        if (beat_valid && beat_at < 9'd3) assert (beat == in_order[512*beat_at[1:0]+:512]);
+        if (beat_valid && beat.at < 9'd3) assert (beat.data == in_order[512*beat.at[1:0]+:512]);
       end
 
       // ---- what the induction needs
@@ -269,34 +270,45 @@ module checkpoint_props
       if (at == Snapshot) assert (dut.level_q == level_q && level_q < 6'd48);
       if (at == Fold) assert (dut.level_q <= 6'd48);
       if (at == Idle) assert (!beat_valid && taken_q == answered_q);
-      if (at != Idle && at != Write && at != Answers) assert (!beat_valid && taken_q == '0 && answered_q == '0);
-      if (at != Idle && at != Write && at != Answers) assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
-      if (at == Write || at == Answers) assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= Beats && answered_q == dut.answered_q && answered_q <= taken_q);
+      if (at != Idle && at != Write && at != Answers)
+        assert (!beat_valid && taken_q == '0 && answered_q == '0);
+      if (at != Idle && at != Write && at != Answers)
+        assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
+      if (at == Write || at == Answers)
+        assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= Beats
+            && answered_q == dut.answered_q && answered_q <= taken_q);
       if (at == Answers) assert (taken_q == Beats && !beat_valid);
       if (at == Write || at == Answers || at == Sign) assert (granted_q || at == Sign);
       if (at == Snapshot && snapshot_lane == '0) assert (total_q == '0 && dut.total_q == '0);
-      if (at == Fold || at == Head) assert (dut.size_q == size_q[snapshot_lane[0]] && dut.size_q != '0);
-      if (at == Snapshot || at == Fold || at == Head || at == Join) assert (32'(snapshot_lane) < Lanes);
+      if (at == Fold || at == Head)
+        assert (dut.size_q == size_q[snapshot_lane[0]] && dut.size_q != '0);
+      if (at == Snapshot || at == Fold || at == Head || at == Join)
+        assert (32'(snapshot_lane) < Lanes);
       if (signing) assert (snapshot_lane == 3'(Lanes));
       if (at == Snapshot || at == Fold || at == Head) assert (joins_q == '0 && dut.join_q == '0);
       if (at == Snapshot || at == Head || signing) assert (!dut.second_q);
       if (at == Fold && dut.second_q) assert (dut.fold_hash);
-      if (at == Join && snapshot_lane == '0) assert (joins_q == '0 && dut.join_q == '0 && !dut.second_q);
+      if (at == Join && snapshot_lane == '0)
+        assert (joins_q == '0 && dut.join_q == '0 && !dut.second_q);
       if (at == Join && snapshot_lane == 3'd1) begin
-        assert (dut.join_q <= 2'd1 && joins_q == 2'(dut.second_q) + 2'(asked_q) + {dut.join_q[0], 1'b0});
+        assert (dut.join_q <= 2'd1 && joins_q == 2'(dut.second_q) + 2'(asked_q)
+            + {dut.join_q[0], 1'b0});
         assert (!(dut.join_q[0] && (dut.second_q || asked_q)));
         if (dut.join_q[0]) assert (dut.top_q == node_q);
       end
       if (at == Join && dut.join_q == '0) assert (dut.top_q == leaf_q[snapshot_lane[0]]);
-      if (Lanes == 2 && ((at != Idle && snapshot_lane != '0) || signing)) assert (dut.joined_q[0] == leaf_q[0]);
-      if (Lanes == 2 && ((at != Idle && snapshot_lane != '0) || at == Join || signing)) assert (dut.head_q[0] == gone[0]);
-      if (Lanes == 2 && ((snapshot_lane != '0 && at == Join) || signing)) assert (dut.head_q[1] == gone[1]);
-      if (beat_valid && beat_at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
+      if (Lanes == 2 && ((at != Idle && snapshot_lane != '0) || signing))
+        assert (dut.joined_q[0] == leaf_q[0]);
+      if (Lanes == 2 && ((at != Idle && snapshot_lane != '0) || at == Join || signing))
+        assert (dut.head_q[0] == gone[0]);
+      if (Lanes == 2 && ((snapshot_lane != '0 && at == Join) || signing))
+        assert (dut.head_q[1] == gone[1]);
+      if (beat_valid && beat.at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
 
       // ---- not vacuous
       if (Lanes == 1) begin
         cover (sign && now.root != '0);
-        cover (beat_valid && beat_at == 9'd3 && taken_q == 9'd3);
+        cover (beat_valid && beat.at == 9'd3 && taken_q == 9'd3);
         cover (hash.start && at == Fold && dut.second_q);
         cover (was_abort_q && at_q == Write);
       end else begin

@@ -1,18 +1,24 @@
-// What is proved about a lane's log, for any hash core, any records and any order of clears, drops, withdrawals and snapshots:
+// What is proved about a lane's log, for any hash core, any records and any order of clears, drops,
+// withdrawals and snapshots:
 //
-// - A record is offered only when its leaf is in the tree: since the last clear, `size_o` is the number of records that the ring
-//   took, and one more while one is offered; the offered record is the one at the input, with its leaf's index.
-// - What is hashed for leaf n are its four blocks in order, the first on the initial state and each of the others on the digest
-//   before; the blocks together are 00, the record with index n, and the padding. Then, for each level below n's trailing ones,
-//   the two blocks of the node over the frontier at that level and the subtree so far. The last digest becomes the frontier at the
-//   level of n's trailing ones, and nothing else ever changes the frontier (watched for one level, any one).
-// - The size changes by one when a record's leaf is in, or to zero at clear: the log index cannot be loaded.
-// - A record that is withdrawn before leaves no trace, hashed in advance or not: neither size nor frontier changes.
+// - A record is offered only when its leaf is in the tree: since the last clear, `size_o` is the
+//   number of records that the ring took, and one more while one is offered; the offered record is
+//   the one at the input, with its leaf's index.
+// - What is hashed for leaf n are its four blocks in order, the first on the initial state and each
+//   of the others chained to the block before; the blocks together are 00, the record with index n,
+//   and the padding. Then, for each level below n's trailing ones, the two blocks of the node over
+//   the frontier at that level and the subtree so far. The last digest becomes the frontier at the
+//   level of n's trailing ones, and nothing else ever changes the frontier (watched for one level,
+//   any one).
+// - The size changes by one when a record's leaf is in, or to zero at clear: the log index cannot
+//   be loaded.
+// - A record that is withdrawn before leaves no trace, hashed in advance or not: neither size nor
+//   frontier changes.
 // - A snapshot is the frontier, lowest level first, and the size stands still while it is taken.
 //
-// With ring_complete, by which a completion is offered only after its record's write was answered, and ring_write, by which
-// only an OKAY answer to it counts: no completion is written before its record's leaf is in the tree. That the lane keeps the
-// assumptions below is lane_log.
+// With ring_complete, by which a completion is offered only after its record's write was answered,
+// and ring_write, by which only an OKAY answer to it counts: no completion is written before its
+// record's leaf is in the tree. That the lane keeps the assumptions below is lane_log.
 module commit_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -34,10 +40,11 @@ module commit_props
   logic rst;
   assign rst = !started;
 
-  logic ready, committed, offered, snapshot_valid, snapshot_last;
+  logic enters;
+  logic ready, committed, offered;
   record_t offer;
   logic [63:0] size;
-  digest_t snapshot_node;
+  snapshot_t shown;
   log_tree dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -54,21 +61,21 @@ module commit_props
       .record_o(offer),
       .size_o(size),
       .snapshot_i(snapshot),
-      .snapshot_valid_o(snapshot_valid),
-      .snapshot_last_o(snapshot_last),
-      .snapshot_node_o(snapshot_node)
+      .snapshot_o(shown)
   );
 
   // ---- what the caller owes
   // A descriptor that stood for hashing in advance comes as the next record, unless it is dropped.
+  // One that stands beside a record that is offered is that of the record behind it.
   logic promised_q, promising;
   descriptor_t promise_q;
-  assign promising = early_valid && !valid && !drop;
-  // A record stands from when it is presented until the ring has it, or is withdrawn before its leaf is in.
+  assign promising = early_valid && (!valid || committed) && !drop;
+  // A record stands from when it is presented until the ring has it, or is withdrawn before its
+  // leaf is in.
   logic stands_q;
   record_t stood_q;
   always_ff @(posedge clk) begin
-    if (rst || clear || drop || ready) promised_q <= 1'b0;
+    if (rst || clear || drop || enters) promised_q <= 1'b0;
     else if (promising) promised_q <= 1'b1;
     if (promising) promise_q <= early;
     stands_q <= !rst && valid && !ready;
@@ -77,7 +84,7 @@ module commit_props
   always_comb begin
     if (clear) assume (!valid && !snapshot && !promised_q && !promising);
     if (promised_q && promising) assume (early == promise_q);
-    if (promised_q && !drop && valid) assume (record.descriptor == promise_q);
+    if (promised_q && !drop && valid && !committed) assume (record.descriptor == promise_q);
     if (stands_q && valid) assume (record == stood_q);
     if (committed) assume (valid);
     if (rst) assume (!valid && !early_valid && !snapshot);
@@ -87,24 +94,29 @@ module commit_props
 
   // ---- what the core is asked, as this proof counts it
   logic [2:0] blocks_q;               // Blocks of the leaf that were asked for.
-  logic [LeafBlocks-1:0][511:0] asked_q;
-  logic running_q, nodes_q;           // The core works; the leaf is complete.
-  logic [1:0] asks_q;                 // Blocks of the node that were asked for.
+  logic [LeafBlocks-1:0][511:0] asked_q, entered_q;  // They; those of the leaf that went in last.
+  logic [1:0] pending_q;              // Blocks that were asked for and not answered.
+  logic nodes_q;                      // The leaf is complete.
+  logic [1:0] asks_q, asks;           // Blocks of the node that were asked for.
   logic [5:0] level_q;                // Nodes that are complete.
-  digest_t chain_q, subtree_q;        // The digest before; the root of the subtree so far.
+  digest_t subtree_q, subtree;        // The root of the subtree so far.
   logic [63:0] taken_q;               // Records that the ring took since clear.
   logic offered_q;                    // One is offered.
 
-  logic start, done, leaf_done, node_done, enters;
+  logic start, done, complete, leaf_done, node_done, in_nodes;
   digest_t digest;
   logic [5:0] level;                  // Of the subtree that is complete now.
   record_t numbered;
-  assign start = dut.request.start;
-  assign done = dut.answer.done;
-  assign digest = dut.answer.digest;
-  assign leaf_done = done && blocks_q == 3'(LeafBlocks) && !nodes_q;
-  assign node_done = done && asks_q == 2'd2;
-  assign level = node_done ? level_q + 6'd1 : 6'd0;
+  assign start = dut.start && !dut.abort;
+  assign done = dut.core_done;
+  assign digest = dut.digest;
+  assign complete = done && pending_q == 2'd1;
+  assign leaf_done = complete && blocks_q == 3'(LeafBlocks) && !nodes_q;
+  assign node_done = complete && asks_q == 2'd2;
+  assign level = node_done ? level_q + 6'd1 : level_q;
+  assign asks = node_done ? 2'd0 : asks_q;
+  assign subtree = leaf_done || node_done ? digest : subtree_q;
+  assign in_nodes = nodes_q || leaf_done;
   assign enters = (leaf_done || node_done) && valid && !taken_q[level];
   always_comb begin
     numbered = record;
@@ -112,23 +124,20 @@ module commit_props
   end
 
   always_ff @(posedge clk) begin
-    if (rst || clear || dut.abort || (snapshot_valid && drop) || enters) begin
-      {blocks_q, running_q, nodes_q, asks_q, level_q} <= '0;
+    if (rst || clear || dut.abort || enters) begin
+      {blocks_q, pending_q, nodes_q, asks_q, level_q} <= '0;
     end else begin
-      running_q <= start || (running_q && !done);
-      if (start && !nodes_q) begin
+      pending_q <= pending_q + 2'(start) - 2'(done);
+      if (start && !in_nodes) begin
         blocks_q <= blocks_q + 3'd1;
-        asked_q[blocks_q[1:0]] <= dut.request.block;
+        asked_q[blocks_q[1:0]] <= dut.block;
       end
-      if (start && nodes_q) asks_q <= asks_q + 2'd1;
-      if (leaf_done) nodes_q <= 1'b1;
-      if (node_done) begin
-        level_q <= level;
-        asks_q <= '0;
-      end
+      asks_q <= asks + 2'(start && in_nodes);
+      nodes_q <= in_nodes;
+      level_q <= level;
     end
-    if (done) chain_q <= digest;
-    if (leaf_done || node_done) subtree_q <= digest;
+    if (enters) entered_q <= asked_q;
+    subtree_q <= subtree;
     if (rst || clear) begin
       taken_q <= '0;
       offered_q <= 1'b0;
@@ -151,8 +160,9 @@ module commit_props
     size_q <= size;
     was_offered_q <= offered;
     was_clear_q <= rst || clear;
-    snapshot_level_q <= (rst || clear || !snapshot_valid || snapshot_last) ? 6'd0 : snapshot_level_q + 6'd1;
-    snapshot_on_q <= !rst && !clear && snapshot_valid && !snapshot_last;
+    snapshot_level_q <= (rst || clear || !shown.valid || shown.last) ? 6'd0
+        : snapshot_level_q + 6'd1;
+    snapshot_on_q <= !rst && !clear && shown.valid && !shown.last;
   end
 
   // The record that stood in the clock before, with the index that its leaf is to have.
@@ -163,7 +173,8 @@ module commit_props
     promised = '{descriptor: promise_q, answer: '0};
   end
 
-  // The leaf's four blocks as RFC 9162 and FIPS 180-4 have them, independent of how the RTL takes them apart.
+  // The leaf's four blocks as RFC 9162 and FIPS 180-4 have them, independent of how the RTL takes
+  // them apart.
   logic [LeafBlocks*512-1:0] message;
   always_comb begin
     message = '0;
@@ -183,8 +194,8 @@ module commit_props
   always_ff @(posedge clk) begin
     if (rst || clear) {early_q, withdrawn_q} <= '0;
     else begin
-      if (idle && valid && blocks_q == 3'd2 && !running_q) early_q <= 1'b1;
-      if (nodes_q && !valid && asks_q == 2'd1) withdrawn_q <= 1'b1;
+      if (idle && valid && blocks_q == 3'd2 && pending_q == '0) early_q <= 1'b1;
+      if (nodes_q && !valid && asks_q == 2'd2) withdrawn_q <= 1'b1;
     end
   end
 
@@ -193,69 +204,78 @@ module commit_props
       // ---- the claims
       assert (size == taken_q + 64'(offered) && offered == offered_q);
       if (offered) begin
-        assert (offer.descriptor == record.descriptor && offer.answer.log_index == taken_q && size == taken_q + 64'd1);
-        for (int unsigned k = 0; k < LeafBlocks; k++) assert (asked_q[k] == leaf_block(offer, 2'(k)));
+        assert (offer.descriptor == record.descriptor && offer.answer.log_index == taken_q
+            && size == taken_q + 64'd1);
+        for (int unsigned k = 0; k < LeafBlocks; k++)
+          assert (entered_q[k] == leaf_block(offer, 2'(k)));
       end
       assert ({leaf_block(numbered, 2'd0), leaf_block(numbered, 2'd1), leaf_block(numbered, 2'd2),
                leaf_block(numbered, 2'd3)} == message);
-      if (start) begin
-        assert (!running_q || done);
-        if (!nodes_q) begin
-          assert (blocks_q < 3'(LeafBlocks));
-          assert (dut.request.state == (blocks_q == '0 ? InitialHash : done ? digest : chain_q));
-        end else begin
-          assert (taken_q[level_q] && asks_q < 2'd2);
-          assert (dut.request.state == (asks_q == '0 ? InitialHash : digest) && (asks_q == '0 || done));
-          assert (dut.request.block == node_block(dut.frontier_q[level_q], subtree_q, asks_q[0]));
-        end
+      if (start && !in_nodes) begin
+        assert (blocks_q < 3'(LeafBlocks) && pending_q - 2'(done) <= 2'd1);
+        assert (dut.chain == (blocks_q != '0));
+      end
+      if (start && in_nodes) begin
+        assert (taken_q[level] && asks < 2'd2 && pending_q - 2'(done) <= 2'd1);
+        assert (dut.chain == (asks != '0));
+        assert (dut.block == node_block(dut.frontier_q[level], subtree, asks[0]));
       end
       assert (dut.frontier_q[watch] == frontier_q);
-      assert (size == size_q || (size == size_q + 64'd1 && offered && !was_offered_q) || (size == '0 && was_clear_q));
-      if (snapshot_valid) begin
-        assert (dut.frontier_q[snapshot_level_q] == snapshot_node && !offered && size == size_q);
-        assert (snapshot_last == (snapshot_level_q == 6'(TreeLevels - 1)));
+      assert (size == size_q || (size == size_q + 64'd1 && offered && !was_offered_q)
+          || (size == '0 && was_clear_q));
+      if (shown.valid) begin
+        assert (dut.frontier_q[snapshot_level_q] == shown.node && !offered && size == size_q);
+        assert (shown.last == (snapshot_level_q == 6'(TreeLevels - 1)));
       end
-      assert (!snapshot_on_q || snapshot_valid);
+      assert (!snapshot_on_q || shown.valid);
 
       // ---- what the induction needs: the log's state as this proof counts it
-      assert (running_q == dut.running_q && running_q == dut.u_sha256.working_q);
-      assert (!done || running_q);
+      assert (pending_q == 2'(dut.core_busy) + 2'(done));
       assert ($onehot(dut.state_q));
-      if (idle || leaf || snapping) begin
-        assert (!nodes_q && asks_q == '0 && level_q == '0 && !dut.merge_q && !dut.second_q);
-        assert (blocks_q == dut.blocks_q + 3'(running_q) && (blocks_q != '0 || !running_q));
-        if (dut.blocks_q != '0) assert (dut.hashed_q == chain_q);
+      if (!node) begin
+        assert (!nodes_q && asks_q == '0 && level_q == '0 && !dut.second_q
+            && dut.asked_q == blocks_q);
+        assert (dut.level_q == snapshot_level_q && (blocks_q != '0 || pending_q == '0));
       end
-      if (idle || snapping) begin
+      if (idle || snapping || offering) begin
         assert (blocks_q <= 3'd2 && (blocks_q == '0 || promised_q));
         for (int unsigned k = 0; k < 2; k++)
           if (k < 32'(blocks_q)) assert (asked_q[k] == leaf_block(promised, 2'(k)));
       end
-      if (snapping) assert (!running_q && dut.level_q == snapshot_level_q);
+      if (snapping) assert (pending_q == '0);
       else assert (snapshot_level_q == '0);
       if (leaf) begin
-        assert (running_q && blocks_q >= 3'd1 && blocks_q <= 3'(LeafBlocks) && stands_q);
+        assert (blocks_q >= 3'd1 && blocks_q <= 3'(LeafBlocks) && stands_q);
+        assert (dut.core_busy || (done && blocks_q == 3'(LeafBlocks)));
         for (int unsigned k = 0; k < LeafBlocks; k++)
           if (k < 32'(blocks_q)) assert (asked_q[k] == leaf_block(stood_numbered, 2'(k)));
       end
       if (node) begin
-        assert (nodes_q && blocks_q == 3'(LeafBlocks) && level_q == dut.level_q && dut.hashed_q == subtree_q && stands_q);
-        assert (dut.merge_q == (asks_q == '0) && running_q == (asks_q != '0) && asks_q <= 2'd2);
-        assert (asks_q == '0 || dut.second_q == (asks_q == 2'd2));
+        assert (nodes_q && blocks_q == 3'(LeafBlocks) && dut.asked_q == blocks_q && stands_q);
+        assert (dut.level_q == level_q + 6'd1 && dut.hashed_q == subtree_q);
+        assert (asks_q != '0 && asks_q <= 2'd2 && dut.second_q == (asks_q == 2'd2));
+        assert (dut.core_busy || (done && asks_q == 2'd2));
         assert (((~taken_q) << (6'd63 - level_q)) == '0);
+        for (int unsigned k = 0; k < LeafBlocks; k++)
+          assert (asked_q[k] == leaf_block(stood_numbered, 2'(k)));
+      end
+      // What stands ready for the end of a subtree.
+      if (leaf || (node && asks_q == 2'd2)) begin
+        assert (dut.merges_q == size[dut.level_q] && dut.left_q == dut.frontier_q[dut.level_q]);
       end
       if (offering) begin
-        assert (!nodes_q && blocks_q == '0 && asks_q == '0 && level_q == '0 && !running_q && stands_q);
-        assert (dut.blocks_q == '0 && !dut.second_q && !dut.merge_q);
+        assert (stands_q);
+        for (int unsigned k = 0; k < LeafBlocks; k++)
+          assert (entered_q[k] == leaf_block(stood_numbered, 2'(k)));
       end
-      if (node || offering)
-        for (int unsigned k = 0; k < LeafBlocks; k++) assert (asked_q[k] == leaf_block(stood_numbered, 2'(k)));
 
-      // ---- not vacuous: a leaf with two nodes, one hashed in advance, one withdrawn among its nodes, a snapshot
+      // ---- not vacuous: a leaf with two nodes, one hashed in advance, one withdrawn among its
+      // nodes, a snapshot
       cover (offered && taken_q == 64'd3);
       cover (offered && early_q);
       cover (offered && withdrawn_q && taken_q == 64'd1);
-      cover (snapshot_last && size == 64'd1);
+      cover (offered && blocks_q == 3'd2 && pending_q == 2'd1);
+      cover (shown.last && size == 64'd1);
     end
   end
 endmodule

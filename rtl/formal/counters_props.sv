@@ -1,5 +1,6 @@
-// What is proved, without bound: each counter moves by exactly what its record says, in the next clock, and by nothing else;
-// admits, rejects and decomposes always add up to the verdicts; a code that names no determination counts as a reject.
+// What is proved, without bound: each counter moves by exactly what its record says, in the next
+// clock, and by nothing else; admits, rejects and decomposes always add up to the verdicts; a code
+// that names no determination counts as a reject.
 //
 // Nothing is assumed: records, sweeps, clears and resets come in any order.
 module counters_props
@@ -59,9 +60,11 @@ module counters_props
         assert (now.verdicts - before_q.verdicts == 32'(asked_q.verdict));
         assert (now.admits - before_q.admits == 32'(asked_q.admit));
         assert (now.decomposes - before_q.decomposes == 32'(asked_q.decompose));
-        assert (now.rejects - before_q.rejects == 32'(asked_q.verdict && !asked_q.admit && !asked_q.decompose));
+        assert (now.rejects - before_q.rejects
+            == 32'(asked_q.verdict && !asked_q.admit && !asked_q.decompose));
         assert (now.refused - before_q.refused == 32'(asked_q.refused));
-        assert (now.open_streams - before_q.open_streams == 32'(asked_q.stream_begins) - 32'(asked_q.stream_ends));
+        assert (now.open_streams - before_q.open_streams == 32'(asked_q.stream_begins)
+            - 32'(asked_q.stream_ends));
         assert (now.busy_clocks - before_q.busy_clocks == 64'(asked_q.sweeps));
       end
       assert (now.admits + now.rejects + now.decomposes == now.verdicts);

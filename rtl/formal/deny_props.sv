@@ -1,6 +1,7 @@
-// What is proved: a table into which nothing but zero was ever written denies everything. This holds from reset, with whatever
-// the RAM held at power-up, for every order of writes (none at all, part of a row, whole rows, damaged writes, clears), every
-// sweep, every read-back beside it and every count. And an answer comes four clocks after a sweep's last step, and at no other time.
+// What is proved: a table into which nothing but zero was ever written denies everything. This
+// holds from reset, with whatever the RAM held at power-up, for every order of writes (none at all,
+// part of a row, whole rows, damaged writes, clears), every sweep, every read-back beside it and
+// every count. And an answer comes four clocks after a sweep's last step, and at no other time.
 //
 // The bank is the card's own, with two rows; the other bank passes.
 module deny_props

@@ -1,10 +1,13 @@
-// What is proved of the card's key derivation, without bound: it asks for twelve hashes, those of the three HMACs (FIPS 198-1) over
-// label, index and design id, each once and with the state and block that the standard says; seed i is the first half of the
-// fourth, eighth and twelfth answer; they are valid from the last answer to the next start, and not before.
-// And the secret leaves by the blocks of the HMAC key alone: two instances that differ in the secret and in nothing else, fed
-// with the same answers, agree in every other output, in every block that is not a key's, and in every register.
+// What is proved of the card's key derivation, without bound: it asks for twelve hashes, those of
+// the three HMACs (FIPS 198-1) over label, index and design id, each once and with the state and
+// block that the standard says; seed i is the first half of the fourth, eighth and twelfth answer;
+// they are valid from the last answer to the next start, and not before. And the secret leaves by
+// the blocks of the HMAC key alone: two instances that differ in the secret and in nothing else,
+// fed with the same answers, agree in every other output, in every block that is not a key's, and
+// in every register.
 //
-// Assumed: secret and design id constant, no start while busy, an answer only to a request (attest).
+// Assumed: secret and design id constant, no start while busy, an answer only to a request
+// (attest).
 module device_key_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -12,8 +15,7 @@ module device_key_props
     input logic clk,
     input logic reset,
     input logic start,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -24,10 +26,9 @@ module device_key_props
   logic [127:0] design_id;
   always_ff @(posedge clk) {secret, design_id} <= {secret, design_id};
 
-  logic [1:0] busy, valid, ask;
+  logic [1:0] busy, valid;
   node_t [1:0] sk_seed, sk_prf, pk_seed;
-  state_t [1:0] state;
-  block_t [1:0] block;
+  hash_request_t [1:0] hash;
   device_key dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -39,11 +40,8 @@ module device_key_props
       .sk_seed_o(sk_seed[0]),
       .sk_prf_o(sk_prf[0]),
       .pk_seed_o(pk_seed[0]),
-      .hash_start_o(ask[0]),
-      .hash_state_o(state[0]),
-      .hash_block_o(block[0]),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash[0]),
+      .hash_i(answer)
   );
   device_key other (
       .clk_i(clk),
@@ -56,21 +54,19 @@ module device_key_props
       .sk_seed_o(sk_seed[1]),
       .sk_prf_o(sk_prf[1]),
       .pk_seed_o(pk_seed[1]),
-      .hash_start_o(ask[1]),
-      .hash_state_o(state[1]),
-      .hash_block_o(block[1]),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash[1]),
+      .hash_i(answer)
   );
 
-  // ---- the derivation as it should be: hashes answered, the open one, the answers that matter later
+  // ---- the derivation as it should be: hashes answered, the open one, the answers that matter
+  // later
   logic going_q, asked_q, made_q;
   logic [3:0] hashes_q;
   state_t last_q, inner_q;
   node_t [2:0] seeds_q;
   always_comb if (!rst) begin
     assume (!(start && going_q));
-    assume (!answered || asked_q);
+    assume (!answer.done || asked_q);
   end
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -81,11 +77,11 @@ module device_key_props
       going_q <= start;
       if (start) made_q <= 1'b0;
     end else begin
-      asked_q <= !answered;
-      if (answered) begin
-        last_q <= answer;
-        if (hashes_q[1:0] == 2'd1) inner_q <= answer;
-        if (hashes_q[1:0] == 2'd3) seeds_q[hashes_q[3:2]] <= answer[255:128];
+      asked_q <= !answer.done;
+      if (answer.done) begin
+        last_q <= answer.digest;
+        if (hashes_q[1:0] == 2'd1) inner_q <= answer.digest;
+        if (hashes_q[1:0] == 2'd3) seeds_q[hashes_q[3:2]] <= answer.digest[255:128];
         hashes_q <= hashes_q == 4'd11 ? 4'd0 : hashes_q + 4'd1;
         if (hashes_q == 4'd11) {going_q, made_q} <= 2'b01;
       end
@@ -97,7 +93,8 @@ module device_key_props
   always_comb begin
     case (hashes_q[1:0])
       2'd0: {state_due, block_due} = {InitialHash, secret[0] ^ {32{8'h36}}, {32{8'h36}}};
-      2'd1: {state_due, block_due} = {last_q, "portcullis/slh-dsa/1", 8'h00, 6'd0, hashes_q[3:2], design_id,
+      2'd1: {state_due, block_due} =
+          {last_q, "portcullis/slh-dsa/1", 8'h00, 6'd0, hashes_q[3:2], design_id,
                                       8'h80, 136'd0, 64'd816};
       2'd2: {state_due, block_due} = {InitialHash, secret[0] ^ {32{8'h5c}}, {32{8'h5c}}};
       default: {state_due, block_due} = {last_q, inner_q, 8'h80, 184'd0, 64'd768};
@@ -107,23 +104,27 @@ module device_key_props
   always_comb begin
     if (started && !rst) begin
       assert (busy[0] == going_q && valid[0] == made_q);
-      assert (ask[0] == (going_q && !asked_q));
-      if (going_q) assert (state[0] == state_due && block[0] == block_due);
+      assert (hash[0].start == (going_q && !asked_q));
+      if (going_q) assert (hash[0].state == state_due && hash[0].block == block_due);
       if (made_q) assert ({pk_seed[0], sk_prf[0], sk_seed[0]} == seeds_q);
       // ---- the secret
-      assert (busy[0] == busy[1] && valid[0] == valid[1] && ask[0] == ask[1] && state[0] == state[1]);
+      assert (busy[0] == busy[1] && valid[0] == valid[1] && hash[0].start == hash[1].start
+          && hash[0].state == hash[1].state);
       assert (sk_seed[0] == sk_seed[1] && sk_prf[0] == sk_prf[1] && pk_seed[0] == pk_seed[1]);
-      if (hashes_q[0]) assert (block[0] == block[1]);
+      if (hashes_q[0]) assert (hash[0].block == hash[1].block);
 
       // ---- what the induction needs
-      assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q && dut.started_q == asked_q);
+      assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q
+          && dut.started_q == asked_q);
       assert (!going_q || !made_q);
       if (!going_q) assert (hashes_q == '0 && !asked_q);
       assert (dut.seeds_q == seeds_q);
       if (going_q && hashes_q[1:0] == 2'd1) assert (dut.inner_q == last_q);
       if (going_q && hashes_q[1:0] == 2'd2) assert (dut.inner_q == inner_q);
-      if (going_q && hashes_q[1:0] == 2'd3) assert (dut.inner_q == inner_q && dut.outer_q == last_q);
-      assert (dut.inner_q == other.inner_q && dut.outer_q == other.outer_q && dut.seeds_q == other.seeds_q);
+      if (going_q && hashes_q[1:0] == 2'd3)
+        assert (dut.inner_q == inner_q && dut.outer_q == last_q);
+      assert (dut.inner_q == other.inner_q && dut.outer_q == other.outer_q
+          && dut.seeds_q == other.seeds_q);
       assert ({dut.busy_q, dut.valid_q, dut.started_q, dut.state_q, dut.seed_q}
               == {other.busy_q, other.valid_q, other.started_q, other.state_q, other.seed_q});
 

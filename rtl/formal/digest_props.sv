@@ -1,10 +1,12 @@
-// What is proved: the policy digest is over the whole table image, each byte once and in order. From a start to `done_o` the
-// core is asked for the two blocks of the header, the three of each policy row, the three of each entropy row, and one with
-// the padding and the length (FIPS 180-4, 5.1.1), the first on the initial state and each of the others on the digest before;
-// every row that counts was read once, policy rows first, in order. The digest is the last one. An abort ends it without
-// `done_o`.
+// What is proved: the policy digest is over the whole table image, each byte once and in order.
+// From a start to `done_o` the core is asked for the two blocks of the header, the three of each
+// policy row, the three of each entropy row, and one with the padding and the length (FIPS 180-4,
+// 5.1.1), the first on the initial state and each of the others on the digest before; every row
+// that counts was read once, policy rows first, in order. The digest is the last one. An abort ends
+// it without `done_o`.
 //
-// The hash core is a stand-in with any latency and digest; one or two rows a bank, any header and rows that stand.
+// The hash core is a stand-in with any latency and digest; one or two rows a bank, any header and
+// rows that stand.
 module digest_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -35,7 +37,8 @@ module digest_props
     assume (header.entropy_rows >= 16'd1 && header.entropy_rows <= 16'(MaxRows));
   end
 
-  // A row stands in the second clock after its read; anything in any other, as windows are read through the same register.
+  // A row stands in the second clock after its read; anything in any other, as windows are read
+  // through the same register.
   logic read, read_entropy, read2_q, stands_q, read_entropy_q;
   logic [15:0] read_row, read_row_q;
   row_t row;
@@ -111,7 +114,8 @@ module digest_props
     end
   end
 
-  // The image's block of this number: header, policy rows, entropy rows, first byte of each lowest; then the end.
+  // The image's block of this number: header, policy rows, entropy rows, first byte of each lowest;
+  // then the end.
   function automatic block_t expected(logic [4:0] number);
     logic [4:0] at, index;
     logic [RowBytes*8-1:0] bytes;

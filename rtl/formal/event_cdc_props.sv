@@ -1,16 +1,20 @@
-// What is proved about events into another clock, for clocks in any relation, either free to stop: every event is remembered until a
-// request is made for it, every request gives one pulse, no pulse comes without one; a request is seen within three edges of the
-// receiver and answered within two of the sender. By induction, so for any length of time. Metastability itself is not modelled.
+// What is proved about events into another clock, for clocks in any relation, either free to stop:
+// every event is remembered until a request is made for it, every request gives one pulse, no pulse
+// comes without one; a request is seen within three edges of the receiver and answered within two
+// of the sender. By induction, so for any length of time. Metastability itself is not modelled.
 module event_cdc_props (
     input logic a_clk,
     input logic b_clk,
     input logic hint
 );
-  // Reset until both clocks have had three edges in it after the other's first, as the module asks for.
+  // Reset until both clocks have had three edges in it after the other's first, as the module asks
+  // for.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
-  always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen + 3'd1;
-  always_ff @(posedge b_clk) if (!b_seen[2] && (a_seen != '0 || b_seen == '0)) b_seen <= b_seen + 3'd1;
+  always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen
+      + 3'd1;
+  always_ff @(posedge b_clk) if (!b_seen[2] && (a_seen != '0 || b_seen == '0)) b_seen <= b_seen
+      + 3'd1;
   logic rst;
   assign rst = !(a_seen[2] && b_seen[2]);
 
@@ -24,7 +28,8 @@ module event_cdc_props (
   logic [5:0] ring;
   logic [4:0] changes;
   assign ring = {
-    dut.request_q, dut.u_request.sync_q[0], dut.u_request.sync_q[1], dut.seen_q, dut.u_answer.sync_q[0], dut.u_answer.sync_q[1]
+    dut.request_q, dut.u_request.sync_q[0], dut.u_request.sync_q[1], dut.seen_q,
+        dut.u_answer.sync_q[0], dut.u_answer.sync_q[1]
   };
   assign changes = ring[5:1] ^ ring[4:0];
 
@@ -41,7 +46,8 @@ module event_cdc_props (
   logic [1:0] pulses_q, request_waits_q;
   always_ff @(posedge b_clk) begin
     pulses_q <= rst ? '0 : pulses_q + 2'(pulse);
-    request_waits_q <= rst || dut.request_q == dut.seen_q ? '0 : request_waits_q == 2'd3 ? 2'd1 : request_waits_q + 2'd1;
+    request_waits_q <= rst || dut.request_q == dut.seen_q ? '0 : request_waits_q == 2'd3 ? 2'd1
+        : request_waits_q + 2'd1;
   end
 
   always_comb begin
@@ -55,11 +61,13 @@ module event_cdc_props (
       assert ((changes & (changes - 5'd1)) == '0);
       // In time.
       if (request_waits_q == 2'd0) assert (ring[4] == dut.seen_q && ring[3] == dut.seen_q);
-      if (request_waits_q == 2'd1) assert (dut.request_q != dut.seen_q && ring[4] == dut.request_q && ring[3] == dut.seen_q);
+      if (request_waits_q == 2'd1)
+        assert (dut.request_q != dut.seen_q && ring[4] == dut.request_q && ring[3] == dut.seen_q);
       if (request_waits_q == 2'd2) assert (dut.request_q != dut.seen_q && ring[3] == dut.request_q);
       if (request_waits_q == 2'd3) assert (ring[4] == dut.seen_q && ring[3] == dut.seen_q && pulse);
       if (answer_waits_q == 2'd0) assert (ring[1] == dut.answer);
-      if (answer_waits_q == 2'd1) assert (dut.seen_q != dut.answer && dut.u_answer.sync_q[0] == dut.seen_q);
+      if (answer_waits_q == 2'd1)
+        assert (dut.seen_q != dut.answer && dut.u_answer.sync_q[0] == dut.seen_q);
       assert (answer_waits_q != 2'd3);
       if (answer_waits_q == 2'd2) assert (dut.answer == dut.seen_q && changes == '0);
     end
@@ -68,7 +76,8 @@ module event_cdc_props (
       assert (!dut.pending_q && !dut.request_q && !owed_q && !was_q && !owed_was_q);
       assert (requests_q == '0 && answer_waits_q == '0);
     end
-    if (rst && b_seen != '0) assert (!dut.seen_q && !pulse && pulses_q == '0 && request_waits_q == '0);
+    if (rst && b_seen != '0)
+      assert (!dut.seen_q && !pulse && pulses_q == '0 && request_waits_q == '0);
     // Three edges after the other side's first in reset, the levels have gone around.
     if (rst && b_seen >= 3'd2) assert (!dut.u_request.sync_q[0] && a_seen != '0);
     if (rst && b_seen >= 3'd3) assert (!dut.u_request.sync_q[1]);

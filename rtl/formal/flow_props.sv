@@ -1,17 +1,22 @@
-// What is proved of the card as a whole, without bound: no lane presents an admit to its log in a clock in which a fault stands or comes, of
-// whatever cause and in whatever lane, nor while the card is in another state than RUN or CLOSING; every admit that is offered to a ring is
-// a verdict over an entry that was judged, whose outcomes all pass; and a fault, once it stands, stays the same until the card
-// enters RESET. That only what is presented enters the log, and only what has entered is offered, is proved in commit.
+// What is proved of the card as a whole, without bound: no lane presents an admit to its log in a
+// clock in which a fault stands or comes, of whatever cause and in whatever lane, nor while the
+// card is in another state than RUN or CLOSING; every admit that is offered to a ring is a verdict
+// over an entry that was judged, whose outcomes all pass; and a fault, once it stands, stays the
+// same until the card enters RESET. That only what is presented enters the log, and only what has
+// entered is offered, is proved in commit.
 //
-// And every entry that a lane takes from its check leaves as one record that completes, in order, with the entry's descriptor and ring
-// index, as long as the lane runs; when it stops, the entries that are not in the log yet are dropped, and no other. One entry of
-// eight, any one, is watched in each lane.
+// And every entry that a lane takes from its check leaves as one record that completes, in order,
+// with the entry's descriptor and ring index, as long as the lane runs; when it stops, the entries
+// that are not in the log yet are dropped, and no other. One entry of eight, any one, is watched in
+// each lane.
 //
-// Life, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by portcullis_top. Registers, tables, entries, what the
-// banks answer, logs, the rings and their faults, and the attestation are free in every clock, but for contracts: an entry stands until
-// it is taken, and what is to be judged is a GATE without a fault (tick); a bank answers four clocks after the last row (deny); a record
-// enters the log where it is presented, and stays there until its ring has it (commit); a dead bus is a fault (ring); tables are
-// read back only while they are hashed.
+// Life, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by
+// portcullis_top. Registers, tables, entries, what the banks answer, logs, the rings and their
+// faults, and the attestation are free in every clock, but for contracts: an entry stands until it
+// is taken, and what is to be judged is a GATE without a fault (tick); a bank answers four clocks
+// after the last row (deny); a record enters the log where it is presented, and stays there until
+// its ring has it (commit); a dead bus is a fault (ring); tables are read back only while they are
+// hashed.
 module flow_props
   import layout_pkg::*;
 (
@@ -90,10 +95,11 @@ module flow_props
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
     assign presents[l] = dut.g_lane[l].u_lane.rec_valid && !dut.g_lane[l].u_lane.committed;
     assign in_log[l] = dut.g_lane[l].u_lane.committed;
-    assign stands[l] = dut.g_lane[l].u_lane.rec_valid_q;
-    assign spoken[l] = dut.g_lane[l].u_lane.taken_q;
+    assign stands[l] = dut.g_lane[l].u_lane.u_record.rec_valid_q;
+    assign spoken[l] = dut.g_lane[l].u_lane.u_record.taken_q;
     assign offers[l] = dut.g_lane[l].u_lane.log_valid;
-    assign admit[l] = dut.g_lane[l].u_lane.rec_answer_q.determination == DeterminationAdmit;
+    assign admit[l] = dut.g_lane[l].u_lane.u_record.rec_answer_q.determination
+        == DeterminationAdmit;
     assign ring_faults[l] = dut.ring_faults[l] != FaultNone;
 
     // ---- what the free parts keep
@@ -101,27 +107,34 @@ module flow_props
     logic stands_q, was_taken_q, judge_q, in_log_q, presents_q;
     always_ff @(posedge clk) begin
       last_q <= rst ? '0 : {last_q[2:0], dut.g_lane[l].u_lane.step && dut.g_lane[l].u_lane.last};
-      stands_q <= !rst && dut.run && dut.g_lane[l].u_lane.checked_valid && !dut.g_lane[l].u_lane.checked_ready;
+      stands_q <= !rst && dut.run && dut.g_lane[l].u_lane.checked_valid
+          && !dut.g_lane[l].u_lane.checked_ready;
       was_taken_q <= dut.g_lane[l].u_lane.checked_ready;
       judge_q <= dut.g_lane[l].u_lane.checked_judge;
       in_log_q <= !rst && dut.g_lane[l].u_lane.committed && !dut.g_lane[l].u_lane.rec_ready;
       presents_q <= !rst && presents[l];
     end
     always_comb begin
-      if (stands_q) assume (dut.g_lane[l].u_lane.checked_valid && dut.g_lane[l].u_lane.checked_judge == judge_q);
+      if (stands_q)
+        assume (dut.g_lane[l].u_lane.checked_valid
+            && dut.g_lane[l].u_lane.checked_judge == judge_q);
       if (was_taken_q || rst) assume (!dut.g_lane[l].u_lane.checked_valid);
-      assume (dut.g_lane[l].u_lane.policy_done == last_q[3] && dut.g_lane[l].u_lane.entropy_done == last_q[3]);
+      assume (dut.g_lane[l].u_lane.policy_done == last_q[3]
+          && dut.g_lane[l].u_lane.entropy_done == last_q[3]);
       if (dut.g_lane[l].u_lane.checked_judge) begin
-        assume (dut.g_lane[l].u_lane.checked_fault == FaultNone && dut.g_lane[l].u_lane.checked.opcode == OpcodeGate);
+        assume (dut.g_lane[l].u_lane.checked_fault == FaultNone
+            && dut.g_lane[l].u_lane.checked.opcode == OpcodeGate);
       end
       if (dut.bus_dead[l]) assume (ring_faults[l]);
       if (in_log_q) assume (dut.g_lane[l].u_lane.committed);
       else if (!presents_q) assume (!dut.g_lane[l].u_lane.committed);
       assume (dut.g_lane[l].u_lane.log_valid == dut.g_lane[l].u_lane.committed);
-      assume (dut.g_lane[l].u_lane.rec_ready == (dut.g_lane[l].u_lane.committed && dut.g_lane[l].u_lane.log_ready));
+      assume (dut.g_lane[l].u_lane.rec_ready
+          == (dut.g_lane[l].u_lane.committed && dut.g_lane[l].u_lane.log_ready));
     end
 
-    // ---- entries by their number, modulo 8: the next one to be taken, and the next one whose record is to leave
+    // ---- entries by their number, modulo 8: the next one to be taken, and the next one whose
+    // record is to leave
     typedef struct packed {
       logic [15:0] index;
       descriptor_t descriptor;
@@ -130,15 +143,18 @@ module flow_props
     logic takes, sends, stays, in_swept, in_record;
     entry_t watched_q, swept, record;
     assign takes = dut.g_lane[l].u_lane.checked_ready;
-    assign sends = dut.g_lane[l].u_lane.sent && !dut.g_lane[l].u_lane.rec_session_q;
-    assign stays = in_log[l] && !dut.g_lane[l].u_lane.rec_session_q && !sends;
+    assign sends = dut.g_lane[l].u_lane.sent && !dut.g_lane[l].u_lane.u_record.rec_session_q;
+    assign stays = in_log[l] && !dut.g_lane[l].u_lane.u_record.rec_session_q && !sends;
     assign sent_n = sent_n_q + 3'(sends);
-    assign swept = '{index: dut.g_lane[l].u_lane.swept_index_q, descriptor: dut.g_lane[l].u_lane.swept_q};
-    assign record = '{index: dut.g_lane[l].u_lane.rec_index_q, descriptor: dut.g_lane[l].u_lane.rec_desc_q};
+    assign swept = '{index: dut.g_lane[l].u_lane.u_record.swept_index_q,
+        descriptor: dut.g_lane[l].u_lane.u_record.swept_q};
+    assign record = '{index: dut.g_lane[l].u_lane.u_record.rec_index_q,
+        descriptor: dut.g_lane[l].u_lane.u_record.rec_desc_q};
     always_ff @(posedge clk) begin
       watch <= watch;
       if (takes && taken_n_q == watch) begin
-        watched_q <= '{index: dut.g_lane[l].u_lane.checked_index, descriptor: dut.g_lane[l].u_lane.checked};
+        watched_q <= '{index: dut.g_lane[l].u_lane.checked_index,
+            descriptor: dut.g_lane[l].u_lane.checked};
       end
       sent_n_q <= rst ? '0 : sent_n;
       // A lane that is stopped keeps what is in the log alone.
@@ -146,39 +162,50 @@ module flow_props
       else taken_n_q <= dut.run ? taken_n_q + 3'(takes) : sent_n + 3'(stays);
     end
     // The claim: a record that leaves is that of the next entry.
-    assign sent_wrong[l] = sends && (sent_n_q == taken_n_q || (sent_n_q == watch && record != watched_q));
+    assign sent_wrong[l] = sends && (sent_n_q == taken_n_q
+        || (sent_n_q == watch && record != watched_q));
     assign sent_watched[l] = sends && sent_n_q == watch && taken_n_q == watch + 3'd2;
     // Where they are: the newest is swept, the oldest is the record.
-    assign in_swept = dut.g_lane[l].u_lane.early_q;
-    assign in_record = (spoken[l] && dut.g_lane[l].u_lane.last_q == '0)
-        || (stands[l] && !dut.g_lane[l].u_lane.rec_session_q);
+    assign in_swept = dut.g_lane[l].u_lane.u_record.early_q;
+    assign in_record = (spoken[l] && dut.g_lane[l].u_lane.u_record.last_q == '0)
+        || (stands[l] && !dut.g_lane[l].u_lane.u_record.rec_session_q);
     assign count_wrong[l] = taken_n_q - sent_n_q != 3'(in_swept) + 3'(in_record);
     assign watched_wrong[l] = (in_swept && taken_n_q - 3'd1 == watch && swept != watched_q)
         || (in_record && sent_n_q == watch && record != watched_q);
 
     // ---- what the induction needs
     // The sweep, as its own proof has it: an entry that began is handed over after its first row.
-    assign sweep_wrong[l] = (dut.g_lane[l].u_lane.u_sweep.handover_q && !dut.g_lane[l].u_lane.u_sweep.started_q)
-        || (dut.g_lane[l].u_lane.u_sweep.active_q && dut.g_lane[l].u_lane.u_sweep.row_q > dut.g_lane[l].u_lane.u_sweep.last_row_q)
+    assign sweep_wrong[l] = (dut.g_lane[l].u_lane.u_sweep.handover_q
+        && !dut.g_lane[l].u_lane.u_sweep.started_q)
+        || (dut.g_lane[l].u_lane.u_sweep.active_q
+            && dut.g_lane[l].u_lane.u_sweep.row_q > dut.g_lane[l].u_lane.u_sweep.last_row_q)
         || (dut.g_lane[l].u_lane.u_sweep.started_q && !dut.g_lane[l].u_lane.u_sweep.handover_q)
             != (dut.g_lane[l].u_lane.u_sweep.active_q && dut.g_lane[l].u_lane.u_sweep.row_q == '0);
     // One entry is on its way through the banks, and the record register is kept for it.
-    assign last_wrong[l] = dut.run && (dut.g_lane[l].u_lane.last_q != last_q[1:0] || !$onehot0(last_q)
+    assign last_wrong[l] = dut.run
+        && (dut.g_lane[l].u_lane.u_record.last_q != last_q[1:0] || !$onehot0(last_q)
         || (last_q != '0 && !spoken[l]));
-    // The swept entry is there from its handover until it moves to the record, and is one that may be judged if it is.
+    // The swept entry is there from its handover until it moves to the record, and is one that may
+    // be judged if it is.
     logic past_first;
-    assign past_first = dut.g_lane[l].u_lane.u_sweep.active_q && dut.g_lane[l].u_lane.u_sweep.row_q != '0;
+    assign past_first = dut.g_lane[l].u_lane.u_sweep.active_q
+        && dut.g_lane[l].u_lane.u_sweep.row_q != '0;
     assign swept_lost[l] = (past_first && !dut.g_lane[l].u_lane.u_sweep.handover_q && !in_swept)
-        || (in_swept && !past_first && dut.g_lane[l].u_lane.last_q == '0);
-    assign swept_wrong[l] = dut.g_lane[l].u_lane.early_q && dut.g_lane[l].u_lane.swept_judge_q
-        && (dut.g_lane[l].u_lane.swept_fault_q != FaultNone || dut.g_lane[l].u_lane.swept_q.opcode != OpcodeGate);
+        || (in_swept && !past_first && dut.g_lane[l].u_lane.u_record.last_q == '0);
+    assign swept_wrong[l] = dut.g_lane[l].u_lane.u_record.early_q
+        && dut.g_lane[l].u_lane.u_record.swept_judge_q
+        && (dut.g_lane[l].u_lane.u_record.swept_fault_q != FaultNone
+            || dut.g_lane[l].u_lane.u_record.swept_q.opcode != OpcodeGate);
     // A record that stands and admits is a verdict.
-    assign rec_wrong[l] = dut.g_lane[l].u_lane.rec_valid_q && admit[l]
-        && (dut.g_lane[l].u_lane.rec_session_q || dut.g_lane[l].u_lane.rec_answer_q.record_type != RecordTypeVerdict
-            || dut.g_lane[l].u_lane.rec_answer_q.stage != StageNone || dut.g_lane[l].u_lane.rec_fault_q != FaultNone
-            || dut.g_lane[l].u_lane.rec_desc_q.opcode != OpcodeGate
-            || dut.g_lane[l].u_lane.rec_desc_q.validation_outcome != StageOutcomePass
-            || dut.g_lane[l].u_lane.rec_desc_q.lineage_outcome != StageOutcomePass);
+    assign rec_wrong[l] = dut.g_lane[l].u_lane.u_record.rec_valid_q && admit[l]
+        && (dut.g_lane[l].u_lane.u_record.rec_session_q
+            || dut.g_lane[l].u_lane.u_record.rec_answer_q.record_type != RecordTypeVerdict
+            || dut.g_lane[l].u_lane.u_record.rec_answer_q.stage != StageNone
+            || dut.g_lane[l].u_lane.u_record.rec_fault_q != FaultNone
+            || dut.g_lane[l].u_lane.u_record.rec_answer_q.fault != FaultNone
+            || dut.g_lane[l].u_lane.u_record.rec_desc_q.opcode != OpcodeGate
+            || dut.g_lane[l].u_lane.u_record.rec_desc_q.validation_outcome != StageOutcomePass
+            || dut.g_lane[l].u_lane.u_record.rec_desc_q.lineage_outcome != StageOutcomePass);
   end
 
   // Tables are read back while they are hashed.
@@ -203,13 +230,15 @@ module flow_props
       assert (rec_wrong == '0);
       assert (sent_wrong == '0 && count_wrong == '0 && watched_wrong == '0);
       // A fault stays, and stops the lanes.
-      if (known_q && fault_q != FaultNone) assert (dut.status.fault == fault_q || dut.status.life == LifeReset);
+      if (known_q && fault_q != FaultNone)
+        assert (dut.status.fault == fault_q || dut.status.life == LifeReset);
       if (dut.status.fault != FaultNone) assert (!dut.run);
       // What is in the log stands at the record register, which is spoken for once.
       assert ((in_log & ~stands) == '0 && (spoken & stands) == '0);
       assert (swept_wrong == '0 && swept_lost == '0 && sweep_wrong == '0 && last_wrong == '0);
 
-      // ---- not vacuous: an admit is presented, in either state; one that had entered is offered beside a fault
+      // ---- not vacuous: an admit is presented, in either state; one that had entered is offered
+      // beside a fault
       cover (presents[0] && admit[0] && dut.status.life == LifeRun);
       cover (presents[1] && admit[1] && dut.status.life == LifeClosing);
       cover (dut.status.fault == FaultWatchdog && offers[0] && admit[0]);

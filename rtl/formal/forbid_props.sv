@@ -1,7 +1,9 @@
-// What is proved: a row that forbids and matches never ends in an admit, in either bank, whatever the other rows, the host's
-// outcomes, the depth and the other bank say. A forbid-reject in the policy bank ends in a reject of stage policy.
+// What is proved: a row that forbids and matches never ends in an admit, in either bank, whatever
+// the other rows, the host's outcomes, the depth and the other bank say. A forbid-reject in the
+// policy bank ends in a reject of stage policy.
 //
-// Rows, descriptors and sweeps are arbitrary; the parts are the card's own comparators, fold and resolution.
+// Rows, descriptors and sweeps are arbitrary; the parts are the card's own comparators, fold and
+// resolution.
 module forbid_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -30,7 +32,8 @@ module forbid_props
   logic [1:0] done;
   bank_answer_t [1:0] answer;
 
-  // Whether this sweep presented a matching row of each forbidding kind: as presented, one clock on, and folded.
+  // Whether this sweep presented a matching row of each forbidding kind: as presented, one clock
+  // on, and folded.
   logic [1:0] reject_now_q, decompose_now_q, reject_q, decompose_q;
   logic step_q, first_q;
   always_ff @(posedge clk) begin
@@ -68,8 +71,10 @@ module forbid_props
       if (started) begin
         // The steps of the proof: the hit reaches the fold, and the fold keeps it.
         assert (dut.step_q == step_q && dut.first_q == first_q);
-        if (reject_now_q[b]) assert (dut.live_q && (&dut.conditions_q) && dut.kind_q == RowKindForbidReject);
-        if (decompose_now_q[b]) assert (dut.live_q && (&dut.conditions_q) && dut.kind_q == RowKindForbidDecompose);
+        if (reject_now_q[b])
+          assert (dut.live_q && (&dut.conditions_q) && dut.kind_q == RowKindForbidReject);
+        if (decompose_now_q[b])
+          assert (dut.live_q && (&dut.conditions_q) && dut.kind_q == RowKindForbidDecompose);
         if (reject_q[b]) assert (dut.seen_q.reject);
         if (decompose_q[b]) assert (dut.seen_q.decompose);
         // The claim about a bank.
@@ -116,7 +121,8 @@ module forbid_props
         assert (verdict.determination == DeterminationReject && verdict.stage == StagePolicy);
       // Not vacuous: each kind is met, and without a forbid there are admits.
       cover (verdict_reject_q[0] && !verdict_decompose_q[0]);
-      cover (verdict_decompose_q[0] && !verdict_reject_q[0] && verdict.determination == DeterminationDecompose);
+      cover (verdict_decompose_q[0] && !verdict_reject_q[0]
+          && verdict.determination == DeterminationDecompose);
       cover (verdict_reject_q[1] && verdict.stage == StageEntropy);
       cover (verdict_decompose_q[1] && verdict.determination == DeterminationDecompose);
       cover (verdict.determination == DeterminationAdmit);

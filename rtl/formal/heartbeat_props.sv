@@ -1,11 +1,14 @@
-// What is proved, without bound: from the record that gives credit on, credit is spent exactly when as many entries as the limit
-// were accepted since, or the tick is the limit or more behind that record's; so never more than the limit is accepted. Zero is
-// no limit. The limits are those of OPEN, whatever stands at the inputs later, and the credit shown is what is left.
+// What is proved, without bound: from the record that gives credit on, credit is spent exactly when
+// as many entries as the limit were accepted since, or the tick is the limit or more behind that
+// record's; so never more than the limit is accepted. Zero is no limit. The limits are those of
+// OPEN, whatever stands at the inputs later, and the credit shown is what is left.
 //
-// Assumed: the tick grows by one a clock (proved in `tick`) and is below 2^63; nothing is accepted without credit, and nothing in
-// the clock of a record that gives it (the lane's entry check; the module's own assertions watch both in simulation).
+// Assumed: the tick grows by one a clock (proved in `tick`) and is below 2^63; nothing is accepted
+// without credit, and nothing in the clock of a record that gives it (the lane's entry check; the
+// module's own assertions watch both in simulation).
 module heartbeat_props #(
-    parameter bit Jumps = 1'b0  // The tick may jump: for the covers alone, which would need 2^16 clocks.
+    // The tick may jump: for the covers alone, which would need 2^16 clocks.
+    parameter bit Jumps = 1'b0
 ) (
     input logic clk,
     input logic [15:0] jump,

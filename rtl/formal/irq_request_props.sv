@@ -1,6 +1,7 @@
-// What is proved about interrupt requests: at most one awaits its acknowledgement, a pulse is one clock long, a level holds until the
-// acknowledgement and is low for a clock after it, no hint is lost, nothing is requested without a hint. Hints and acknowledgements are
-// arbitrary, unasked ones included.
+// What is proved about interrupt requests: at most one awaits its acknowledgement, a pulse is one
+// clock long, a level holds until the acknowledgement and is low for a clock after it, no hint is
+// lost, nothing is requested without a hint. Hints and acknowledgements are arbitrary, unasked ones
+// included.
 module irq_request_props #(
     parameter bit Level = 1'b0
 ) (

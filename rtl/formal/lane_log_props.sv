@@ -1,12 +1,15 @@
-// What is checked: the lane keeps what its log asks of it, which is what commit assumes. A record stands at the log from when it
-// is presented until the ring has it, and is withdrawn only before its leaf is in; a descriptor that stood for hashing in advance
-// comes as the next record unless it is dropped; and the log is cleared only with nothing of either.
+// What is checked: the lane keeps what its log asks of it, which is what commit assumes. A record
+// stands at the log from when it is presented until the ring has it, and is withdrawn only before
+// its leaf is in; a descriptor that stood for hashing in advance comes as the next record unless it
+// is dropped; and the log is cleared only with nothing of either.
 //
-// Descriptors are told apart by slot, sequence, opcode and outcomes: registers hold and move them as a whole. Bounded:
-// the first 26 clocks, in which an entry goes through the banks, the next one stands while it is resolved, and its record leaves.
+// Descriptors are told apart by slot, sequence, opcode and outcomes: registers hold and move them
+// as a whole. Bounded: the first 26 clocks, in which an entry goes through the banks, the next one
+// stands while it is resolved, and its record leaves.
 //
-// Lane, sweep and resolution are the card's own, the tables of any length. Entries, banks, ring and log are free but for
-// their contracts, which are assumed here; life stops the lane in any clock, and starts it again when the banks are through.
+// Lane, sweep and resolution are the card's own, the tables of any length. Entries, banks, ring and
+// log are free but for their contracts, which are assumed here; life stops the lane in any clock,
+// and starts it again when the banks are through.
 module lane_log_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -39,8 +42,8 @@ module lane_log_props
       .tick_i('0),
       .heartbeat_records_i('0),
       .heartbeat_ticks_i('0),
-      .beat_i('0),
-      .beat_nonce_i('0),
+      .heartbeat_i('0),
+      .heartbeat_nonce_i('0),
       .heartbeat_nonce_o(),
       .heartbeat_credit_o(),
       .policy_access_i('0),
@@ -73,63 +76,25 @@ module lane_log_props
       .idle_o(idle),
       .size_o(),
       .snapshot_i('0),
-      .snapshot_valid_o(),
-      .snapshot_last_o(),
-      .snapshot_node_o(),
+      .snapshot_o(),
       .beat_valid_i('0),
       .beat_take_o(),
-      .beat_entry_i('0),
-      .beat_at_i('0),
-      .beat_data_i('0),
+      .beat_i('0),
       .beat_answered_o(),
       .ring_cfg_i('0),
       .open_i(open),
       .fetch_i('0),
       .halt_i('0),
       .clear_i('0),
-      .sq_tail_we_i('0),
-      .sq_tail_i('0),
-      .cq_head_we_i('0),
-      .cq_head_i('0),
-      .log_head_we_i('0),
-      .log_head_i('0),
+      .doorbells_i('0),
       .ring_fault_o(),
       .bus_dead_o(),
       .ring_idle_o(),
-      .sq_head_o(),
-      .cq_tail_o(),
-      .log_tail_o(),
+      .pointers_o(),
       .counters_o(),
       .records_o(),
-      .m_axi_awid(),
-      .m_axi_awaddr(),
-      .m_axi_awlen(),
-      .m_axi_awsize(),
-      .m_axi_awburst(),
-      .m_axi_awvalid(),
-      .m_axi_awready('0),
-      .m_axi_wdata(),
-      .m_axi_wstrb(),
-      .m_axi_wlast(),
-      .m_axi_wvalid(),
-      .m_axi_wready('0),
-      .m_axi_bid('0),
-      .m_axi_bresp('0),
-      .m_axi_bvalid('0),
-      .m_axi_bready(),
-      .m_axi_arid(),
-      .m_axi_araddr(),
-      .m_axi_arlen(),
-      .m_axi_arsize(),
-      .m_axi_arburst(),
-      .m_axi_arvalid(),
-      .m_axi_arready('0),
-      .m_axi_rid('0),
-      .m_axi_rdata('0),
-      .m_axi_rresp('0),
-      .m_axi_rlast('0),
-      .m_axi_rvalid('0),
-      .m_axi_rready()
+      .axi_req_o(),
+      .axi_rsp_i('0)
   );
 
   // What tells a descriptor from another.
@@ -146,7 +111,8 @@ module lane_log_props
   fault_e fault_q;
   // The banks: an answer four clocks after the last step.
   logic [3:0] last_q;
-  // The log: a record's leaf is in some time after it was presented, and stays until the ring takes it.
+  // The log: a record's leaf is in some time after it was presented, and stays until the ring takes
+  // it.
   logic in_tree_q, was_valid_q;
   // Life: the lane, once stopped, stays so until the banks have answered what they were asked.
   logic was_stopped_q;
@@ -167,9 +133,11 @@ module lane_log_props
   end
   always_comb begin
     assume (header.policy_rows != '0 && header.entropy_rows != '0);
-    if (entry_stands_q) assume (dut.checked_valid && tag(dut.checked) == entry_q && dut.checked_judge == judge_q
+    if (entry_stands_q)
+      assume (dut.checked_valid && tag(dut.checked) == entry_q && dut.checked_judge == judge_q
                                 && dut.checked_fault == fault_q);
-    if (dut.checked_judge) assume (dut.checked_fault == FaultNone && dut.checked.opcode == OpcodeGate);
+    if (dut.checked_judge)
+      assume (dut.checked_fault == FaultNone && dut.checked.opcode == OpcodeGate);
     if (was_taken_q || rst) assume (!dut.checked_valid);
     if (dut.checked_valid) assume (dut.check_busy);
     assume (dut.policy_done == last_q[3] && dut.entropy_done == last_q[3]);
@@ -183,35 +151,40 @@ module lane_log_props
   end
 
   // ---- the log's side of the contract, as commit_props assumes it
-  logic valid, early_valid, promising, promised_q, stands_q, log_drop;
+  logic valid, early_valid, promising, promised, promised_q, in_q, stands_q, log_drop;
   tag_t early, promise_q, record, stood_q;
   answer_t stood_answer_q;
   assign valid = dut.rec_valid;
-  assign record = tag(dut.rec_desc_q);
+  assign record = tag(dut.u_record.rec_desc_q);
   assign early_valid = dut.early_valid;
-  assign early = tag(dut.swept_q);
+  assign early = tag(dut.u_record.swept_q);
   assign log_drop = !run;
-  assign promising = early_valid && !valid && !log_drop;
+  assign promising = early_valid && (!valid || dut.committed) && !log_drop;
+  // A promise is kept when its record is in the tree; what stands beside that is the next one's.
+  assign promised = promised_q && !(dut.committed && !in_q);
   logic kept_q;
   always_ff @(posedge clk) begin
-    if (rst || open || log_drop || dut.rec_ready) promised_q <= 1'b0;
-    else if (promising) promised_q <= 1'b1;
+    promised_q <= !rst && !open && !log_drop && (promising || promised);
+    in_q <= !rst && dut.committed && !dut.rec_ready;
     if (promising) promise_q <= early;
     stands_q <= !rst && valid && !dut.rec_ready;
     stood_q <= record;
-    stood_answer_q <= dut.rec_answer_q;
-    kept_q <= !rst && ((kept_q && run) || (valid && promised_q));
+    stood_answer_q <= dut.u_record.rec_answer_q;
+    kept_q <= !rst && ((kept_q && run) || (valid && promised));
   end
   always_comb begin
     if (started) begin
-      if (open) assert (!valid && !promised_q && !promising);
-      if (promised_q && promising) assert (early == promise_q);
-      if (promised_q && !log_drop && valid) assert (record == promise_q);
-      if (stands_q && valid) assert (record == stood_q && dut.rec_answer_q == stood_answer_q);
+      if (open) assert (!valid && !promised && !promising);
+      if (promised && promising) assert (early == promise_q);
+      if (promised && !log_drop && valid && !dut.committed) assert (record == promise_q);
+      if (stands_q && valid)
+        assert (record == stood_q && dut.u_record.rec_answer_q == stood_answer_q);
       if (dut.committed) assert (valid);
-      // Not vacuous: a promise is kept, with the next entry already swept; a record outlives the stop of the lane; one does not.
-      cover (valid && promised_q && dut.early_q && early != promise_q);
-      cover (dut.committed && !run && !dut.rec_session_q && !was_stopped_q);
+      // Not vacuous: a promise is kept, with the next entry already swept; a record outlives the
+      // stop of the lane; one does not.
+      cover (valid && promised && dut.u_record.early_q && early != promise_q);
+      cover (dut.committed && promising);
+      cover (dut.committed && !run && !dut.u_record.rec_session_q && !was_stopped_q);
       cover (stands_q && !valid);
       cover (kept_q && promising && early != record);
     end

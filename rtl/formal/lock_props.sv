@@ -1,13 +1,17 @@
-// What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word of a bank, no
-// row's validity and no word of the image header changes; whatever else is written, commanded or answered. That span holds the
-// hashing in OPENING, the first signature, every heartbeat, CLOSE with its second hashing and the last signature. And the lane
-// runs only over tables that were hashed to the expected digest since, and once the first checkpoint was called written. A table is
-// called complete exactly when every row that the header counts was written whole.
+// What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again,
+// no word of a bank, no row's validity and no word of the image header changes; whatever else is
+// written, commanded or answered. That span holds the hashing in OPENING, the first signature,
+// every heartbeat, CLOSE with its second hashing and the last signature. And the lane runs only
+// over tables that were hashed to the expected digest since, and once the first checkpoint was
+// called written. A table is called complete exactly when every row that the header counts was
+// written whole.
 //
-// While the card needs its hardware reset no session is opened, none runs, and RESET is not reached.
+// While the card needs its hardware reset no session is opened, none runs, and RESET is not
+// reached.
 //
-// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows (one for the covers). Commands and table
-// writes come from the register block in any clock; the checks, the hash, the signer, the ring and the lane answer anything.
+// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows
+// (one for the covers). Commands and table writes come from the register block in any clock; the
+// checks, the hash, the signer, the ring and the lane answer anything.
 module lock_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -25,7 +29,7 @@ module lock_props
     input logic digest_expected,
     input logic digest_same,
     input logic changed,
-    input logic beat,
+    input logic heartbeat,
     input logic sign_done,
     input fault_e ring_fault,
     input logic ring_bus_dead,
@@ -52,7 +56,7 @@ module lock_props
   logic locked, tables_clear, check, digest, run, sign, ring_open;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
-  life u_life (
+  lifecycle u_lifecycle (
       .clk_i(clk),
       .rst_i(rst),
       .command_write_i(command_write),
@@ -90,7 +94,7 @@ module lock_props
       .log_open_i(log_open),
       .written_i(written),
       .lane_idle_i(lane_idle),
-      .beat_i(beat),
+      .heartbeat_i(heartbeat),
       .sign_o(sign),
       .sign_life_o(),
       .sign_done_i(sign_done),
@@ -138,12 +142,13 @@ module lock_props
       .complete_o(table_complete)
   );
 
-  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN that was written in the clock
-  // before LOAD is sealed where it acts: one clock later, with its tables just cleared.
+  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN
+  // that was written in the clock before LOAD is sealed where it acts: one clock later, with its
+  // tables just cleared.
   logic in_load, open_write, open_acts, sealed_q, sealed;
   assign in_load = shown == LifeLoad;
   assign open_write = started && command_write && command_data == CommandOpen && in_load;
-  assign open_acts = in_load && u_life.command_q && command == CommandOpen;
+  assign open_acts = in_load && u_lifecycle.command_q && command == CommandOpen;
   assign sealed = sealed_q || open_write || open_acts;
   always_ff @(posedge clk) begin
     if (rst) sealed_q <= 1'b0;
@@ -162,9 +167,9 @@ module lock_props
 
   // Life's states, one bit each: StCheck to StDigest, StStreams to StOpenSign, StRun and StDrain.
   logic before_hash, after_hash, running;
-  assign before_hash = |u_life.state_q[4:2];
-  assign after_hash = |u_life.state_q[8:5];
-  assign running = |u_life.state_q[10:9];
+  assign before_hash = |u_lifecycle.state_q[4:2];
+  assign after_hash = |u_lifecycle.state_q[8:5];
+  assign running = |u_lifecycle.state_q[10:9];
 
   // Everything one clock ago.
   logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
@@ -193,7 +198,8 @@ module lock_props
   logic counted_valid;
   always_comb begin
     counted_valid = 32'(header.policy_rows) <= Rows;
-    for (int unsigned r = 0; r < Rows; r++) if (r < 32'(header.policy_rows)) counted_valid &= u_table.valid_q[r];
+    for (int unsigned r = 0; r < Rows; r++)
+      if (r < 32'(header.policy_rows)) counted_valid &= u_table.valid_q[r];
   end
 
   always_comb begin
@@ -219,16 +225,18 @@ module lock_props
           assert (u_header.valid_q == header_valid_q);
         end
       end
-      // Not vacuous: words change in LOAD, writes are tried in the clock of OPEN and while sealed, and LOAD is reached again.
+      // Not vacuous: words change in LOAD, writes are tried in the clock of OPEN and while sealed,
+      // and LOAD is reached again.
       cover (words != words_q && in_load);
       cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
       cover (was_check_q && table_complete);
       cover (was_check_q && !table_complete && header.policy_rows == 16'd1);
-      // Nor short of a session: writes are tried while the tables are hashed, while it runs, while they are hashed again and
-      // while its last checkpoint is signed; and its end opens LOAD.
-      if (bank_access.valid && bank_access.write && header_access.valid && header_access.write) begin
+      // Nor short of a session: writes are tried while the tables are hashed, while it runs, while
+      // they are hashed again and while its last checkpoint is signed; and its end opens LOAD.
+      if (bank_access.valid && bank_access.write && header_access.valid
+          && header_access.write) begin
         cover (shown == LifeOpening && digest);
         cover (shown == LifeOpening && sign);
         cover (run);
@@ -236,8 +244,9 @@ module lock_props
         cover (shown == LifeClosing && sign);
       end
       cover (was_sealed_q && was_closing_q && !sealed_q && in_load);
-      cover (was_lost_q && needs_reset && shown == LifeClosing && u_life.fault_q == FaultNeedsReset);
-      cover (was_lost_q && in_load && u_life.load_fault_q == FaultNeedsReset);
+      cover (was_lost_q && needs_reset && shown == LifeClosing
+          && u_lifecycle.fault_q == FaultNeedsReset);
+      cover (was_lost_q && in_load && u_lifecycle.load_fault_q == FaultNeedsReset);
     end
   end
 endmodule

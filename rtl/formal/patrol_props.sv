@@ -1,13 +1,17 @@
-// What is proved, without bound, of hashing the tables again in RUN: no verdict is changed or delayed by it, and no read of a window. Two banks
-// with the same table, behind the same sweep, one of which is read back at any time: both give the same answers in the same clocks, and
-// the same words to the host. A read-back waits at most as many clocks as a sweep has rows, besides those in which a window
-// is read or the lane is stopped, and its row, as stored, stands two clocks after it was accepted, while the tables are locked.
+// What is proved, without bound, of hashing the tables again in RUN: no verdict is changed or
+// delayed by it, and no read of a window. Two banks with the same table, behind the same sweep, one
+// of which is read back at any time: both give the same answers in the same clocks, and the same
+// words to the host. A read-back waits at most as many clocks as a sweep has rows, besides those in
+// which a window is read or the lane is stopped, and its row, as stored, stands two clocks after it
+// was accepted, while the tables are locked.
 //
-// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the hash before ended, until they are hashed or RUN ends.
+// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the hash before ended, until
+// they are hashed or RUN ends.
 //
-// Sweep, table_port, bank and table_patrol are the card's own, the bank with two rows, the other bank with any number; entries, the tables'
-// contents, window accesses (no two reads in adjacent clocks) and the lock are free in every clock, with the contracts that sweep and bank_table state. A read-back is of this bank
-// or of the other. The pause is of 16 clocks.
+// Sweep, table_port, bank and table_patrol are the card's own, the bank with two rows, the other
+// bank with any number; entries, the tables' contents, window accesses (no two reads in adjacent
+// clocks) and the lock are free in every clock, with the contracts that sweep and bank_table state.
+// A read-back is of this bank or of the other. The pause is of 16 clocks.
 module patrol_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -136,11 +140,13 @@ module patrol_props
   logic same;
   always_comb begin
     same = 1'b1;
-    for (int unsigned r = 0; r < Rows; r++) same &= g_bank[0].u_bank.u_table.mem[r] == g_bank[1].u_bank.u_table.mem[r];
+    for (int unsigned r = 0; r < Rows; r++)
+      same &= g_bank[0].u_bank.u_table.mem[r] == g_bank[1].u_bank.u_table.mem[r];
   end
   always_comb if (!started) assume (same);
 
-  // A read-back of this bank's row that was accepted one and two clocks ago; the tables are locked since.
+  // A read-back of this bank's row that was accepted one and two clocks ago; the tables are locked
+  // since.
   logic took1_q, took2_q, row1_q, row2_q, kept;
   assign kept = locked && !clear && !rst;
   always_ff @(posedge clk) begin
@@ -149,7 +155,8 @@ module patrol_props
     row1_q <= read_row[0];
     row2_q <= row1_q;
   end
-  // Clocks that it has waited, those of a window's read left out; the row at which the sweep goes on.
+  // Clocks that it has waited, those of a window's read left out; the row at which the sweep goes
+  // on.
   logic [16:0] waited_q, bound;
   logic [15:0] next_row;
   assign next_row = u_sweep.active_q && u_sweep.judge_q ? u_sweep.row_q : '0;
@@ -202,7 +209,8 @@ module patrol_props
       if (done[0]) assert (answer[0] == answer[1]);
       assert (ack[0] == ack[1]);
       if (ack[0]) assert (data[0] == data[1]);
-      if (took2_q && g_bank[0].u_bank.u_table.valid_q[row2_q]) assert (back[0] == g_bank[0].u_bank.u_table.mem[row2_q]);
+      if (took2_q && g_bank[0].u_bank.u_table.valid_q[row2_q])
+        assert (back[0] == g_bank[0].u_bank.u_table.mem[row2_q]);
       if (!rst) assert (waited_q <= 17'(rows));
       assert (due == quiet_q[4]);
 
@@ -212,7 +220,8 @@ module patrol_props
       assert (g_bank[0].u_bank.u_table.open_row_q == g_bank[1].u_bank.u_table.open_row_q);
       assert (g_bank[0].u_bank.u_table.next_word_q == g_bank[1].u_bank.u_table.next_word_q);
       assert (g_bank[0].u_bank.step_q == g_bank[1].u_bank.step_q);
-      assert (read1 == g_bank[1].u_bank.u_table.read1_q && read2 == g_bank[1].u_bank.u_table.read2_q);
+      assert (read1 == g_bank[1].u_bank.u_table.read1_q
+          && read2 == g_bank[1].u_bank.u_table.read2_q);
       assert (!(read1 && step1) && !(read2 && step2));
       if (step1) begin
         assert (g_bank[0].u_bank.row_q[0] == g_bank[1].u_bank.row_q[0]);
@@ -249,18 +258,23 @@ module patrol_props
       end
       assert (u_patrol.count_q == quiet_q[3:0] || due);
       assert (!due || quiet_q == 5'd16);
-      // Where the sweep stands: in a judged entry at a row of the longer bank, else at row 0 of one step.
+      // Where the sweep stands: in a judged entry at a row of the longer bank, else at row 0 of one
+      // step.
       if (u_sweep.active_q) begin
-        assert (u_sweep.last_row_q == (u_sweep.judge_q ? rows - 16'd1 : 16'd0) && u_sweep.row_q <= u_sweep.last_row_q);
+        assert (u_sweep.last_row_q == (u_sweep.judge_q ? rows - 16'd1 : 16'd0)
+            && u_sweep.row_q <= u_sweep.last_row_q);
         assert (u_sweep.started_q || u_sweep.row_q != '0);
       end
       if (u_sweep.handover_q) assert (u_sweep.started_q);
       if (waits_q) assert (read_row_q < (mine_q ? count : others));
       if (waited_q != '0) assert (waits_q);
-      if (single_q) assert (!u_sweep.active_q && (u_sweep.handover_q ? !window_q : window_q && !u_sweep.started_q));
+      if (single_q)
+        assert (!u_sweep.active_q && (u_sweep.handover_q ? !window_q : window_q
+            && !u_sweep.started_q));
       if (waited_q != '0) assert (waited_q <= (single_q ? 17'(rows) : bound));
 
-      // ---- not vacuous: a row read back between two steps, one taken along, one that waited for a window
+      // ---- not vacuous: a row read back between two steps, one taken along, one that waited for a
+      // window
       cover (took2_q && step1 && step2);
       cover (took_step_q && took1_q);
       cover (accepted && waited_q == 17'd2);

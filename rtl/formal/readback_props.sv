@@ -1,10 +1,11 @@
-// What is proved: tables read back equal tables used. A row that was read back for its hash (`read_i`) while the tables are locked
-// is bit for bit, and valid or not, the row that the comparators get in every sweep that steps on it, from then on for as long as
-// the lock holds and nothing clears the tables.
+// What is proved: tables read back equal tables used. A row that was read back for its hash
+// (`read_i`) while the tables are locked is bit for bit, and valid or not, the row that the
+// comparators get in every sweep that steps on it, from then on for as long as the lock holds and
+// nothing clears the tables.
 //
-// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused; that the lock holds is
-// lock; that every row is read and hashed is digest. The bank is the card's own, with two rows, one of them, either, watched;
-// writes are tried in any clock.
+// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused;
+// that the lock holds is lock; that every row is read and hashed is digest. The bank is the card's
+// own, with two rows, one of them, either, watched; writes are tried in any clock.
 module readback_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -62,7 +63,8 @@ module readback_props
   logic watch;
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched row's read-back is one and two clocks old, under an unbroken lock; then what was read.
+  // The watched row's read-back is one and two clocks old, under an unbroken lock; then what was
+  // read.
   logic kept, read1_q, read2_q, seen_q, seen_live_q;
   row_t seen_row_q;
   assign kept = locked && !clear && !rst;
@@ -81,7 +83,8 @@ module readback_props
     step1_q <= !rst && step && judge && index == 16'(watch) && index < count;
     step2_q <= !rst && step1_q;
     if (rst || !seen_q) tried_q <= 1'b0;
-    else if (access.valid && access.write && access.whole && access.row == 10'(watch)) tried_q <= 1'b1;
+    else if (access.valid && access.write && access.whole && access.row == 10'(watch))
+      tried_q <= 1'b1;
   end
 
 `ifdef DIRECTED
@@ -113,7 +116,8 @@ module readback_props
       if (step2_q) assert (dut.step_q[1] && dut.row_q[1] == 16'(watch) && !dut.u_table.read2_q);
       if (read1_q || step1_q) assert (!dut.u_table.read1_q);
       if (read2_q || step2_q) assert (!dut.u_table.read2_q);
-      // Not vacuous: a valid row is read back and swept after a write to it was tried, and an invalid one is.
+      // Not vacuous: a valid row is read back and swept after a write to it was tried, and an
+      // invalid one is.
       cover (seen_q && step2_q && seen_live_q && tried_q && seen_row_q != '0);
       cover (seen_q && step2_q && !seen_live_q && tried_q);
     end

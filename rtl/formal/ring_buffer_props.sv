@@ -1,6 +1,7 @@
-// What is proved, without bound: what comes out is what was stored for that descriptor, both beats, with the ring index that came with
-// it; it stands unchanged until it is accepted or flushed; one is taken only when there is room for it, so none is lost over
-// another, and each that is taken comes out once. One slot, any one, is watched, of eight.
+// What is proved, without bound: what comes out is what was stored for that descriptor, both beats,
+// with the ring index that came with it; it stands unchanged until it is accepted or flushed; one
+// is taken only when there is room for it, so none is lost over another, and each that is taken
+// comes out once. One slot, any one, is watched, of eight.
 //
 // Nothing is assumed: the fetch that books the slots is proved in ring_fetch.
 module ring_buffer_props
@@ -94,7 +95,8 @@ module ring_buffer_props
     before_q <= valid && !rst;
     held_q <= valid && !accept && !flush && !rst;
     {before_descriptor_q, before_index_q} <= {descriptor, index};
-    if (started && !rst && held_q) assert (valid && descriptor == before_descriptor_q && index == before_index_q);
+    if (started && !rst && held_q)
+      assert (valid && descriptor == before_descriptor_q && index == before_index_q);
     cover (started && before_q && !valid);
   end
 endmodule

@@ -1,10 +1,12 @@
-// What is proved of the completions, without bound: each record that completes gives one completion, and no other does; they come in the
-// order of the records, none before its record was answered, each with its record's facts, and the phase of its lap; into its
-// CRC went bytes 0 to 59, twelve at a time, each once; an offered one does not change until it is taken; and never more records are held than there
-// are places, though full is told a clock late.
+// What is proved of the completions, without bound: each record that completes gives one
+// completion, and no other does; they come in the order of the records, none before its record was
+// answered, each with its record's facts, and the phase of its lap; into its CRC went bytes 0 to
+// 59, twelve at a time, each once; an offered one does not change until it is taken; and never more
+// records are held than there are places, though full is told a clock late.
 //
-// One record of eight, any one, is watched, with four places. Assumed: what the caller owes (nothing pushed while full, nor in two clocks
-// running; no answer without a record that awaits one). Not proved: that the sum is CRC-32.
+// One record of eight, any one, is watched, with four places. Assumed: what the caller owes
+// (nothing pushed while full, nor in two clocks running; no answer without a record that awaits
+// one). Not proved: that the sum is CRC-32.
 module ring_complete_props
   import layout_pkg::*;
 (
@@ -53,7 +55,8 @@ module ring_complete_props
   logic turn_q, taken_q;  // The last turn's record completes; its completion was taken.
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched record's completion, as it must be but for phase and CRC, and whether there is to be one.
+  // The watched record's completion, as it must be but for phase and CRC, and whether there is to
+  // be one.
   completion_t watched_q;
   logic watched_completes_q;
   completion_t now;
@@ -134,12 +137,15 @@ module ring_complete_props
       assert (empty == (pushed_q == turned_q && !at_work));
 
       // ---- what the induction needs
-      assert (dut.told_q == told_q && dut.pushed_q == pushed_q && dut.answered_q == answered_q && dut.popped_q == turned_q);
+      assert (dut.told_q == told_q && dut.pushed_q == pushed_q && dut.answered_q == answered_q
+          && dut.popped_q == turned_q);
       assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
       if (dut.state_q == 2'd1) assert (words_q == (dut.step_q == '0 ? 3'd0 : dut.step_q - 3'd1));
       if (dut.state_q == 2'd1 && dut.step_q != '0) assert (dut.crc_data_q == words[words_q]);
       assert (dut.step_q <= (dut.state_q == 2'd1 ? 3'd5 : 3'd0));
-      if (waits) assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q && dut.completes_q[watch[1:0]] == watched_completes_q);
+      if (waits)
+        assert (completion_of(dut.facts_q[watch[1:0]]) == watched_q
+            && dut.completes_q[watch[1:0]] == watched_completes_q);
       if (has_turn) assert (facts == expected && watched_completes_q);
       if (pushed_q - turned_q == 3'd4) assert (full || pushes_q);
 
@@ -153,7 +159,8 @@ module ring_complete_props
 
   function automatic completion_t completion_of(logic [223:0] facts);
     automatic completion_t of = '0;
-    {of.ring_index, of.determination, of.stage, of.fault, of.policy_row, of.entropy_row, of.slot, of.sequence_, of.epoch,
+    {of.ring_index, of.determination, of.stage, of.fault, of.policy_row, of.entropy_row, of.slot,
+        of.sequence_, of.epoch,
      of.log_index} = facts;
     return of;
   endfunction

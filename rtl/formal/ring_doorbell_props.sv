@@ -1,12 +1,15 @@
-// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not past what the card has done or
-// the ring can hold, and then it is taken as written, two clocks later; every other one, and one in the clock after another of its
-// ring, changes nothing and is a fault by then, and there is no other fault. So never more is submitted than the ring holds, a head never passes what was issued, and a ring is called full
-// exactly when a clock ago every entry held something unread, so that it has room when it is not called full and nothing was issued
-// in the clock before. Rings live only from an open with a good configuration to the next clear.
+// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not
+// past what the card has done or the ring can hold, and then it is taken as written, two clocks
+// later; every other one, and one in the clock after another of its ring, changes nothing and is a
+// fault by then, and there is no other fault. So never more is submitted than the ring holds, a
+// head never passes what was issued, and a ring is called full exactly when a clock ago every entry
+// held something unread, so that it has room when it is not called full and nothing was issued in
+// the clock before. Rings live only from an open with a good configuration to the next clear.
 //
-// Assumed: the configuration does not change while live, nor in the clock of an open; the card issues at most one completion and one
-// record in two clocks, none into a ring that is called full, no completion for an entry that was not submitted, and starts from
-// zero at open (ring_write keeps it).
+// Assumed: the configuration does not change while live, nor in the clock of an open; the card
+// issues at most one completion and one record in two clocks, none into a ring that is called full,
+// no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps
+// it).
 module ring_doorbell_props
   import ring_pkg::*;
 (
@@ -15,12 +18,7 @@ module ring_doorbell_props
     input ring_cfg_t cfg,
     input logic open,
     input logic clear,
-    input logic sq_tail_we,
-    input logic [31:0] sq_tail,
-    input logic cq_head_we,
-    input logic [31:0] cq_head,
-    input logic log_head_we,
-    input logic [31:0] log_head,
+    input ring_doorbells_t doorbells,
     input logic completes,
     input logic records
 );
@@ -38,12 +36,7 @@ module ring_doorbell_props
       .cfg_i(cfg),
       .open_i(open),
       .clear_i(clear),
-      .sq_tail_we_i(sq_tail_we),
-      .sq_tail_i(sq_tail),
-      .cq_head_we_i(cq_head_we),
-      .cq_head_i(cq_head),
-      .log_head_we_i(log_head_we),
-      .log_head_i(log_head),
+      .doorbells_i(doorbells),
       .cq_issued_i(issued_q),
       .log_issued_i(log_issued_q),
       .live_o(live),
@@ -78,14 +71,14 @@ module ring_doorbell_props
   assign size = 17'd1 << cfg.sq_log2;
   assign log_size = 33'd1 << cfg.log_log2;
   assign unfinished = {1'b0, 16'(tail - issued_q)};
-  assign asked = {1'b0, 16'(sq_tail[15:0] - issued_q)};
+  assign asked = {1'b0, 16'(doorbells.sq_tail[15:0] - issued_q)};
   assign unread = {1'b0, 16'(issued_q - dut.cq_head_q)};
-  assign head_moves = {1'b0, 16'(cq_head[15:0] - dut.cq_head_q)};
+  assign head_moves = {1'b0, 16'(doorbells.cq_head[15:0] - dut.cq_head_q)};
   assign log_unread = {1'b0, log_issued_q - dut.log_head_q};
-  assign log_moves = {1'b0, log_head - dut.log_head_q};
+  assign log_moves = {1'b0, doorbells.log_head - dut.log_head_q};
   logic tail_good, cq_good, log_good;
-  assign tail_good = sq_tail < 32'h1_0000 && unfinished <= asked && asked <= size;
-  assign cq_good = cq_head < 32'h1_0000 && head_moves <= unread;
+  assign tail_good = doorbells.sq_tail < 32'h1_0000 && unfinished <= asked && asked <= size;
+  assign cq_good = doorbells.cq_head < 32'h1_0000 && head_moves <= unread;
   assign log_good = log_moves <= log_unread;
 
   logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
@@ -101,13 +94,14 @@ module ring_doorbell_props
     was_live_q <= live;
     was_full_q <= unread == size;
     was_log_full_q <= log_unread == log_size;
-    rung_q <= live && !rst && !clear && !open ? {sq_tail_we, cq_head_we, log_head_we} : '0;
+    rung_q <= live && !rst && !clear && !open ? {doorbells.sq_tail_we, doorbells.cq_head_we,
+        doorbells.log_head_we} : '0;
     rung2_q <= rst || clear || open ? '0 : rung_q;
     good_q <= {tail_good, cq_good, log_good} & ~rung_q;
     good2_q <= good_q;
-    {tail_q, tail_asked_q, tail_asked2_q} <= {tail, sq_tail[15:0], tail_asked_q};
-    {head_q, head_asked_q, head_asked2_q} <= {dut.cq_head_q, cq_head[15:0], head_asked_q};
-    {log_head_q, log_asked_q, log_asked2_q} <= {dut.log_head_q, log_head, log_asked_q};
+    {tail_q, tail_asked_q, tail_asked2_q} <= {tail, doorbells.sq_tail[15:0], tail_asked_q};
+    {head_q, head_asked_q, head_asked2_q} <= {dut.cq_head_q, doorbells.cq_head[15:0], head_asked_q};
+    {log_head_q, log_asked_q, log_asked2_q} <= {dut.log_head_q, doorbells.log_head, log_asked_q};
   end
 
   always_comb begin
@@ -123,14 +117,20 @@ module ring_doorbell_props
         assert (dut.log_head_q == (rung2_q[0] && good2_q[0] ? log_asked2_q : log_head_q));
         assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
-      // What the induction needs: what was rung in the clock before is what is to be taken now, and is still right if it was.
-      assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q) && (live || rung_q == '0));
-      assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q && dut.log_asked_q == log_asked_q);
+      // What the induction needs: what was rung in the clock before is what is to be taken now, and
+      // is still right if it was.
+      assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q)
+          && (live || rung_q == '0));
+      assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q
+          && dut.log_asked_q == log_asked_q);
       if (rung_q[2] && good_q[2]) begin
-        assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));
+        assert ({1'b0, 16'(tail_asked_q - issued_q)} <= size
+            && 16'(tail_asked_q - issued_q) >= 16'(tail - issued_q));
       end
-      if (rung_q[1] && good_q[1]) assert (16'(head_asked_q - dut.cq_head_q) <= 16'(issued_q - dut.cq_head_q));
-      if (rung_q[0] && good_q[0]) assert (log_asked_q - dut.log_head_q <= log_issued_q - dut.log_head_q);
+      if (rung_q[1] && good_q[1])
+        assert (16'(head_asked_q - dut.cq_head_q) <= 16'(issued_q - dut.cq_head_q));
+      if (rung_q[0] && good_q[0])
+        assert (log_asked_q - dut.log_head_q <= log_issued_q - dut.log_head_q);
       if (live && !rst) begin
         assert (cfg_ok(cfg_q, 8'd15, 8'd20));
         assert (unfinished <= size && unread <= size && log_unread <= log_size);

@@ -1,9 +1,12 @@
-// What is proved about the fetch: read bursts ask for entry after entry of the submission ring, whole, up to the tail, keep the rules
-// of the bus, and never overbook the buffer. And while nothing is in flight the bus owes no burst, until the first `give_up` or stray beat:
-// shown for one id, any one, of which a beat in its place is never called stray. The host, the responses and the consumer are arbitrary.
+// What is proved about the fetch: read bursts ask for entry after entry of the submission ring,
+// whole, up to the tail, keep the rules of the bus, and never overbook the buffer. And while
+// nothing is in flight the bus owes no burst, until the first `give_up` or stray beat: shown for
+// one id, any one, of which a beat in its place is never called stray. The host, the responses and
+// the consumer are arbitrary.
 //
-// The task `prove` holds without bound, given that nothing is delivered that was not requested; the task `bounded` (macro
-// BOUNDED) checks just that over the first clocks after reset, with a smaller buffer.
+// The task `prove` holds without bound, given that nothing is delivered that was not requested; the
+// task `bounded` (macro BOUNDED) checks just that over the first clocks after reset, with a smaller
+// buffer.
 module ring_fetch_props
   import ring_pkg::*;
 #(
@@ -17,11 +20,7 @@ module ring_fetch_props
     input logic give_up,
     input logic [15:0] tail_next,
     input logic take,
-    input logic arready,
-    input logic [4:0] rid,
-    input logic [1:0] rresp,
-    input logic rlast,
-    input logic rvalid
+    input axi_pkg::rsp_t rsp
 );
   // Reset in the first clock.
   logic started = 1'b0;
@@ -43,13 +42,11 @@ module ring_fetch_props
   assign waiting = tail - dut.requested_q;
   assign size = 16'd1 << cfg.sq_log2[3:0];
 
-  logic store, ready, arvalid, fault, stray, pending, progress, empty;
+  logic store, ready, fault, stray, pending, progress, empty;
   logic [BufferLog2:0] store_at;
   logic [BufferLog2-1:0] ready_at;
   logic [15:0] ready_index, fetched;
-  logic [4:0] arid;
-  logic [63:0] araddr;
-  logic [7:0] arlen;
+  axi_pkg::req_t req;
   ring_fetch #(
       .MaxReads(MaxReads),
       .BufferLog2(BufferLog2)
@@ -69,15 +66,12 @@ module ring_fetch_props
       .ready_at_o(ready_at),
       .ready_index_o(ready_index),
       .take_i(take),
-      .arid_o(arid),
-      .araddr_o(araddr),
-      .arlen_o(arlen),
-      .arvalid_o(arvalid),
-      .arready_i(arready),
-      .rid_i(rid),
-      .rresp_i(rresp),
-      .rlast_i(rlast),
-      .rvalid_i(rvalid),
+      .ar_o(req.ar),
+      .ar_valid_o(req.ar_valid),
+      .ar_ready_i(rsp.ar_ready),
+      .r_i('{id: rsp.r.id, resp: rsp.r.resp}),
+      .r_last_i(rsp.r.last),
+      .r_valid_i(rsp.r_valid),
       .fault_o(fault),
       .stray_o(stray),
       .pending_o(pending),
@@ -85,47 +79,27 @@ module ring_fetch_props
       .empty_o(empty),
       .fetched_o(fetched)
   );
+  assign {req.aw, req.aw_valid, req.w, req.w_valid} = '0;
+  assign {req.r_ready, req.b_ready} = '1;
+  always_comb assume (!rsp.b_valid);
   ring_axi_rules rules (
       .clk_i(clk),
       .rst_i(rst),
       .give_up_read_i(give_up),
       .give_up_write_i(1'b0),
-      .arid_i(arid),
-      .araddr_i(araddr),
-      .arlen_i(arlen),
-      .arsize_i(AxiSize64),
-      .arburst_i(AxiIncr),
-      .arvalid_i(arvalid),
-      .arready_i(arready),
-      .rid_i(rid),
-      .rlast_i(rlast),
-      .rvalid_i(rvalid),
-      .rready_i(1'b1),
-      .awid_i('0),
-      .awaddr_i('0),
-      .awlen_i('0),
-      .awsize_i(AxiSize64),
-      .awburst_i(AxiIncr),
-      .awvalid_i(1'b0),
-      .awready_i(1'b0),
-      .wdata_i('0),
-      .wstrb_i('1),
-      .wlast_i(1'b0),
-      .wvalid_i(1'b0),
-      .wready_i(1'b0),
-      .bvalid_i(1'b0),
-      .bready_i(1'b1)
+      .req_i(req),
+      .rsp_i(rsp)
   );
 
   logic [63:0] offset;
   logic [64:0] burst_end;
-  assign offset = araddr - cfg.sq_base;
-  assign burst_end = {1'b0, offset} + ((65'(arlen) + 65'd1) << 6);
+  assign offset = req.ar.addr - cfg.sq_base;
+  assign burst_end = {1'b0, offset} + ((65'(req.ar.len) + 65'd1) << 6);
 
   // The first entry of the burst on the bus, and how many it has.
   logic [15:0] first_q;
   logic [8:0] entries;
-  assign entries = (9'(arlen) + 9'd1) >> 1;
+  assign entries = (9'(req.ar.len) + 9'd1) >> 1;
   always_ff @(posedge clk) if (dut.issue) first_q <= dut.requested_q;
 
   // What the bus owes of one id, by its own handshakes: the fetch may forget it, the bus does not.
@@ -138,16 +112,17 @@ module ring_fetch_props
     watched_id <= watched_id;
     if (rst) {owed_q, lost_q} <= '0;
     else begin
-      if (arvalid && arready && arid == watched_id) begin
+      if (req.ar_valid && rsp.ar_ready && req.ar.id == watched_id) begin
         owed_q <= 1'b1;
-        left_q <= 9'(arlen) + 9'd1;
-      end else if (rvalid && rid == watched_id) begin
+        left_q <= 9'(req.ar.len) + 9'd1;
+      end else if (rsp.r_valid && rsp.r.id == watched_id) begin
         left_q <= left_q - 9'd1;
-        if (rlast) owed_q <= 1'b0;
+        if (rsp.r.last) owed_q <= 1'b0;
       end
       if (give_up || stray) lost_q <= 1'b1;
     end
-    honest_q <= !rst && !give_up && rvalid && rid == watched_id && owed_q && rlast == (left_q == 9'd1);
+    honest_q <= !rst && !give_up && rsp.r_valid && rsp.r.id == watched_id && owed_q
+        && rsp.r.last == (left_q == 9'd1);
   end
 
   logic wrapped_q, overtaken_q, must_stay_dead_q;
@@ -158,14 +133,16 @@ module ring_fetch_props
       assume (!must_stay_dead_q || dead);
       // The caller opens only when nothing is in flight or in the buffer.
       assume (!zero || empty);
-      assume (zero || (tail_next - dut.requested_q <= size && tail_next - dut.requested_q >= waiting));
+      assume (zero || (tail_next - dut.requested_q <= size
+          && tail_next - dut.requested_q >= waiting));
       // Inside the ring, inside one page.
-      if (arvalid) begin
-        assert (araddr >= cfg.sq_base);
+      if (req.ar_valid) begin
+        assert (req.ar.addr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
         // The entries that follow the last burst's, whole.
-        assert (offset == 64'(first_q & (size - 16'd1)) << 7 && arlen[0] && dut.requested_q == first_q + 16'(entries));
-        assert (araddr >> 12 == (araddr + (64'(arlen) << 6) + 64'd63) >> 12);
+        assert (offset == 64'(first_q & (size - 16'd1)) << 7 && req.ar.len[0]
+            && dut.requested_q == first_q + 16'(entries));
+        assert (req.ar.addr >> 12 == (req.ar.addr + (64'(req.ar.len) << 6) + 64'd63) >> 12);
       end
       // Never past the tail, never more than the buffer holds.
       assert (waiting <= size);
@@ -183,15 +160,16 @@ module ring_fetch_props
       if (honest_q && !lost_q) assert (!stray);
       // Invariants that the induction needs.
       if (owed_q && !lost_q && !stray) begin
-        assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads && !(arvalid && arid == watched_id));
+        assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads
+            && !(req.ar_valid && req.ar.id == watched_id));
         assert (!(dut.beat_q.valid && dut.beat_q.last && dut.beat_q.id == watched_id[IdBits-1:0]));
         assert (left_q != '0 && left_q == 9'(dut.left_q[watched_id[IdBits-1:0]])
             - 9'(dut.beat_q.valid && dut.beat_q.id == watched_id[IdBits-1:0]));
       end
       assert ((rules.in_flight_q & ~32'(dut.busy_q)) == '0);
-      if (arvalid) assert (9'(dut.left_q[arid[IdBits-1:0]]) == 9'(arlen) + 9'd1);
-      if (arvalid && !rules.ar_stalled_q) assert (!rules.in_flight_q[arid]);
-      if (rules.ar_stalled_q) assert (rules.ar_q == {arid, araddr, arlen} && arvalid);
+      if (req.ar_valid) assert (9'(dut.left_q[req.ar.id[IdBits-1:0]]) == 9'(req.ar.len) + 9'd1);
+      if (req.ar_valid && !rules.ar_stalled_q) assert (!rules.in_flight_q[req.ar.id]);
+      if (rules.ar_stalled_q) assert (rules.ar_q == req.ar && req.ar_valid);
     end
     must_stay_dead_q <= !rst && (fault || give_up || (dead && !empty));
     assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);
@@ -202,11 +180,13 @@ module ring_fetch_props
       wrapped_q <= 1'b0;
       overtaken_q <= 1'b0;
     end else begin
-      if (arvalid && arready && araddr == cfg.sq_base && dut.requested_q > 16'd4) wrapped_q <= 1'b1;
-      if (rvalid && rlast && !fault && rid == 5'd1 && dut.busy_q[0]) overtaken_q <= 1'b1;
+      if (req.ar_valid && rsp.ar_ready && req.ar.addr == cfg.sq_base && dut.requested_q > 16'd4)
+        wrapped_q <= 1'b1;
+      if (rsp.r_valid && rsp.r.last && !fault && rsp.r.id == 5'd1 && dut.busy_q[0])
+        overtaken_q <= 1'b1;
     end
-    cover (!rst && arvalid && arlen == 8'd7);
-    cover (!rst && arvalid && arlen == 8'd1);
+    cover (!rst && req.ar_valid && req.ar.len == 8'd7);
+    cover (!rst && req.ar_valid && req.ar.len == 8'd1);
     cover (!rst && take && ready_index == 16'd2);
     cover (!rst && overtaken_q && ready_index == 16'd8);
     cover (!rst && wrapped_q);

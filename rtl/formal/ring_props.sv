@@ -1,13 +1,18 @@
-// What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an open or a clear, and so does a dead
-// bus; every cause of a fault is one in the next clock, the first in the order doorbell, configuration, read, write, watchdog; a bus
-// without an answer for 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is fetched; while
-// the bus is dead what was fetched is dropped and each record is taken and thrown away, so that nobody waits for it. `needs_reset` rises
-// with the first watchdog that expires and the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
-// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier session is taken as one of this.
+// What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an
+// open or a clear, and so does a dead bus; every cause of a fault is one in the next clock, the
+// first in the order doorbell, configuration, read, write, watchdog; a bus without an answer for
+// 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is
+// fetched; while the bus is dead what was fetched is dropped and each record is taken and thrown
+// away, so that nobody waits for it. `needs_reset` rises with the first watchdog that expires and
+// the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
+// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier
+// session is taken as one of this.
 //
-// Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and completions, whose own proofs are
-// ring_fetch, ring_buffer, ring_write and ring_complete, are free in every clock, and so is the bus.
-// Assumed: what the ring asks of its caller: an open only when idle and without a record, a clear held until idle.
+// Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and
+// completions, whose own proofs are ring_fetch, ring_buffer, ring_write and ring_complete, are free
+// in every clock, and so is the bus.
+// Assumed: what the ring asks of its caller: an open only when idle and without a record, a clear
+// held until idle.
 module ring_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -19,64 +24,27 @@ module ring_props
     input logic fetch,
     input logic halt,
     input logic clear,
-    input logic sq_tail_we,
-    input logic [31:0] sq_tail,
-    input logic cq_head_we,
-    input logic [31:0] cq_head,
-    input logic log_head_we,
-    input logic [31:0] log_head,
+    input ring_doorbells_t doorbells,
     input logic sub_ready,
     input logic rec_valid,
     input record_t rec,
     input logic rec_completes,
     input logic [15:0] rec_index,
     input logic beat_valid,
-    input logic [31:0] beat_entry,
-    input logic [8:0] beat_at,
-    input logic [511:0] beat_data,
-    input logic m_axi_awready,
-    input logic m_axi_wready,
-    input logic [4:0] m_axi_bid,
-    input logic [1:0] m_axi_bresp,
-    input logic m_axi_bvalid,
-    input logic m_axi_arready,
-    input logic [4:0] m_axi_rid,
-    input logic [511:0] m_axi_rdata,
-    input logic [1:0] m_axi_rresp,
-    input logic m_axi_rlast,
-    input logic m_axi_rvalid
+    input beat_t beat,
+    input axi_pkg::rsp_t axi_rsp
 );
   fault_e fault;
   logic bus_dead;
   logic needs_reset;
   logic idle;
-  logic [15:0] sq_head;
-  logic [15:0] cq_tail;
-  logic [31:0] log_tail;
   logic sub_valid;
   descriptor_t sub;
   logic [15:0] sub_index;
   logic rec_ready;
   logic beat_take;
   logic beat_answered;
-  logic [4:0] m_axi_awid;
-  logic [63:0] m_axi_awaddr;
-  logic [7:0] m_axi_awlen;
-  logic [2:0] m_axi_awsize;
-  logic [1:0] m_axi_awburst;
-  logic m_axi_awvalid;
-  logic [511:0] m_axi_wdata;
-  logic [63:0] m_axi_wstrb;
-  logic m_axi_wlast;
-  logic m_axi_wvalid;
-  logic m_axi_bready;
-  logic [4:0] m_axi_arid;
-  logic [63:0] m_axi_araddr;
-  logic [7:0] m_axi_arlen;
-  logic [2:0] m_axi_arsize;
-  logic [1:0] m_axi_arburst;
-  logic m_axi_arvalid;
-  logic m_axi_rready;
+  axi_pkg::req_t axi_req;
 
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -93,19 +61,12 @@ module ring_props
       .fetch_i(fetch),
       .halt_i(halt),
       .clear_i(clear),
-      .sq_tail_we_i(sq_tail_we),
-      .sq_tail_i(sq_tail),
-      .cq_head_we_i(cq_head_we),
-      .cq_head_i(cq_head),
-      .log_head_we_i(log_head_we),
-      .log_head_i(log_head),
+      .doorbells_i(doorbells),
       .fault_o(fault),
       .bus_dead_o(bus_dead),
       .needs_reset_o(needs_reset),
       .idle_o(idle),
-      .sq_head_o(sq_head),
-      .cq_tail_o(cq_tail),
-      .log_tail_o(log_tail),
+      .pointers_o(),
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
@@ -117,39 +78,10 @@ module ring_props
       .rec_index_i(rec_index),
       .beat_valid_i(beat_valid),
       .beat_take_o(beat_take),
-      .beat_entry_i(beat_entry),
-      .beat_at_i(beat_at),
-      .beat_data_i(beat_data),
+      .beat_i(beat),
       .beat_answered_o(beat_answered),
-      .m_axi_awid(m_axi_awid),
-      .m_axi_awaddr(m_axi_awaddr),
-      .m_axi_awlen(m_axi_awlen),
-      .m_axi_awsize(m_axi_awsize),
-      .m_axi_awburst(m_axi_awburst),
-      .m_axi_awvalid(m_axi_awvalid),
-      .m_axi_awready(m_axi_awready),
-      .m_axi_wdata(m_axi_wdata),
-      .m_axi_wstrb(m_axi_wstrb),
-      .m_axi_wlast(m_axi_wlast),
-      .m_axi_wvalid(m_axi_wvalid),
-      .m_axi_wready(m_axi_wready),
-      .m_axi_bid(m_axi_bid),
-      .m_axi_bresp(m_axi_bresp),
-      .m_axi_bvalid(m_axi_bvalid),
-      .m_axi_bready(m_axi_bready),
-      .m_axi_arid(m_axi_arid),
-      .m_axi_araddr(m_axi_araddr),
-      .m_axi_arlen(m_axi_arlen),
-      .m_axi_arsize(m_axi_arsize),
-      .m_axi_arburst(m_axi_arburst),
-      .m_axi_arvalid(m_axi_arvalid),
-      .m_axi_arready(m_axi_arready),
-      .m_axi_rid(m_axi_rid),
-      .m_axi_rdata(m_axi_rdata),
-      .m_axi_rresp(m_axi_rresp),
-      .m_axi_rlast(m_axi_rlast),
-      .m_axi_rvalid(m_axi_rvalid),
-      .m_axi_rready(m_axi_rready)
+      .axi_req_o(axi_req),
+      .axi_rsp_i(axi_rsp)
   );
 
   logic was_clearing_q;
@@ -218,16 +150,18 @@ module ring_props
       if (fault != FaultNone || !dut.live || halt || !fetch) assert (!dut.allow);
       else assert (dut.allow);
       // A dead bus drops and takes.
-      assert (dut.dead == (bus_dead || clear) && dut.read_expired == read_late && dut.write_expired == write_late);
+      assert (dut.dead == (bus_dead || clear) && dut.read_expired == read_late
+          && dut.write_expired == write_late);
       if (bus_dead || clear || !dut.live) assert (rec_ready);
       else assert (rec_ready == (dut.record_room && !dut.completions_full));
-      assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending && dut.completions_empty));
+      assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending
+          && dut.completions_empty));
       // The bus signals that never change.
-      assert (m_axi_rready && m_axi_bready && m_axi_awid == '0 && (&m_axi_wstrb));
-      assert (m_axi_arsize == 3'd6 && m_axi_awsize == 3'd6 && m_axi_arburst == 2'b01 && m_axi_awburst == 2'b01);
+      assert (axi_req.r_ready && axi_req.b_ready);
 
       // ---- what the induction needs
-      assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q && {1'b0, dut.u_write_watchdog.count_q} == write_waits_q);
+      assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q
+          && {1'b0, dut.u_write_watchdog.count_q} == write_waits_q);
 
       // ---- not vacuous
       cover (fault == FaultWatchdog && bus_dead && read_waits_q == 5'd3);

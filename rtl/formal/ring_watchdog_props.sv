@@ -1,5 +1,6 @@
-// What is proved, without bound: the watchdog expires in exactly those clocks that end 2^Log2 clocks of something pending without
-// progress: never before, never after, for one clock, and over again as long as nothing moves.
+// What is proved, without bound: the watchdog expires in exactly those clocks that end 2^Log2
+// clocks of something pending without progress: never before, never after, for one clock, and over
+// again as long as nothing moves.
 //
 // Nothing is assumed. Proved for 2^4 clocks; covered is that it does expire, twice.
 module ring_watchdog_props #(
@@ -26,7 +27,8 @@ module ring_watchdog_props #(
       .expired_o(expired)
   );
 
-  // A one for each clock of waiting, the youngest lowest; it is emptied by whatever moves, and when it is full.
+  // A one for each clock of waiting, the youngest lowest; it is emptied by whatever moves, and when
+  // it is full.
   logic [2**Log2-2:0] waited_q;
   logic waiting, twice_q;
   assign waiting = pending && !progress;

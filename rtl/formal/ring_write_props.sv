@@ -1,8 +1,10 @@
-// What is proved about the writer, without bound: each record and each completion is written whole to the next entry of its ring, and each
-// beat of a checkpoint to its place in its entry; they keep the rules of the bus, and records and completions are never issued into
-// a full ring. Completions go before records, records before beats. What is counted as issued was taken, and what is counted or called
-// answered got an OKAY answer to it and nothing else: this is watched for one burst, any one. While nothing is pending the bus owes no
-// answer and is owed no data, until the first `give_up` or stray answer. Sources, slave and ring state are arbitrary.
+// What is proved about the writer, without bound: each record and each completion is written whole
+// to the next entry of its ring, and each beat of a checkpoint to its place in its entry; they keep
+// the rules of the bus, and records and completions are never issued into a full ring. Completions
+// go before records, records before beats. What is counted as issued was taken, and what is counted
+// or called answered got an OKAY answer to it and nothing else: this is watched for one burst, any
+// one. While nothing is pending the bus owes no answer and is owed no data, until the first
+// `give_up` or stray answer. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -18,15 +20,9 @@ module ring_write_props
     input logic completion_valid,
     input completion_t completion,
     input logic beat_valid,
-    input logic [31:0] beat_entry,
-    input logic [8:0] beat_at,
-    input logic [511:0] beat_data,
+    input beat_t beat,
     input logic watch,
-    input logic awready,
-    input logic wready,
-    input logic [4:0] bid,
-    input logic [1:0] bresp,
-    input logic bvalid
+    input axi_pkg::rsp_t rsp
 );
   // Reset in the first clock.
   logic started = 1'b0;
@@ -40,12 +36,10 @@ module ring_write_props
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
 
   logic record_take, completion_take, beat_take, record_answered, beat_answered;
-  logic awvalid, wvalid, wlast, fault, stray, pending, progress, room;
+  logic fault, stray, pending, progress, room;
   logic [31:0] log_issued, log_answered;
   logic [15:0] cq_issued, cq_answered;
-  logic [63:0] awaddr;
-  logic [7:0] awlen;
-  logic [511:0] wdata;
+  axi_pkg::req_t req;
   ring_write dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -68,62 +62,37 @@ module ring_write_props
       .completion_i(completion),
       .beat_valid_i(beat_valid),
       .beat_take_o(beat_take),
-      .beat_entry_i(beat_entry),
-      .beat_at_i(beat_at),
-      .beat_data_i(beat_data),
+      .beat_i(beat),
       .beat_answered_o(beat_answered),
       .log_issued_o(log_issued),
       .log_answered_o(log_answered),
       .cq_issued_o(cq_issued),
       .cq_answered_o(cq_answered),
       .record_answered_o(record_answered),
-      .awaddr_o(awaddr),
-      .awlen_o(awlen),
-      .awvalid_o(awvalid),
-      .awready_i(awready),
-      .wdata_o(wdata),
-      .wlast_o(wlast),
-      .wvalid_o(wvalid),
-      .wready_i(wready),
-      .bid_i(bid),
-      .bresp_i(bresp),
-      .bvalid_i(bvalid),
+      .aw_o(req.aw),
+      .aw_valid_o(req.aw_valid),
+      .aw_ready_i(rsp.aw_ready),
+      .w_o(req.w),
+      .w_valid_o(req.w_valid),
+      .w_ready_i(rsp.w_ready),
+      .b_i(rsp.b),
+      .b_valid_i(rsp.b_valid),
       .fault_o(fault),
       .stray_o(stray),
       .pending_o(pending),
       .progress_o(progress),
       .room_o(room)
   );
+  assign {req.ar, req.ar_valid} = '0;
+  assign {req.r_ready, req.b_ready} = '1;
+  always_comb assume (!rsp.r_valid);
   ring_axi_rules rules (
       .clk_i(clk),
       .rst_i(rst),
       .give_up_read_i(1'b0),
       .give_up_write_i(give_up),
-      .arid_i('0),
-      .araddr_i('0),
-      .arlen_i('0),
-      .arsize_i(AxiSize64),
-      .arburst_i(AxiIncr),
-      .arvalid_i(1'b0),
-      .arready_i(1'b0),
-      .rid_i('0),
-      .rlast_i(1'b0),
-      .rvalid_i(1'b0),
-      .rready_i(1'b1),
-      .awid_i('0),
-      .awaddr_i(awaddr),
-      .awlen_i(awlen),
-      .awsize_i(AxiSize64),
-      .awburst_i(AxiIncr),
-      .awvalid_i(awvalid),
-      .awready_i(awready),
-      .wdata_i(wdata),
-      .wstrb_i('1),
-      .wlast_i(wlast),
-      .wvalid_i(wvalid),
-      .wready_i(wready),
-      .bvalid_i(bvalid),
-      .bready_i(1'b1)
+      .req_i(req),
+      .rsp_i(rsp)
   );
 
   logic [31:0] log_issued_q, log_answered_q;
@@ -138,15 +107,16 @@ module ring_write_props
     if (record_take || completion_take || beat_take) begin
       is_record_q <= record_take;
       is_beat_q <= beat_take;
-      entry_q <= record_take ? log_issued_q : completion_take ? 32'(cq_issued_q) : beat_entry;
-      at_q <= beat_at;
-      data_q <= record_take ? record : completion_take ? 1536'(completion) : 1536'(beat_data);
+      entry_q <= record_take ? log_issued_q : completion_take ? 32'(cq_issued_q) : beat.entry;
+      at_q <= beat.at;
+      data_q <= record_take ? record : completion_take ? 1536'(completion) : 1536'(beat.data);
     end
   end
 
   // What was issued and answered since the last zero.
   logic completion_answered;
-  assign completion_answered = bvalid && dut.awaited && bid == '0 && bresp == AxiOkay && !dead
+  assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
+      && rsp.b.resp == axi_pkg::Okay && !dead
       && 2'(dut.answered_kind) == 2'd1;
   always_ff @(posedge clk) begin
     if (rst || zero) {log_issued_q, log_answered_q, cq_issued_q, cq_answered_q} <= '0;
@@ -158,21 +128,22 @@ module ring_write_props
     end
   end
   // Whether an offset in a ring is that of an entry, of 2^size_log2 bytes, modulo the ring.
-  function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry, logic [7:0] log2);
+  function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
+      logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
   endfunction
 
   logic [63:0] log_offset, cq_offset, ckpt_offset;
-  assign log_offset = awaddr - cfg.log_base;
-  assign cq_offset = awaddr - cfg.cq_base;
-  assign ckpt_offset = awaddr - cfg.ckpt_base;
+  assign log_offset = req.aw.addr - cfg.log_base;
+  assign cq_offset = req.aw.addr - cfg.cq_base;
+  assign ckpt_offset = req.aw.addr - cfg.ckpt_base;
 
   // One burst, any one: what it is, and the answers that come before its own.
   logic watched_q, watch_now, its_answer;
   logic watched_record_q, watched_beat_q;
   logic [6:0] before_q, now;
   assign watch_now = watch && !watched_q && (record_take || completion_take || beat_take);
-  assign its_answer = watched_q && bvalid && dut.awaited && before_q == '0;
+  assign its_answer = watched_q && rsp.b_valid && dut.awaited && before_q == '0;
   assign now = dut.answered_q + before_q;
   always_ff @(posedge clk) begin
     if (rst || give_up) watched_q <= 1'b0;
@@ -180,21 +151,22 @@ module ring_write_props
       watched_q <= 1'b1;
       watched_record_q <= record_take;
       watched_beat_q <= beat_take;
-      before_q <= dut.issued_q - dut.answered_q - 7'(bvalid && dut.awaited);
-    end else if (bvalid && dut.awaited) begin
+      before_q <= dut.issued_q - dut.answered_q - 7'(rsp.b_valid && dut.awaited);
+    end else if (rsp.b_valid && dut.awaited) begin
       if (its_answer) watched_q <= 1'b0;
       else before_q <= before_q - 7'd1;
     end
   end
 
-  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer may forget them, the bus does not.
+  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer
+  // may forget them, the bus does not.
   logic [6:0] requests_q, bursts_q;
   logic lost_q;
   always_ff @(posedge clk) begin
     if (rst) {requests_q, bursts_q, lost_q} <= '0;
     else begin
-      requests_q <= requests_q + 7'(awvalid && awready) - 7'(bvalid);
-      bursts_q <= bursts_q + 7'(wvalid && wready && wlast) - 7'(bvalid);
+      requests_q <= requests_q + 7'(req.aw_valid && rsp.aw_ready) - 7'(rsp.b_valid);
+      bursts_q <= bursts_q + 7'(req.w_valid && rsp.w_ready && req.w.last) - 7'(rsp.b_valid);
       if (give_up || stray) lost_q <= 1'b1;
     end
   end
@@ -206,78 +178,92 @@ module ring_write_props
       // Never two in two clocks: what is full may be told a clock late.
       assert (!took_q || dut.on_bus);
       assert (!took_q || !(record_take || completion_take || beat_take));
-      // A completion enters only when there is one, a record only when its ring has room, a beat only when neither does.
+      // A completion enters only when there is one, a record only when its ring has room, a beat
+      // only when neither does.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
       assert (!beat_take || (beat_valid && !dead && !completion_take && !record_take));
       assert (!beat_take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
       // A record or a beat is called answered only for an OKAY answer, and for an answer to it.
-      if (record_answered || beat_answered) assert (bvalid && bresp == AxiOkay && bid == '0 && !dead);
+      if (record_answered || beat_answered)
+        assert (rsp.b_valid && rsp.b.resp == axi_pkg::Okay && rsp.b.id == '0 && !dead);
       assert (!(record_answered && beat_answered));
       if (its_answer) begin
         assert (!record_answered || watched_record_q);
         assert (!beat_answered || watched_beat_q);
-        if (bresp == AxiOkay && bid == '0 && !dead)
+        if (rsp.b.resp == axi_pkg::Okay && rsp.b.id == '0 && !dead)
           assert ({record_answered, beat_answered, completion_answered}
                   == {watched_record_q, watched_beat_q, !watched_record_q && !watched_beat_q});
       end
-      if (awvalid) begin
-        assert (awlen == (is_record_q ? 8'd2 : 8'd0));
+      if (req.aw_valid) begin
+        assert (req.aw.len == (is_record_q ? 8'd2 : 8'd0));
         // Inside its entry of its ring, inside one page.
         if (is_record_q) begin
-          assert (awaddr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2 && log_offset[7:0] == '0);
+          assert (req.aw.addr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2
+              && log_offset[7:0] == '0);
           assert (is_entry(log_offset, 8, entry_q, cfg.log_log2));
         end else if (is_beat_q) begin
-          assert (awaddr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2 && ckpt_offset[5:0] == '0);
+          assert (req.aw.addr >= cfg.ckpt_base && ckpt_offset < 64'd32768 << cfg.ckpt_log2
+              && ckpt_offset[5:0] == '0);
           assert (ckpt_offset[14:6] == at_q);
           assert (is_entry(ckpt_offset, 15, entry_q, cfg.ckpt_log2));
         end else begin
-          assert (awaddr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2 && cq_offset[5:0] == '0);
+          assert (req.aw.addr >= cfg.cq_base && cq_offset < 64'd64 << cfg.sq_log2
+              && cq_offset[5:0] == '0);
           assert (is_entry(cq_offset, 6, entry_q, cfg.sq_log2));
         end
-        assert (awaddr >> 12 == (awaddr + (64'(awlen) << 6) + 64'd63) >> 12);
+        assert (req.aw.addr >> 12 == (req.aw.addr + (64'(req.aw.len) << 6) + 64'd63) >> 12);
       end
-      if (wvalid) assert (wdata == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q || wlast));
+      if (req.w_valid)
+        assert (req.w.data == data_q[is_record_q ? 2'd3 - dut.beats_q : 2'd0] && (is_record_q
+            || req.w.last));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
       // No beat of an earlier session: when one opens the bus owes nothing and is owed nothing.
       assume (!zero || (!pending && !lost_q));
       if (!lost_q) begin
-        assert (requests_q == dut.issued_q - dut.answered_q - 7'(awvalid));
-        assert (bursts_q == dut.issued_q - dut.answered_q - 7'(wvalid));
-        if (zero || !pending) assert (requests_q == '0 && bursts_q == '0 && !awvalid && !wvalid);
+        assert (requests_q == dut.issued_q - dut.answered_q - 7'(req.aw_valid));
+        assert (bursts_q == dut.issued_q - dut.answered_q - 7'(req.w_valid));
+        if (zero || !pending)
+          assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
       end
-      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the writer's, and the rules'
-      // count of beats is the writer's.
-      if (awvalid && !rules.aw_stalled_q) assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(awlen) + 9'd1);
-      else assert (rules.beats_q == (wvalid ? 9'(dut.beats_q) : 9'd0));
-      if (rules.aw_stalled_q) assert (awvalid && rules.aw_q == {5'b0, awaddr, awlen});
-      if (rules.w_stalled_q) assert (wvalid && rules.w_q == {wlast, 64'hffff_ffff_ffff_ffff, wdata});
+      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the
+      // writer's, and the rules' count of beats is the writer's.
+      if (req.aw_valid && !rules.aw_stalled_q)
+        assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(req.aw.len) + 9'd1);
+      else assert (rules.beats_q == (req.w_valid ? 9'(dut.beats_q) : 9'd0));
+      if (rules.aw_stalled_q) assert (req.aw_valid && rules.aw_q == req.aw);
+      if (rules.w_stalled_q)
+        assert (req.w_valid && rules.w_q == req.w);
       assert (dut.sent_q - dut.answered_q <= dut.issued_q - dut.answered_q);
-      if (wvalid && !is_record_q) assert (dut.beats_q == 2'd1);
-      if (wvalid && is_record_q && dut.beats_q == 2'd3) assert (dut.data_q == data_q);
-      if (wvalid && is_record_q && dut.beats_q == 2'd2) assert (dut.data_q[1023:0] == data_q[2:1]);
-      if (awvalid) assert (is_record_q == (awlen == 8'd2));
+      if (req.w_valid && !is_record_q) assert (dut.beats_q == 2'd1);
+      if (req.w_valid && is_record_q && dut.beats_q == 2'd3) assert (dut.data_q == data_q);
+      if (req.w_valid && is_record_q && dut.beats_q == 2'd2)
+        assert (dut.data_q[1023:0] == data_q[2:1]);
+      if (req.aw_valid) assert (is_record_q == (req.aw.len == 8'd2));
       if (watched_q) begin
         assert (before_q < dut.issued_q - dut.answered_q && !(watched_record_q && watched_beat_q));
-        assert (2'(dut.kind_q[now[5:0]]) == (watched_record_q ? 2'd0 : watched_beat_q ? 2'd2 : 2'd1));
+        assert (2'(dut.kind_q[now[5:0]])
+            == (watched_record_q ? 2'd0 : watched_beat_q ? 2'd2 : 2'd1));
       end
     end
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the data accepted before the
-    // request, two bursts awaiting their answer.
+    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the
+    // data accepted before the request, two bursts awaiting their answer.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
-    cover (!rst && awvalid && is_record_q && awaddr == cfg.log_base + 64'd256);
-    cover (!rst && awvalid && !is_record_q && !is_beat_q && awaddr == cfg.cq_base + 64'd64);
-    cover (!rst && awvalid && is_beat_q && awaddr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
+    cover (!rst && req.aw_valid && is_record_q && req.aw.addr == cfg.log_base + 64'd256);
+    cover (!rst && req.aw_valid && !is_record_q && !is_beat_q
+        && req.aw.addr == cfg.cq_base + 64'd64);
+    cover (!rst && req.aw_valid && is_beat_q
+        && req.aw.addr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
     cover (!rst && record_valid && beat_valid && beat_take);
     cover (!rst && its_answer && beat_answered && before_q == '0 && two_q);
     cover (!rst && its_answer && watched_beat_q && fault);
-    cover (!rst && awvalid && !wvalid);
-    cover (!rst && wvalid && !awvalid);
+    cover (!rst && req.aw_valid && !req.w_valid);
+    cover (!rst && req.w_valid && !req.aw_valid);
     cover (!rst && two_q && record_answered);
     cover (!rst && lost_q && !pending && requests_q != bursts_q);
     cover (!rst && fault);

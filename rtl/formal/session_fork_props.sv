@@ -1,7 +1,8 @@
-// What is proved, without bound, with four lanes: every lane that is to have a session record is offered it until it has taken it, and then
-// no more; life hears of it in the clock in which the last has, and not before; no other lane is offered it; and the next record starts
-// anew. Lanes and life are free but for what the head of the module asks: a wish changes only by a clock without one, and a lane that is
-// closed meanwhile was asked already.
+// What is proved, without bound, with four lanes: every lane that is to have a session record is
+// offered it until it has taken it, and then no more; life hears of it in the clock in which the
+// last has, and not before; no other lane is offered it; and the next record starts anew. Lanes and
+// life are free but for what the head of the module asks: a wish changes only by a clock without
+// one, and a lane that is closed meanwhile was asked already.
 module session_fork_props
   import layout_pkg::*;
 (

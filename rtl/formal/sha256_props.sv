@@ -1,9 +1,13 @@
-// What is proved of the hash core, without bound: in each clock it does the next `Rounds` rounds of FIPS 180-4, 6.2.2, as
-// they are written down here a second time; `done_o` comes 64/Rounds clocks after the start, for one clock, unless a reset comes first; the digest is
-// then the sum of the state that the block was compressed into and the last round's, and stands until the next start.
+// What is proved of the hash core, without bound: in each clock it does the next `Rounds` rounds of
+// FIPS 180-4, 6.2.2, as they are written down here a second time; `done_o` comes 64/Rounds + 1
+// clocks after a block was taken, for one clock, unless a reset comes first; the digest is then the
+// sum of the state that the block was compressed into and the last round's, and stands until the
+// next block is taken. A chained block is compressed into the digest of the block before. A block
+// is taken exactly when the core is idle or in its last rounds.
 //
 // Task `prove`: one round a clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
-// Assumed: no start while busy. The constants K are those of sha256_pkg, which only test vectors check.
+// Assumed: no start while not ready, and a chained one only behind a block since the reset. The
+// constants K are those of sha256_pkg, which only test vectors check.
 module sha256_props
   import sha256_pkg::*;
 #(
@@ -12,6 +16,7 @@ module sha256_props
     input logic clk,
     input logic reset,
     input logic start,
+    input logic chain,
     input state_t state,
     input block_t block
 );
@@ -20,7 +25,8 @@ module sha256_props
   logic rst;
   assign rst = !started || reset;
 
-  logic busy, done;
+  logic any_q;  // A block was taken since the reset.
+  logic ready, busy, done;
   state_t digest;
   sha256 #(
       .Rounds(Rounds)
@@ -28,13 +34,17 @@ module sha256_props
       .clk_i(clk),
       .rst_i(rst),
       .start_i(start),
+      .ready_o(ready),
+      .chain_i(chain),
       .state_i(state),
       .block_i(block),
       .busy_o(busy),
       .done_o(done),
       .digest_o(digest)
   );
-  always_comb if (!rst) assume (!(start && busy));
+  always_comb begin
+    if (!rst) assume (!(start && !ready) && !(start && chain && !any_q));
+  end
 
   // ---- FIPS 180-4 once more, by wiring rather than by shifts: W(t) at `w[0]`, W(t+15) at `w[15]`
   typedef struct packed {
@@ -55,85 +65,130 @@ module sha256_props
     return {x[16:0], x[31:17]} ^ {x[18:0], x[31:19]} ^ {10'b0, x[31:10]};
   endfunction
 
-  function automatic state_of_round_t round(state_of_round_t s, word_t k);
-    word_t t1, t2;
+  // `to_a` and `to_e` are h + K + W and d + h + K + W.
+  function automatic state_of_round_t round(state_of_round_t s, word_t to_a, word_t to_e);
+    word_t choice, majority;
     state_of_round_t n;
-    t1 = s.h + big1(s.e) + ((s.e & s.f) ^ (~s.e & s.g)) + k + s.w[0];
-    t2 = big0(s.a) + ((s.a & s.b) ^ (s.a & s.c) ^ (s.b & s.c));
-    n.a = t1 + t2;
+    choice = (s.e & s.f) ^ (~s.e & s.g);
+    majority = (s.a & s.b) ^ (s.a & s.c) ^ (s.b & s.c);
+    n.a = to_a + big1(s.e) + choice + big0(s.a) + majority;
     {n.b, n.c, n.d} = {s.a, s.b, s.c};
-    n.e = s.d + t1;
+    n.e = to_e + big1(s.e) + choice;
     {n.f, n.g, n.h} = {s.e, s.f, s.g};
     n.w = {small1(s.w[14]) + s.w[9] + small0(s.w[1]) + s.w[0], s.w[15:1]};
     return n;
   endfunction
 
-  // What the registers should hold a clock later. It starts from the core's own registers, so that each clock is proved by itself.
-  state_of_round_t now, next, due_q;
-  state_t into_q;
+  // What the registers should hold a clock later. It starts from the core's own registers, so that
+  // each clock is proved by itself.
+  state_of_round_t now, next;
+  state_t now_working, next_working, into, into_q, into_kept, added;
+  assign into_kept = dut.before_q;
+  word_t to_a, to_e;
+  logic [5:0] at;
   logic [6:0] rounds_q;  // Done of this block.
-  logic going_q, ended_q, any_q, moved_q;
+  logic going_q, ended_q, moved_q, ends;
+  assign now_working = dut.rounds_q.working;
+  assign ends = going_q && rounds_q == 7'(RoundCount - Rounds);
   always_comb begin
-    {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = start ? state : dut.rounds_q.working;
-    for (int unsigned i = 0; i < 16; i++) now.w[i] = start ? block[511-32*i-:32] : dut.rounds_q.schedule[511-32*i-:32];
+    {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = now_working;
+    for (int unsigned i = 0; i < 16; i++) now.w[i] = dut.rounds_q.schedule[511-32*i-:32];
+    // The core's own sums begin, and its own copy of the state that the block is compressed into is
+    // added; that both are right is asserted below. The sums of the last round include that state.
     next = now;
-    for (int unsigned i = 0; i < Rounds; i++) next = round(next, RoundConstants[6'(dut.step_q) * 6'(Rounds) + 6'(i)]);
+    for (int unsigned i = 0; i < Rounds; i++) begin
+      at = 6'(dut.step_q) * 6'(Rounds) + 6'(i);
+      if (i == 0) {to_a, to_e} = dut.rounds_q.sums;
+      else begin
+        to_a = next.h + RoundConstants[at] + next.w[0]
+            + (i == Rounds - 1 && dut.last_q ? into_kept[255-:32] : '0);
+        to_e = next.d + next.h + RoundConstants[at] + next.w[0]
+            + (i == Rounds - 1 && dut.last_q ? into_kept[127-:32] : '0);
+      end
+      next = round(next, to_a, to_e);
+    end
+    added = dut.last_q ? into_kept : '0;
+    {next.b, next.c, next.d} =
+        {next.b + added[223-:32], next.c + added[191-:32], next.d + added[159-:32]};
+    {next.f, next.g, next.h} =
+        {next.f + added[95-:32], next.g + added[63-:32], next.h + added[31:0]};
+    next_working = {next.a, next.b, next.c, next.d, next.e, next.f, next.g, next.h};
+    into = state;
+    if (chain) into = going_q ? next_working : now_working;
   end
+
+  // The next words, and the state after them.
+  state_t working_q;
+  block_t schedule_q;
   always_ff @(posedge clk) begin
-    ended_q <= !rst && going_q && rounds_q == 7'(RoundCount - Rounds);
+    ended_q <= !rst && ends;
     moved_q <= !rst && (start || going_q);
-    due_q <= next;
+    if (start) {working_q, schedule_q} <= {into, block};
+    else begin
+      working_q <= going_q ? next_working : now_working;
+      for (int unsigned i = 0; i < 16; i++) schedule_q[511-32*i-:32] <= next.w[i];
+    end
     if (rst) {going_q, any_q} <= '0;
     else if (start || going_q) begin
-      rounds_q <= start ? 7'(Rounds) : rounds_q + 7'(Rounds);
-      going_q <= start || rounds_q != 7'(RoundCount - Rounds);
+      rounds_q <= start ? 7'd0 : rounds_q + 7'(Rounds);
+      going_q <= start || !ends;
       any_q <= 1'b1;
-      if (start) into_q <= state;
+      if (start) into_q <= into;
     end
   end
 
-  state_t sum, working;
-  logic [7:0][31:0] left, right;
-  assign working = dut.rounds_q.working;
-  assign left = into_q;
-  assign right = working;
-  for (genvar i = 0; i < 8; i++) begin : gen_sum
-    assign sum[32*i+:32] = left[i] + right[i];
+  // What the core should have prepared of its next round.
+  word_t due_a, due_e, due_g, due_c, due_h, due_dh;
+  always_comb begin
+    due_a = now.h + RoundConstants[6'(dut.step_q) * 6'(Rounds)] + now.w[0];
+    due_e = now.d + now.h + RoundConstants[6'(dut.step_q) * 6'(Rounds)] + now.w[0];
+    if (Rounds == 1 && dut.last_q) begin
+      {due_a, due_e} = {due_a + into_kept[255-:32], due_e + into_kept[127-:32]};
+    end
+    // And of the first round over the digest.
+    due_g = now.g + into_kept[31:0];
+    due_c = now.c + into_kept[159-:32];
+    due_h = due_g + RoundConstants[0];
+    due_dh = due_c + due_g + RoundConstants[0];
+    if (!going_q) begin
+      due_h = now.h + RoundConstants[0];
+      due_dh = now.d + now.h + RoundConstants[0];
+    end
   end
 
-  block_t schedule_due;
-  for (genvar i = 0; i < 16; i++) begin : gen_schedule
-    assign schedule_due[511-32*i-:32] = due_q.w[i];
-  end
-  // The registers stand while nothing moves.
-  logic stood_q;
-  state_t working_q;
+  logic again_q, chained_q;
   always_ff @(posedge clk) begin
-    stood_q <= !rst && any_q && !(start || going_q);
-    working_q <= working;
+    again_q <= !rst && done && start;
+    chained_q <= !rst && ends && start && chain;
   end
-
-  logic again_q;
-  always_ff @(posedge clk) again_q <= !rst && done && start;
   always_comb begin
     if (started && !rst) begin
-      assert (busy == going_q && done == ended_q);
-      if (any_q && !going_q) assert (digest == sum);
-      if (moved_q) begin
-        assert (working == {due_q.a, due_q.b, due_q.c, due_q.d, due_q.e, due_q.f, due_q.g, due_q.h});
-        assert (dut.rounds_q.schedule == schedule_due);
-      end
-      if (stood_q) assert (working == working_q);
+      assert (busy == going_q && done == ended_q && ready == (!going_q || ends));
+      // The registers do the next rounds, or stand.
+      if (any_q) assert (digest == working_q);
+      if (moved_q && going_q) assert (dut.rounds_q.schedule == schedule_q);
+
       // ---- what the induction needs
-      if (any_q) assert (dut.before_q == into_q);
-      assert (!going_q || (any_q && rounds_q < 7'(RoundCount) && rounds_q != '0));
+      if (going_q) assert (dut.rounds_q.sums == {due_a, due_e});
+      if (Rounds == 1 && any_q && (!going_q || rounds_q > 7'd1)) begin
+        assert (dut.chained == {due_h, due_dh});
+      end
+      assert (dut.last_q == ends);
+      assert (dut.late_q == (going_q && rounds_q == 7'((RoundCount - 2) / Rounds * Rounds)));
+      if (going_q && rounds_q == '0) assert (now_working == into_q);
+      if (going_q && rounds_q != '0) assert (dut.before_q == into_q);
+      assert (!going_q || (any_q && moved_q && rounds_q < 7'(RoundCount)));
       assert (6'(dut.step_q) == (going_q ? 6'(rounds_q / 7'(Rounds)) : '0));
       assert (rounds_q % 7'(Rounds) == '0 || !any_q);
-      if (ended_q) assert (any_q && !going_q);
+      assert (dut.constant_q == RoundConstants[(6'(dut.step_q)+6'd1)*6'(Rounds)]);
+      assert (dut.ahead_q == (6'(dut.step_q) + 6'd2) * 6'(Rounds));
+      if (ended_q) assert (any_q);
 
-      // ---- not vacuous: a digest, and the next block begun in the clock of it
-      cover (done && any_q);
+      // ---- not vacuous: a digest, the next block begun in the clock of it, and one a clock
+      // earlier
+      cover (done && any_q && !busy);
       cover (again_q && busy);
+      cover (chained_q && done);
     end
   end
 endmodule

@@ -1,7 +1,8 @@
 // Stands in for the hash core in proofs: the same ports, any latency from one clock on, any digest.
 //
-// As in the core, `done_o` is one clock long, the digest stands from it to the next start, and a reset forgets the block
-// under way. What is proved over it holds for every core that keeps this much, whatever its function.
+// As in the core, a block may be taken in the clock before `done_o`, which is one clock long; the
+// digest stands from it to the next start, and a reset forgets the block under way. What is proved
+// over it holds for every core that keeps this much, whatever its function.
 module sha256
   import sha256_pkg::*;
 #(
@@ -10,27 +11,32 @@ module sha256
     input  logic   clk_i,
     input  logic   rst_i,
     input  logic   start_i,
+    output logic   ready_o,
+    input  logic   chain_i,
     input  state_t state_i,
     input  block_t block_i,
     output logic   busy_o,
     output logic   done_o,
     output state_t digest_o
 );
-  // Without a driver: the solver chooses, anew in every clock. Each is read once: every reading would be a choice of its own.
+  // Without a driver: the solver chooses, anew in every clock. Each is read once: every reading
+  // would be a choice of its own.
   logic finish;
   state_t any_digest;
 
-  logic working_q, done_q;
+  logic working_q, done_q, ended;
   state_t digest_q;
+  assign ended = working_q && finish;
   always_ff @(posedge clk_i) begin
     if (rst_i) {working_q, done_q} <= '0;
     else begin
-      working_q <= start_i || busy_o;
-      done_q <= (start_i || busy_o) && finish;
+      working_q <= (start_i && ready_o) || (working_q && !ended);
+      done_q <= ended;
     end
-    if (start_i || busy_o) digest_q <= any_digest;
+    if (working_q || start_i) digest_q <= any_digest;
   end
-  assign busy_o = working_q && !done_q;
+  assign ready_o = !working_q || ended;
+  assign busy_o = working_q;
   assign done_o = done_q;
   assign digest_o = digest_q;
 endmodule

@@ -1,12 +1,16 @@
-// What is proved of the signer's walk, without bound: every index stays in its range (FORS tree, layer, leaf, chain, step, height), no more
-// nodes go into T_l than its standard length; one hash is asked for at a time, and its state and block stand until it is answered;
-// a word that is offered stands until it is taken; the words of a signature are counted at every place of the walk, and it ends after
-// 1,068 of them, never else; a root is valid only from the end of a keygen on; no clock passes without a request, a word
-// on offer or a step of the walk, so that it cannot hang on its own.
+// What is proved of the signer's walk, without bound: every index stays in its range (FORS tree,
+// layer, leaf, chain, step, height), no more nodes go into T_l than its standard length; one hash
+// is asked for at a time, and its state and block stand until it is answered; a word that is
+// offered stands until it is taken; the words of a signature are counted at every place of the
+// walk, and it ends after 1,068 of them, never else; a root is valid only from the end of a keygen
+// on; no clock passes without a request, a word on offer or a step of the walk, so that it cannot
+// hang on its own.
 //
-// The message's and T_l's parts are the card's own; the message is one byte, which only lengthens the hashes before the walk.
-// What the hashes say is free. Assumed, as the module asks: inputs constant while busy, one command at a time, a signature only with
-// a root, an answer only to a request. And that the top tree's root is PK.root, which with the real hash the simulation watches.
+// The message's and T_l's parts are the card's own; the message is one byte, which only lengthens
+// the hashes before the walk. What the hashes say is free. Assumed, as the module asks: inputs
+// constant while busy, one command at a time, a signature only with a root, an answer only to a
+// request. And that the top tree's root is PK.root, which with the real hash the simulation
+// watches.
 module slh_dsa_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -16,8 +20,7 @@ module slh_dsa_props
     input logic keygen,
     input logic sign,
     input logic word_ready,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -26,12 +29,12 @@ module slh_dsa_props
 
   node_t sk_seed, sk_prf, pk_seed;
   logic [7:0] message;
-  always_ff @(posedge clk) {sk_seed, sk_prf, pk_seed, message} <= {sk_seed, sk_prf, pk_seed, message};
+  always_ff @(posedge clk) {sk_seed, sk_prf, pk_seed, message} <=
+      {sk_seed, sk_prf, pk_seed, message};
 
-  logic ready, root_valid, word_valid, ask;
+  logic ready, root_valid, word_valid;
   node_t root, word;
-  state_t state;
-  block_t block;
+  hash_request_t hash;
   slh_dsa #(
       .MessageBytes(1)
   ) dut (
@@ -49,11 +52,8 @@ module slh_dsa_props
       .word_valid_o(word_valid),
       .word_ready_i(word_ready),
       .word_o(word),
-      .hash_start_o(ask),
-      .hash_state_o(state),
-      .hash_block_o(block),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash),
+      .hash_i(answer)
   );
 
   typedef enum logic [3:0] {
@@ -66,8 +66,9 @@ module slh_dsa_props
   always_comb if (!rst) begin
     assume (!(keygen && sign));
     assume (!(sign && ready && !root_valid));
-    assume (!answered || asked_q);
-    if (at == Auth && dut.signing_q && !dut.fors_q && dut.tree_q == 6'd21) assume (dut.value_q == dut.root_q);
+    assume (!answer.done || asked_q);
+    if (at == Auth && dut.signing_q && !dut.fors_q && dut.tree_q == 6'd21)
+      assume (dut.value_q == dut.root_q);
   end
 
   logic hung_q, offers_q;
@@ -75,9 +76,9 @@ module slh_dsa_props
   block_t asked_block_q;
   node_t offered_q;
   always_ff @(posedge clk) begin
-    asked_q <= !rst && (ask || asked_q) && !answered;
-    {asked_state_q, asked_block_q} <= {state, block};
-    hung_q <= !rst && (ask || asked_q) && !answered;
+    asked_q <= !rst && (hash.start || asked_q) && !answer.done;
+    {asked_state_q, asked_block_q} <= {hash.state, hash.block};
+    hung_q <= !rst && (hash.start || asked_q) && !answer.done;
     offers_q <= !rst && word_valid && !word_ready;
     offered_q <= word;
   end
@@ -95,13 +96,15 @@ module slh_dsa_props
   assign top = fors ? 3'd6 : 3'd3;
   assign low = 6'((7'd1 << dut.height_q) - 7'd1);
   // This chain's value has left, or the FORS secret has.
-  assign chain_out = (at == Chain && dut.step_q >= dut.digit) || at == Absorb || at == Compress || at == Place || at == Node || at == Auth;
+  assign chain_out = (at == Chain && dut.step_q >= dut.digit) || at == Absorb || at == Compress
+      || at == Place || at == Node || at == Auth;
   always_comb begin
     words_due = fors ? 11'd1 + 11'd7 * 11'(dut.tree_q) : 11'd232 + 11'd38 * 11'(dut.tree_q);
     if (at == Auth) words_due += (fors ? 11'd1 : 11'd35) + 11'(dut.height_q);
     else if (fors && at == Absorb) words_due += 11'd7;
     else if (fors) words_due += 11'(past || (selected_now && chain_out));
-    else if (past || (selected_now && (at == Compress || at == Place || at == Node))) words_due += 11'd35;
+    else if (past || (selected_now && (at == Compress || at == Place || at == Node)))
+      words_due += 11'd35;
     else if (selected_now) words_due += 11'(dut.chain_q) + 11'(chain_out);
     // FORS roots are all in.
     if (at == Compress && fors) words_due = 11'd232;
@@ -113,31 +116,42 @@ module slh_dsa_props
       // ---- the claims
       assert (at <= Auth);
       if (at != Idle) begin
-        assert (dut.tree_q < (fors ? 6'd33 : 6'd22) || (fors && at == Compress && dut.tree_q == 6'd33));
+        assert (dut.tree_q < (fors ? 6'd33 : 6'd22)
+            || (fors && at == Compress && dut.tree_q == 6'd33));
         assert (leaf < (fors ? 6'd63 : 6'd7) || leaf == (fors ? 6'd63 : 6'd7));
         assert (dut.chain_q <= (fors ? 6'd0 : 6'd34));
         assert (dut.height_q <= top);
       end
-      if (asked_q && at != Idle) assert (!ask);
-      if (hung_q) assert (state == asked_state_q && block == asked_block_q && !ask);
+      if (asked_q && at != Idle) assert (!hash.start);
+      if (hung_q)
+        assert (hash.state == asked_state_q && hash.block == asked_block_q && !hash.start);
       if (offers_q) assert (word_valid && word == offered_q);
-      assert (ready || ask || asked_q || word_valid || at == Place || (at == Absorb && dut.tl_taken));
+      assert (ready || hash.start || asked_q || word_valid || at == Place
+          || (at == Absorb && dut.tl_taken));
       if (dut.signing_q && at != Idle) assert (dut.words_q == words_due);
-      if (at == Auth && word_ready && !fors && dut.tree_q == 6'd21 && dut.height_q == 3'd2) assert (words_due == 11'd1067);
+      if (at == Auth && word_ready && !fors && dut.tree_q == 6'd21 && dut.height_q == 3'd2)
+        assert (words_due == 11'd1067);
       if (at != Idle) assert (root_valid == dut.signing_q);
 
       // ---- what the induction needs
       assert (asked_q == dut.started_q);
       if (at == Idle) assert (!asked_q);
-      if (!dut.signing_q && at != Idle) assert (!fors && dut.tree_q == 6'd21 && at != Message && at != Randomizer && at != Reveal && at != Auth);
-      if (at == Seed || at == Message) assert (!fors && leaf == '0 && dut.chain_q == '0 && dut.height_q == '0);
-      if (at == Randomizer) assert (fors && dut.tree_q == '0 && leaf == '0 && dut.chain_q == '0 && dut.height_q == '0);
+      if (!dut.signing_q && at != Idle)
+        assert (!fors && dut.tree_q == 6'd21 && at != Message && at != Randomizer && at != Reveal
+            && at != Auth);
+      if (at == Seed || at == Message)
+        assert (!fors && leaf == '0 && dut.chain_q == '0 && dut.height_q == '0);
+      if (at == Randomizer)
+        assert (fors && dut.tree_q == '0 && leaf == '0 && dut.chain_q == '0 && dut.height_q == '0);
       if (at == Message) assert (dut.u_message.state_q != 3'd0 || dut.u_message.block_q == '0);
       else assert (at == Randomizer || dut.u_message.state_q == '0 || rst);
-      if (at == Secret || at == Chain || at == Reveal || at == Compress || (at == Absorb && !fors)) assert (dut.height_q == '0);
+      if (at == Secret || at == Chain || at == Reveal || at == Compress || (at == Absorb && !fors))
+        assert (dut.height_q == '0);
       if (at == Absorb && fors) assert (dut.height_q == top);
       if (at == Chain) assert (dut.step_q < (fors ? 4'd1 : 4'd15));
-      if (at == Reveal) assert (dut.signing_q && selected_now && dut.step_q == dut.digit && dut.step_q <= (fors ? 4'd1 : 4'd15));
+      if (at == Reveal)
+        assert (dut.signing_q && selected_now && dut.step_q == dut.digit
+            && dut.step_q <= (fors ? 4'd1 : 4'd15));
       if (at == Node) assert (dut.height_q != '0 && dut.height_q <= top);
       if (at == Node) assert ((leaf & low) == low);
       if (at == Place) assert ((leaf & low) == low);
@@ -147,16 +161,20 @@ module slh_dsa_props
       if (fors && at == Compress) assert (leaf == '0 && dut.tree_q == 6'd33);
       if ((at == Place || at == Node || at == Auth) && !fors) assert (dut.chain_q == '0);
       // T_l: one node for the address, and one for each that went in.
-      if (!fors && (at == Absorb || at == Chain || at == Reveal)) assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
-      if (!fors && at == Secret && dut.chain_q != '0) assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
+      if (!fors && (at == Absorb || at == Chain || at == Reveal))
+        assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
+      if (!fors && at == Secret && dut.chain_q != '0)
+        assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
       if (!fors && at == Secret && dut.chain_q == '0 && asked_q) assert (dut.u_tl.nodes_q == 6'd1);
       if (!fors && at == Compress) assert (dut.u_tl.nodes_q == 6'd36);
-      if (fors && at != Randomizer && at != Compress && !(at == Secret && dut.tree_q == '0 && leaf == '0 && !asked_q))
+      if (fors && at != Randomizer && at != Compress
+          && !(at == Secret && dut.tree_q == '0 && leaf == '0 && !asked_q))
         assert (dut.u_tl.nodes_q == 6'd1 + dut.tree_q);
       if (fors && at == Compress) assert (dut.u_tl.nodes_q == 6'd34);
 
       // ---- not vacuous
-      // (A keygen, which a signature needs first, is 4,568 hashes: out of reach. The simulation signs.)
+      // (A keygen, which a signature needs first, is 4,568 hashes: out of reach. The simulation
+      // signs.)
       cover (at == Chain && !dut.signing_q && asked_q && dut.step_q == 4'd2);
       cover (hung_q && at == Secret);
     end

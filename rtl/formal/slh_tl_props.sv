@@ -1,9 +1,10 @@
-// What is proved of T_l (FIPS 205, 11.2.1), without bound: the blocks that it asks for hold address and nodes in their order, each
-// byte once and in its place, then 0x80, zeros and the length in bits, block by block from the state after the seed's; the node it
-// gives is the first half of the last answer. One byte of the message, any one, is watched, with up to 35 nodes.
+// What is proved of T_l (FIPS 205, 11.2.1), without bound: the blocks that it asks for hold address
+// and nodes in their order, each byte once and in its place, then 0x80, zeros and the length in
+// bits, block by block from the state after the seed's; the node it gives is the first half of the
+// last answer. One byte of the message, any one, is watched, with up to 35 nodes.
 //
-// Assumed, as the module asks: one of open, push and finish at a time, none but open before the first open, at most 35 nodes; an
-// answer only to a request.
+// Assumed, as the module asks: one of open, push and finish at a time, none but open before the
+// first open, at most 35 nodes; an answer only to a request.
 module slh_tl_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -16,18 +17,16 @@ module slh_tl_props
     input logic push,
     input node_t node,
     input logic finish,
-    input logic answered,
-    input state_t answer
+    input hash_answer_t answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
   assign rst = !started || reset;
 
-  logic taken, request;
+  logic taken;
   node_t result;
-  state_t state;
-  block_t block;
+  hash_request_t hash;
   slh_tl dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -39,11 +38,8 @@ module slh_tl_props
       .finish_i(finish),
       .taken_o(taken),
       .node_o(result),
-      .hash_request_o(request),
-      .hash_state_o(state),
-      .hash_block_o(block),
-      .hash_done_i(answered),
-      .hash_digest_i(answer)
+      .hash_o(hash),
+      .hash_i(answer)
   );
 
   // ---- the message: bytes so far, blocks hashed of it, the state behind them
@@ -57,7 +53,7 @@ module slh_tl_props
     assume ($onehot0({open, push, finish}));
     assume (open_q || !(push || finish));
     assume (!push || bytes_q < 10'(AdrsBytes + 35 * NodeBytes));
-    assume (!answered || request);
+    assume (!answer.done || hash.start);
   end
   always_ff @(posedge clk) begin
     if (rst) open_q <= 1'b0;
@@ -66,11 +62,11 @@ module slh_tl_props
       bytes_q <= 10'(AdrsBytes);
       blocks_q <= '0;
       state_q <= seed_state;
-    end else if (push && (!fills || answered)) begin
+    end else if (push && (!fills || answer.done)) begin
       bytes_q <= bytes_q + 10'd16;
       if (fills) begin
         blocks_q <= blocks_q + 4'd1;
-        state_q <= answer;
+        state_q <= answer.digest;
       end
     end
   end
@@ -84,7 +80,8 @@ module slh_tl_props
   assign in_block = watch - {blocks_q, 6'd0};
   always_comb begin
     {now_known, now_byte} = {known_q, byte_q};
-    if (push && watch >= bytes_q && in_node < 10'd16) {now_known, now_byte} = {1'b1, 8'(node >> {4'd15 - in_node[3:0], 3'd0})};
+    if (push && watch >= bytes_q && in_node < 10'd16)
+      {now_known, now_byte} = {1'b1, 8'(node >> {4'd15 - in_node[3:0], 3'd0})};
   end
   always_ff @(posedge clk) begin
     if (rst) known_q <= 1'b0;
@@ -94,7 +91,7 @@ module slh_tl_props
     end else if (push && taken) {known_q, byte_q} <= {now_known, now_byte};
   end
   logic [7:0] seen;
-  assign seen = 8'(block >> {6'd63 - in_block[5:0], 3'd0});
+  assign seen = 8'(hash.block >> {6'd63 - in_block[5:0], 3'd0});
 
   logic [9:0] held_bytes;
   logic [431:0] held;
@@ -102,24 +99,27 @@ module slh_tl_props
   assign held = dut.held_q;
   always_comb begin
     if (started && !rst) begin
-      assert (request == (finish || (push && fills)));
-      assert (taken == (request ? answered : push));
-      if (request) begin
-        assert (state == state_q);
+      assert (hash.start == (finish || (push && fills)));
+      assert (taken == (hash.start ? answer.done : push));
+      if (hash.start) begin
+        assert (hash.state == state_q);
         if (in_block < 10'd64 && now_known) assert (seen == now_byte);
-        if (finish && in_block < 10'd56 && !now_known) assert (seen == (watch == bytes_q ? 8'h80 : 8'h00));
-        if (finish) assert (block[63:0] == 64'd8 * (64'd64 + 64'(bytes_q)));
-        assert (result == answer[255:128]);
+        if (finish && in_block < 10'd56 && !now_known)
+          assert (seen == (watch == bytes_q ? 8'h80 : 8'h00));
+        if (finish) assert (hash.block[63:0] == 64'd8 * (64'd64 + 64'(bytes_q)));
+        assert (result == answer.digest[255:128]);
       end
 
       // ---- what the induction needs
       if (open_q) begin
         assert (dut.state_q == state_q && dut.nodes_q != '0);
-        assert (bytes_q == 10'(AdrsBytes) + 10'd16 * (10'(dut.nodes_q) - 10'd1) && dut.nodes_q <= 6'd36);
+        assert (bytes_q == 10'(AdrsBytes) + 10'd16 * (10'(dut.nodes_q) - 10'd1)
+            && dut.nodes_q <= 6'd36);
         assert (blocks_q == dut.nodes_q[5:2]);
         assert (known_q == (watch < bytes_q));
         assert (held << {held_bytes[5:0], 3'd0} == '0);
-        if (known_q && in_block < 10'd54) assert (byte_q == 8'(held >> {6'd53 - in_block[5:0], 3'd0}));
+        if (known_q && in_block < 10'd54)
+          assert (byte_q == 8'(held >> {6'd53 - in_block[5:0], 3'd0}));
       end
 
       // ---- not vacuous: a block is completed by a node, and one ends with padding

@@ -1,10 +1,13 @@
-// What is proved, without bound: an entry that is judged takes one step for each row from 0 to the longer bank's last, in order, none
-// twice and none left out; any other takes a single one that is not judged. No step comes in a clock that is held or flushed, no
-// last step before there is room for the answer, no step of the next entry between. Each entry is handed over once, in the clock after its
-// first step, and none that did not start. Nothing that may be stepped waits: with room and no hold, each clock is a step.
+// What is proved, without bound: an entry that is judged takes one step for each row from 0 to the
+// longer bank's last, in order, none twice and none left out; any other takes a single one that is
+// not judged. No step comes in a clock that is held or flushed, no last step before there is room
+// for the answer, no step of the next entry between. Each entry is handed over once, in the clock
+// after its first step, and none that did not start. Nothing that may be stepped waits: with room
+// and no hold, each clock is a step.
 //
-// Assumed, as the module asks: an entry stands, unchanged, until it is taken or flushed, and the next one does not stand in the clock after;
-// row counts are constant and at least 1 (life refuses an image without rows).
+// Assumed, as the module asks: an entry stands, unchanged, until it is taken or flushed, and the
+// next one does not stand in the clock after; row counts are constant and at least 1 (life refuses
+// an image without rows).
 module sweep_props (
     input logic clk,
     input logic reset,
@@ -56,7 +59,8 @@ module sweep_props (
     if (taken_q) assume (!valid);
   end
 
-  // The sweep as it should be: under way or not, of what, and at which row; whether the entry at the input has begun.
+  // The sweep as it should be: under way or not, of what, and at which row; whether the entry at
+  // the input has begun.
   logic going_q, going_judge_q, begun_q, hand_q;
   logic [15:0] at_q, end_row;
   logic may_step, ends, begins;
@@ -96,7 +100,8 @@ module sweep_props (
 
       // ---- what the induction needs
       if (going_q) begin
-        assert (dut.active_q && dut.row_q == at_q && dut.last_row_q == end_row && dut.judge_q == going_judge_q);
+        assert (dut.active_q && dut.row_q == at_q && dut.last_row_q == end_row
+            && dut.judge_q == going_judge_q);
         assert (at_q <= end_row);
       end else assert (!dut.active_q);
       assert (dut.started_q == begun_q && dut.handover_q == hand_q);
@@ -104,7 +109,8 @@ module sweep_props (
       if (hand_q) assert (begun_q);
       assert ((begun_q && !hand_q) == (going_q && at_q == '0));
 
-      // ---- not vacuous: a sweep of three rows, the next directly behind it, one held up at its last row, a flush midway
+      // ---- not vacuous: a sweep of three rows, the next directly behind it, one held up at its
+      // last row, a flush midway
       cover (step && last && judged && rows == 16'd3 && policy_rows == 16'd2);
       cover (begins && step && last && judged && at_q == 16'd1);
       cover (twice_q && step && last && judged && rows == 16'd4);

@@ -1,13 +1,17 @@
-// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; an entry carries the tick of the clock
-// in which its check ended, the one in which its credit was looked at; and no sequence number of a stream can be loaded. A slot changes
-// only when the table is cleared or when an entry for it was accepted: a BEGIN with sequence 0 on a slot that is not open, or another
-// entry on an open one with exactly the slot's next sequence. The slot's next sequence is then one more than the entry's, and the slot
-// is open unless the entry was an END. The first GATE that a stream has accepted fixes the stream's domain, audience, register and
-// epistemic mode until its END: no GATE with others is accepted, and only such a one is refused for its context. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit are
-// arbitrary. A clear takes one clock for each slot, and none is left out.
+// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; an
+// entry carries the tick of the clock in which its check ended, the one in which its credit was
+// looked at; and no sequence number of a stream can be loaded. A slot changes only when the table
+// is cleared or when an entry for it was accepted: a BEGIN with sequence 0 on a slot that is not
+// open, or another entry on an open one with exactly the slot's next sequence. The slot's next
+// sequence is then one more than the entry's, and the slot is open unless the entry was an END. The
+// first GATE that a stream has accepted fixes the stream's domain, audience, register and epistemic
+// mode until its END: no GATE with others is accepted, and only such a one is refused for its
+// context. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit
+// are arbitrary. A clear takes one clock for each slot, and none is left out.
 //
-// Every entry that is submitted is offered to the sweep ten clocks later, as it was submitted, and stands there until it is taken or
-// flushed; the next one is not submitted before. What is to be judged is a GATE without a fault.
+// Every entry that is submitted is offered to the sweep ten clocks later, as it was submitted, and
+// stands there until it is taken or flushed; the next one is not submitted before. What is to be
+// judged is a GATE without a fault.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -143,7 +147,8 @@ module tick_props
   logic begun_q;  // A BEGIN was accepted on the watched slot.
   always_ff @(posedge clk) begin
     if (rst || clearing) begun_q <= 1'b0;
-    else if (known_q && was_update_q && by_q.slot == 16'(watch) && by_q.opcode == OpcodeBegin) begun_q <= 1'b1;
+    else if (known_q && was_update_q && by_q.slot == 16'(watch) && by_q.opcode == OpcodeBegin)
+      begun_q <= 1'b1;
   end
 
   always_comb begin
@@ -183,16 +188,19 @@ module tick_props
         if (fault == FaultNone) assert (!spent_q);
         if (fault == FaultCredit) assert (spent_q);
         if (fault == FaultContext && entry_q.slot == 16'(watch)) begin
-          assert (entry.opcode == OpcodeGate && now.open && now.judged && entry.sequence_ == now.next);
+          assert (entry.opcode == OpcodeGate && now.open && now.judged
+              && entry.sequence_ == now.next);
           assert (context_of(entry) != now.context_);
         end
-        if (judge && entry_q.slot == 16'(watch)) assert (now.judged && now.context_ == context_of(entry));
+        if (judge && entry_q.slot == 16'(watch))
+          assert (now.judged && now.context_ == context_of(entry));
       end
       // What is accepted, and nothing else, changes its slot.
       if (known_q && was_update_q && by_q.slot == 16'(watch))
         assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
 
-      // ---- what the induction needs: the entry under check is the one submitted, and its slot was read
+      // ---- what the induction needs: the entry under check is the one submitted, and its slot was
+      // read
       if (busy) assert (u_check.entry_q == entry_q && entry_index == index_q);
       if (clearing) begin
         assert (left_q <= 3'(MaxStreams) && 3'(u_streams.clear_slot_q) == 3'(MaxStreams) - left_q);
@@ -207,9 +215,12 @@ module tick_props
       if (known_q) assert (u_streams.read_q == was_read_q);
 
       // ---- not vacuous: a stream begins, goes on and ends; an entry is refused for its sequence
-      cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1 && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2 && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open && by_q.slot == 16'(watch));
+      cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1
+          && by_q.slot == 16'(watch));
+      cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2
+          && by_q.slot == 16'(watch));
+      cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open
+          && by_q.slot == 16'(watch));
       cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
       cover (entry_valid && judge && begun_q);
       cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));

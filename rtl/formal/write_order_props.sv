@@ -1,5 +1,6 @@
-// What is proved about the order of writes: no data are offered before their request is, none that were offered are taken back, and data
-// whose request is offered are not held. Queues keep their VALIDs; the bus is arbitrary.
+// What is proved about the order of writes: no data are offered before their request is, none that
+// were offered are taken back, and data whose request is offered are not held. Queues keep their
+// VALIDs; the bus is arbitrary.
 module write_order_props (
     input logic clk,
     input logic awvalid,
@@ -26,7 +27,8 @@ module write_order_props (
       .wready_o(wready_queue)
   );
 
-  // Requests that were offered (a request under way counts), and bursts of data that left; the queue holds what it offers.
+  // Requests that were offered (a request under way counts), and bursts of data that left; the
+  // queue holds what it offers.
   logic aw_stalled_q, w_stalled_q, wlast_q;
   logic [7:0] offered_q, left_q;
   logic [7:0] offered;

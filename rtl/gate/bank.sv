@@ -1,13 +1,14 @@
 // One bank: a table of rows (bank_table) swept past a descriptor (bank_match).
 //
-// Rows `0 .. count_i-1` of the image take part; a step past them, or with `judge_i` low, matches nothing. A bank holds
-// nothing of one sweep over to the next but its table.
+// Rows `0 .. count_i-1` of the image take part; a step past them, or with `judge_i` low, matches
+// nothing. A bank holds nothing of one sweep over to the next but its table.
 //
-// Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o` stands with `done_o`
-// four clocks after the step with `last_i`. A row that is read back, or taken along at its step, comes through the port, and out of the
-// register, that the sweep reads.
+// Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o`
+// stands with `done_o` four clocks after the step with `last_i`. A row that is read back, or taken
+// along at its step, comes through the port, and out of the register, that the sweep reads.
 // After reset: every row invalid, so every sweep ends in a reject.
-// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping; no `read_i` in the clock of a step.
+// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping; no
+// `read_i` in the clock of a step.
 module bank
   import layout_pkg::*;
   import gate_pkg::*;

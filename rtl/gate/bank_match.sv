@@ -1,22 +1,26 @@
-// The rule of one bank over a sweep: compares a row a clock with a descriptor and folds the matches into an answer.
+// The rule of one bank over a sweep: compares a row a clock with a descriptor and folds the matches
+// into an answer.
 //
-// Feed the rows of a sweep in ascending order, with `first_i` on the first clock and `last_i` on the last (they may be
-// the same clock). A clock without `live_i` matches nothing. Forbid-reject beats forbid-decompose beats permit; no match
-// is a reject without a row.
+// Feed the rows of a sweep in ascending order, with `first_i` on the first clock and `last_i` on
+// the last (they may be the same clock). A clock without `live_i` matches nothing. Forbid-reject
+// beats forbid-decompose beats permit; no match is a reject without a row.
 //
-// Latency: `answer_o` stands with `done_o` two clocks after the clock of `last_i`, and holds until the next sweep
-// reaches that stage. After reset: no answer, `answer_o` is a reject.
-// The caller owes: `desc_i` constant over the clocks of one sweep; `row_i` meaningful while `live_i`.
+// Latency: `answer_o` stands with `done_o` two clocks after the clock of `last_i`, and holds until
+// the next sweep reaches that stage. After reset: no answer, `answer_o` is a reject.
+// The caller owes: `desc_i` constant over the clocks of one sweep; `row_i` meaningful while
+// `live_i`.
+`include "assert.svh"
+
 module bank_match
   import layout_pkg::*;
   import gate_pkg::*;
 (
     input  logic         clk_i,
     input  logic         rst_i,
-    input  logic         step_i,    // A clock of a sweep.
+    input  logic         step_i,  // A clock of a sweep.
     input  logic         first_i,
     input  logic         last_i,
-    input  logic         live_i,    // The row counts: it is valid and within the image's row count.
+    input  logic         live_i,  // The row counts: it is valid and within the image's row count.
     input  row_t         row_i,
     input  logic [15:0]  index_i,
     input  descriptor_t  desc_i,
@@ -57,10 +61,12 @@ module bank_match
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && done_o) begin
-      assert (!(answer_o.outcome == StageOutcomePass && (seen_q.reject || seen_q.decompose)))
-      else $error("bank_match: a pass beside a matching forbid");
-      assert (!(answer_o.outcome == StageOutcomePass && !seen_q.permit))
-      else $error("bank_match: a pass without a permit");
+      `ASSERT(
+          !(answer_o.outcome == StageOutcomePass && (seen_q.reject || seen_q.decompose)),
+          "bank_match: a pass beside a matching forbid");
+      `ASSERT(
+          !(answer_o.outcome == StageOutcomePass && !seen_q.permit),
+          "bank_match: a pass without a permit");
     end
   end
 endmodule

@@ -1,14 +1,20 @@
-// The rows of one bank: a RAM with an output register, written a word at a time, read a row a clock.
+// The rows of one bank: a RAM with an output register, written a word at a time, read a row a
+// clock.
 //
-// A row becomes valid when its last word is written and every word before it was written whole, once and in order just
-// before; any other write to it makes it invalid. An invalid row reads as all zero, which is an empty row.
-// Writes happen in the clock of `access_i` and only while `locked_i` is low in that same clock: no stage lies
-// between the lock and the RAM. Writes out of range are ignored.
+// A row becomes valid when its last word is written and every word before it was written whole,
+// once and in order just before; any other write to it makes it invalid. An invalid row reads as
+// all zero, which is an empty row.
+// Writes happen in the clock of `access_i` and only while `locked_i` is low in that same clock: no
+// stage lies between the lock and the RAM. Writes out of range are ignored.
 //
-// Latency: `row_o` and `live_o` stand two clocks after `step_i`; `rd_data_o` with `rd_ack_o` three clocks after a read.
+// Latency: `row_o` and `live_o` stand two clocks after `step_i`; `rd_data_o` with `rd_ack_o` three
+// clocks after a read.
 // After reset: every row invalid; RAM contents arbitrary but never visible.
-// The caller owes: no `step_i` in the clock of a read access (`access_i.valid` without `write`); rows ascending is the
-// caller's business; `check_i` only while locked, and locked the clock before.
+// The caller owes: no `step_i` in the clock of a read access (`access_i.valid` without `write`);
+// rows ascending is the caller's business; `check_i` only while locked, and locked the clock
+// before.
+`include "assert.svh"
+
 module bank_table
   import layout_pkg::*;
   import gate_pkg::*;
@@ -20,13 +26,13 @@ module bank_table
     // Table window.
     input  table_access_t access_i,
     input  logic          locked_i,
-    input  logic          clear_i,    // Every row becomes invalid.
+    input  logic          clear_i,  // Every row becomes invalid.
     output logic          rd_ack_o,
     output logic [31:0]   rd_data_o,
     // Sweep.
     input  logic          step_i,
     input  logic [15:0]   step_row_i,
-    output logic          live_o,     // The row is valid; while low, `row_o` must not be used.
+    output logic          live_o,  // The row is valid; while low, `row_o` must not be used.
     output row_t          row_o,
     // Are rows 0 to count-1 valid? Answered one clock after `check_i`, and held.
     input  logic          check_i,
@@ -51,15 +57,16 @@ module bank_table
   assign read = access_i.valid && !access_i.write;
   assign access_row = access_i.row[RowBits-1:0];
 
-  // The row being written and the only word that continues it; 0 means that a row has to start again.
+  // The row being written and the only word that continues it; 0 means that a row has to start
+  // again.
   logic [RowBits-1:0] open_row_q;
   logic [5:0] next_word_q;
   logic continues;
   assign continues = access_i.whole
       && (access_i.word == 6'd0 || (access_i.word == next_word_q && access_row == open_row_q));
 
-  // One write enable a word, as the vendors' templates for a RAM with column writes have it (UG901): a variable index into the row
-  // would not infer a RAM.
+  // One write enable a word, as the vendors' templates for a RAM with column writes have it
+  // (UG901): a variable index into the row would not infer a RAM.
   always_ff @(posedge clk_i) begin
     if (write_word) begin
       for (int unsigned w = 0; w < RowWords; w++) begin
@@ -142,9 +149,11 @@ module bank_table
   always_ff @(posedge clk_i) begin
     locked_q <= locked_i;
     if (!rst_i) begin
-      assert (!check_i || (locked_i && locked_q)) else $error("bank_table: a check of tables that may have changed");
-      assert (!(step_i && read)) else $error("bank_table: a sweep and a window read in one clock");
-      assert (!(locked_i && write_word)) else $error("bank_table: a write while locked");
+      `ASSERT(
+          !check_i || (locked_i && locked_q),
+          "bank_table: a check of tables that may have changed");
+      `ASSERT(!(step_i && read), "bank_table: a sweep and a window read in one clock");
+      `ASSERT(!(locked_i && write_word), "bank_table: a write while locked");
     end
   end
 endmodule

@@ -1,19 +1,19 @@
-// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them: what a fault takes back before it is in
-// the log has neither begun nor ended one.
+// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them:
+// what a fault takes back before it is in the log has neither begun nor ended one.
 //
 // Latency: a record counts one clock after `record_i`. After reset and `clear_i`: zero.
 module counters
   import layout_pkg::*;
   import gate_pkg::*;
 (
-    input  logic      clk_i,
-    input  logic      rst_i,
-    input  logic      clear_i,
-    input  logic      record_i,     // A record of this answer was handed to the ring.
+    input  logic       clk_i,
+    input  logic       rst_i,
+    input  logic       clear_i,
+    input  logic       record_i,  // A record of this answer was handed to the ring.
     input  logic [7:0] record_type_i,
     input  logic [7:0] determination_i,
-    input  logic      sweep_i,      // A clock in which a bank sweeps.
-    output counters_t counters_o
+    input  logic       sweep_i,  // A clock in which a bank sweeps.
+    output counters_t  counters_o
 );
   counters_t c_q;
   assign counters_o = c_q;

@@ -1,27 +1,35 @@
-// Checks one entry at a time: CRC, layout, declarations, stream slot, sequence and context; then offers it to the sweep.
+// Checks one entry at a time: CRC, layout, declarations, stream slot, sequence and context; then
+// offers it to the sweep.
 //
-// An entry that fails a check carries the first fault in the order of the codes and moves nothing; one that passes
-// moves its stream in the clock in which its check ends. The entry is held, and checked once, until the sweep takes it.
-// `entry_tick_o` is the tick of that clock: the one that its heartbeat credit was judged by.
+// An entry that fails a check carries the first fault in the order of the codes and moves nothing;
+// one that passes moves its stream in the clock in which its check ends. The entry is held, and
+// checked once, until the sweep takes it. `entry_tick_o` is the tick of that clock: the one that
+// its heartbeat credit was judged by.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
-// After reset and after `flush_i`: empty. An entry flushed before its check ended has moved nothing.
-// The caller owes: `declared_i` constant while entries are under way; a stream table with two clocks of read latency.
+// After reset and after `flush_i`: empty. An entry flushed before its check ended has moved
+// nothing.
+// The caller owes: `declared_i` constant while entries are under way; a stream table with two
+// clocks of read latency.
+`include "assert.svh"
+
 module entry_check
   import layout_pkg::*;
   import gate_pkg::*;
   import crc32_pkg::*;
 #(
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536: slots from here on are refused.
-    parameter int unsigned Lanes = 1           // 1, 2, 4 or 8: slots of other lanes are refused as well.
+    // 1, 2, 4 or 8: slots of other lanes are refused as well.
+    parameter int unsigned Lanes = 1
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
-    input  logic [7:0]  lane_i,          // The slots whose number is this modulo Lanes are its own.
+    input  logic [7:0]  lane_i,  // The slots whose number is this modulo Lanes are its own.
     input  declared_t   declared_i,
     input  logic [63:0] tick_i,
-    input  logic        spent_i,         // The heartbeat credit is spent: refuse whatever is right otherwise.
+    // The heartbeat credit is spent: refuse whatever is right otherwise.
+    input  logic        spent_i,
     // From the ring.
     input  logic        sub_valid_i,
     output logic        sub_ready_o,
@@ -40,7 +48,7 @@ module entry_check
     output logic [15:0] entry_index_o,
     output logic [63:0] entry_tick_o,
     output fault_e      entry_fault_o,
-    output logic        entry_judge_o,    // GATE without a fault: the banks decide.
+    output logic        entry_judge_o,  // GATE without a fault: the banks decide.
     output logic        busy_o
 );
   typedef enum logic [2:0] {
@@ -54,7 +62,8 @@ module entry_check
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [31:0] crc_q;
-  logic [127:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  logic [127:0] crc_data_q;
   logic [63:0] tick_q;
   entry_faults_t faults_q;
   fault_e fault_q;
@@ -141,9 +150,9 @@ module entry_check
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot(state_q)) else $error("entry_check: state not one-hot");
-      assert (!(entry_valid_o && judge_q && fault_q != FaultNone)) else $error("entry_check: judging a fault");
-      assert (!(entry_ready_i && state_q != StHeld)) else $error("entry_check: taken without an entry");
+      `ASSERT($onehot(state_q), "entry_check: state not one-hot");
+      `ASSERT(!(entry_valid_o && judge_q && fault_q != FaultNone), "entry_check: judging a fault");
+      `ASSERT(!(entry_ready_i && state_q != StHeld), "entry_check: taken without an entry");
     end
   end
 endmodule

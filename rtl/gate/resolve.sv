@@ -1,7 +1,10 @@
-// Turns the two banks' answers and the host's two outcomes into a verdict, in stage order (gate_pkg::resolve_stages).
+// Turns the two banks' answers and the host's two outcomes into a verdict, in stage order
+// (gate_pkg::resolve_stages).
 //
 // An entry that is not judged gets no determination, whatever the banks say.
 // Latency: one clock from `valid_i`. After reset: no determination.
+`include "assert.svh"
+
 module resolve
   import layout_pkg::*;
   import gate_pkg::*;
@@ -56,8 +59,9 @@ module resolve
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i && valid_o) begin
-      assert ((verdict_o.determination == DeterminationAdmit) == (judge_q && all_pass_q))
-      else $error("resolve: an admit without four passes, or four passes without an admit");
+      `ASSERT(
+          (verdict_o.determination == DeterminationAdmit) == (judge_q && all_pass_q),
+          "resolve: an admit without four passes, or four passes without an admit");
     end
   end
 endmodule

@@ -1,11 +1,16 @@
 // Which stream slots are open, and the next sequence and the context of each.
 //
-// One entry's check reads its slot and later updates it; the single user (entry_check) finishes one entry before it reads
-// for the next, so a read never overtakes an update. `clear_i` starts a sweep that frees every slot, one a clock.
+// One entry's check reads its slot and later updates it; the single user (entry_check) finishes one
+// entry before it reads for the next, so a read never overtakes an update. `clear_i` starts a sweep
+// that frees every slot, one a clock.
 //
-// Latency: `stream_o` stands two clocks after `read_i` and holds. An update is seen by any read after its clock.
-// After reset: contents arbitrary; `clear_i` must run before the first entry (the card does it in OPENING).
+// Latency: `stream_o` stands two clocks after `read_i` and holds. An update is seen by any read
+// after its clock.
+// After reset: contents arbitrary; `clear_i` must run before the first entry (the card does it in
+// OPENING).
 // The caller owes: slots below MaxStreams; no access while `clearing_o`.
+`include "assert.svh"
+
 module stream_table
   import gate_pkg::*;
 #(
@@ -16,7 +21,7 @@ module stream_table
     input  logic        clear_i,
     output logic        clearing_o,
     input  logic        read_i,
-    input  logic [15:0] slot_i,           // Of the read and of the update.
+    input  logic [15:0] slot_i,  // Of the read and of the update.
     output stream_t     stream_o,
     input  logic        update_i,
     input  stream_t     update_stream_i
@@ -61,9 +66,11 @@ module stream_table
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(clearing_q && (read_i || update_i))) else $error("stream_table: an access while clearing");
-      assert (!(update_i && (read_i || read_q))) else $error("stream_table: an update beside a read");
-      assert (!((read_i || update_i) && 32'(slot_i) >= MaxStreams)) else $error("stream_table: slot out of range");
+      `ASSERT(!(clearing_q && (read_i || update_i)), "stream_table: an access while clearing");
+      `ASSERT(!(update_i && (read_i || read_q)), "stream_table: an update beside a read");
+      `ASSERT(
+          !((read_i || update_i) && 32'(slot_i) >= MaxStreams),
+          "stream_table: slot out of range");
     end
   end
 endmodule

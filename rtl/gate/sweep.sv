@@ -1,16 +1,22 @@
-// Walks a checked entry through both banks: one step a clock, the next entry's first right after this one's last.
+// Walks a checked entry through both banks: one step a clock, the next entry's first right after
+// this one's last.
 //
-// An entry that is judged takes max(policy_rows_i, entropy_rows_i) steps; any other takes one step that matches nothing,
-// so that every entry leaves in the order in which it came. `hold_i` delays a step (a window read takes the RAM port). The
-// last step waits until `last_ready_i`: from then on the answer has a place to go.
+// An entry that is judged takes max(policy_rows_i, entropy_rows_i) steps; any other takes one step
+// that matches nothing, so that every entry leaves in the order in which it came. `hold_i` delays a
+// step (a window read takes the RAM port). The last step waits until `last_ready_i`: from then on
+// the answer has a place to go.
 //
-// Latency: the first step comes one clock after `valid_i` is seen; `ready_o` is the clock in which the caller must take the
-// entry over into the comparators' descriptor register, so that it stands there two clocks after the first step.
-// After reset: idle. The caller owes: `valid_i`, once up, stays until `ready_o` unless it flushes; row counts of at least 1.
+// Latency: the first step comes one clock after `valid_i` is seen; `ready_o` is the clock in which
+// the caller must take the entry over into the comparators' descriptor register, so that it stands
+// there two clocks after the first step.
+// After reset: idle. The caller owes: `valid_i`, once up, stays until `ready_o` unless it flushes;
+// row counts of at least 1.
+`include "assert.svh"
+
 module sweep (
     input  logic        clk_i,
     input  logic        rst_i,
-    input  logic        flush_i,         // Forget the entry under way.
+    input  logic        flush_i,  // Forget the entry under way.
     input  logic        valid_i,
     output logic        ready_o,
     input  logic        judge_i,
@@ -51,7 +57,8 @@ module sweep (
         judge_q <= judge_i;
         row_q <= '0;
         if (!judge_i) last_row_q <= '0;
-        else last_row_q <= (policy_rows_i > entropy_rows_i ? policy_rows_i : entropy_rows_i) - 16'd1;
+        else last_row_q <= (policy_rows_i > entropy_rows_i ? policy_rows_i : entropy_rows_i)
+            - 16'd1;
       end else if (step_o) begin
         if (at_last) active_q <= 1'b0;
         else row_q <= row_q + 16'd1;
@@ -61,6 +68,8 @@ module sweep (
   end
 
   always_ff @(posedge clk_i) begin
-    if (!rst_i) assert (!(ready_o && !started_q)) else $error("sweep: a handover of an entry that did not start");
+    if (!rst_i) `ASSERT(
+        !(ready_o && !started_q),
+        "sweep: a handover of an entry that did not start");
   end
 endmodule

@@ -1,93 +1,176 @@
 // The compression function of SHA-256 (FIPS 180-4, 6.2.2): one block into one state.
 //
-// `start_i` takes state and block in its clock and does the first rounds on them at once; `done_o` is up for one
-// clock, 64/Rounds clocks later (start and done inclusive: 65, 33, 17, 5 clocks). `digest_o` is right in that clock
-// and until the next start. A start may come in the clock of `done_o`: 64/Rounds clocks a block.
-// Paths: from `state_i` and `block_i` through a multiplexer and `Rounds` rounds; `digest_o` is an addition behind
-// registers.
+// A block is taken in a clock of `start_i` and `ready_o`, into `state_i`, or with `chain_i` into
+// the digest of the block before. `ready_o` is up while the core is idle and in the clock of the
+// last rounds, so that a chain of blocks takes 64/Rounds clocks each. `done_o` is up for one clock,
+// 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o` is right in that clock and,
+// where no other block has been taken by then, until the next start.
+// Paths: `Rounds` rounds between registers, each with two sums that the round before prepared; from
+// `state_i` and `block_i` to a register through those sums; `digest_o` is a register.
 // After reset: idle. A reset forgets the block under way.
-// The caller owes: no start while `busy_o`.
+// The caller owes: a chained block only behind a block since the reset.
+`include "assert.svh"
+
 module sha256
   import sha256_pkg::*;
 #(
-    parameter int unsigned Rounds = 1  // a clock: 1, 2, 4 or 16. Hardware takes 1; the others shorten simulations.
+    parameter int unsigned Rounds = 1  // A clock: 1, 2, 4 or 16. Hardware takes 1.
 ) (
     input  logic   clk_i,
     input  logic   rst_i,
     input  logic   start_i,
-    input  state_t state_i,   // H0 at the top
-    input  block_t block_i,   // first byte at the top
+    output logic   ready_o,
+    input  logic   chain_i,
+    input  state_t state_i,  // H0 at the top.
+    input  block_t block_i,  // First byte at the top.
     output logic   busy_o,
     output logic   done_o,
     output state_t digest_o
 );
-  if (Rounds != 1 && Rounds != 2 && Rounds != 4 && Rounds != 16) begin : gen_bad_rounds
+  if (Rounds != 1 && Rounds != 2 && Rounds != 4 && Rounds != 16) begin : g_bad_rounds
     $fatal(1, "Rounds is 1, 2, 4 or 16");
   end
 
   localparam int unsigned Steps = RoundCount / Rounds;
   typedef logic [$clog2(Steps)-1:0] step_t;
 
+  // What a round adds that does not depend on the round before it.
+  typedef struct packed {
+    word_t to_a;  // h + K + W
+    word_t to_e;  // d + h + K + W
+  } sums_t;
   typedef struct packed {
     state_t working;   // a at the top
     block_t schedule;  // the next 16 words, the next one at the top
+    sums_t sums;       // of the next round
   } rounds_t;
 
-  // `Rounds` rounds, of which the first is round `at * Rounds`.
-  function automatic rounds_t advance(rounds_t from, step_t at);
-    word_t a, b, c, d, e, f, g, h, t1, t2;
-    word_t w[16+Rounds];
+  function automatic word_t word_of(state_t state, int unsigned at);
+    return state[32*(7-at)+:32];
+  endfunction
+
+  // `Rounds` rounds, of which the first is round `at * Rounds`. The last round of all adds the
+  // state that the block is compressed into: its part of the sums comes a round earlier.
+  // Clocks with the last round and with the one before it are told by `is_last` and `is_late`.
+  // `constant` is K of the round behind these.
+  function automatic rounds_t advance(rounds_t from, step_t at, word_t constant, state_t origin,
+      logic is_last, logic is_late);
+    word_t a, b, c, d, e, f, g, h, new_a, new_e;
+    word_t w[16+Rounds], k;
+    logic [5:0] next_round;
+    state_t sum, next_sum;
+    sums_t sums;
     rounds_t to;
     {a, b, c, d, e, f, g, h} = from.working;
+    sums = from.sums;
     for (int unsigned i = 0; i < 16; i++) w[i] = from.schedule[32*(15-i)+:32];
     for (int unsigned i = 0; i < Rounds; i++) begin
+      next_round = 6'(at) * 6'(Rounds) + 6'(i + 1);
+      k = i == Rounds - 1 ? constant : RoundConstants[next_round];
+      {sum, next_sum} = '0;
+      if (i == Rounds - 1 && is_last) sum = origin;
+      if (i == (RoundCount - 2) % Rounds && is_late) next_sum = origin;
       w[16+i] = lower_sigma1(w[14+i]) + w[9+i] + lower_sigma0(w[1+i]) + w[i];
-      t1 = h + upper_sigma1(e) + ch(e, f, g) + RoundConstants[6'(at) * 6'(Rounds) + 6'(i)] + w[i];
-      t2 = upper_sigma0(a) + maj(a, b, c);
-      {h, g, f, e, d, c, b, a} = {g, f, e, d + t1, c, b, a, t1 + t2};
+      new_e = sums.to_e + upper_sigma1(e) + ch(e, f, g);
+      new_a = sums.to_a + upper_sigma1(e) + ch(e, f, g) + upper_sigma0(a) + maj(a, b, c);
+      sums.to_a = g + k + w[1+i] + word_of(next_sum, 0);
+      sums.to_e = c + g + k + w[1+i] + word_of(next_sum, 4);
+      h = g + word_of(sum, 7);
+      g = f + word_of(sum, 6);
+      f = e + word_of(sum, 5);
+      e = new_e;
+      d = c + word_of(sum, 3);
+      c = b + word_of(sum, 2);
+      b = a + word_of(sum, 1);
+      a = new_a;
     end
     to.working = {a, b, c, d, e, f, g, h};
     for (int unsigned i = 0; i < 16; i++) to.schedule[32*(15-i)+:32] = w[Rounds+i];
+    to.sums = sums;
     return to;
   endfunction
 
-  logic busy_q, done_q;
-  step_t step_q;      // the next step; 0 while idle
-  state_t before_q;   // the state that the block is compressed into
-  rounds_t rounds_q;
+  logic busy_q, done_q, last_q, late_q, ready_q, load;
+  logic busy_d, last_d;
+  step_t step_q;      // The next step; 0 while idle.
+  word_t constant_q;  // K of the first round behind that step.
+  logic [5:0] ahead_q;  // That round's number, and as many more as a step has.
+  state_t before_q;   // The state that the block is compressed into, from its second step on.
+  rounds_t rounds_q, moved;
+  state_t into;
 
+  // A register, as whoever asks for a block waits for it, and the block waits for the asking.
+  assign ready_o = ready_q;
+  assign load = start_i && ready_o;
+  always_comb begin
+    moved = rounds_q;
+    if (busy_q) moved = advance(rounds_q, step_q, constant_q, before_q, last_q, late_q);
+  end
+  assign into = chain_i ? moved.working : state_i;
+
+  // h + K and d + h + K of the first round over the digest.
+  sums_t chained, sums;
+  if (Rounds == 1) begin : g_prepared
+    // A round ahead of the digest, for the sake of the path; it stands while the core is idle.
+    word_t g, c;
+    sums_t chained_q;
+    assign g = word_of(rounds_q.working, 5) + word_of(before_q, 7);
+    assign c = word_of(rounds_q.working, 1) + word_of(before_q, 3);
+    always_ff @(posedge clk_i) begin
+      if (busy_q && !last_q) chained_q <= {g + RoundConstants[0], c + g + RoundConstants[0]};
+    end
+    assign chained = chained_q;
+  end else begin : g_direct
+    assign chained.to_a = word_of(moved.working, 7) + RoundConstants[0];
+    assign chained.to_e = word_of(moved.working, 3) + word_of(moved.working, 7) + RoundConstants[0];
+  end
+  always_comb begin
+    sums = chained;
+    if (!chain_i) begin
+      sums.to_a = word_of(state_i, 7) + RoundConstants[0];
+      sums.to_e = word_of(state_i, 3) + word_of(state_i, 7) + RoundConstants[0];
+    end
+    sums.to_a = sums.to_a + block_i[511-:32];
+    sums.to_e = sums.to_e + block_i[511-:32];
+  end
+
+  assign busy_d = load || (busy_q && !last_q);
+  assign last_d = busy_q && step_q == step_t'(Steps - 2);
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {busy_q, done_q} <= '0;
+      {busy_q, done_q, last_q, late_q} <= '0;
+      ready_q <= 1'b1;
       step_q <= '0;
+      constant_q <= RoundConstants[Rounds];
+      ahead_q <= 6'(2 * Rounds);
       before_q <= '0;
       rounds_q <= '0;
     end else begin
-      done_q <= busy_q && step_q == '1;
-      if (start_i) begin
-        busy_q <= 1'b1;
-        before_q <= state_i;
-      end else if (step_q == '1) begin
-        busy_q <= 1'b0;
-      end
-      if (start_i || busy_q) begin
-        rounds_q <= advance(start_i ? {state_i, block_i} : rounds_q, step_q);
+      done_q <= last_q;
+      last_q <= last_d;
+      ready_q <= !busy_d || last_d;
+      late_q <= busy_q && step_q == step_t'((RoundCount - 2) / Rounds - 1);
+      busy_q <= busy_d;
+      if (busy_q) begin
         step_q <= step_q + 1'b1;
+        constant_q <= RoundConstants[ahead_q];
+        ahead_q <= ahead_q + 6'(Rounds);
       end
+      if (busy_q && step_q == '0) before_q <= rounds_q.working;
+      if (load) rounds_q <= '{working: into, schedule: block_i, sums: sums};
+      else if (busy_q) rounds_q <= moved;
     end
   end
 
   assign busy_o = busy_q;
   assign done_o = done_q;
-  for (genvar i = 0; i < 8; i++) begin : gen_digest
-    assign digest_o[32*i+:32] = before_q[32*i+:32] + rounds_q.working[32*i+:32];
-  end
+  assign digest_o = rounds_q.working;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(start_i && busy_q)) else $error("sha256: a start while busy");
-      assert (busy_q || step_q == '0) else $error("sha256: idle between two steps");
-      assert (!(busy_q && done_q)) else $error("sha256: done while busy");
+      `ASSERT(!(start_i && !ready_o), "sha256: a start while busy");
+      `ASSERT(busy_q || step_q == '0, "sha256: idle between two steps");
+      `ASSERT(ready_q == (!busy_q || last_q), "sha256: ready at the wrong time");
     end
   end
 endmodule

@@ -1,23 +1,27 @@
 // Heartbeat credit: how much the card may still accept before an outside party is heard again.
 //
-// The limits are latched at OPEN; zero is no limit. Credit counts from the clock in which OPEN's or a heartbeat's record is made
-// (`start_i`), whose tick that record carries. Every accepted entry costs one record. `spent_o` in a clock of tick T says: as many
-// entries as the limit were accepted since, or T is the limit of ticks or more behind the record's.
+// The limits are latched at OPEN; zero is no limit. Credit counts from the clock in which OPEN's or
+// a heartbeat's record is made (`start_i`), whose tick that record carries. Every accepted entry
+// costs one record. `spent_o` in a clock of tick T says: as many entries as the limit were accepted
+// since, or T is the limit of ticks or more behind the record's.
 // After reset: no limit, nothing spent.
-// The caller owes: `open_i` with the session's limits; nothing accepted from `start_i` until its record is in the log.
+// The caller owes: `open_i` with the session's limits; nothing accepted from `start_i` until its
+// record is in the log.
+`include "assert.svh"
+
 module heartbeat (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        open_i,
     input  logic [31:0] records_limit_i,
-    input  logic [31:0] ticks_limit_i,   // Of 2^16 clocks.
+    input  logic [31:0] ticks_limit_i,  // Of 2^16 clocks.
     input  logic [63:0] tick_i,
-    input  logic        accept_i,        // An entry was accepted.
+    input  logic        accept_i,  // An entry was accepted.
     input  logic        start_i,
     output logic        spent_o,
     output logic [31:0] records_limit_o,
     output logic [31:0] ticks_limit_o,
-    output logic [31:0] credit_o         // Records left; all ones without a limit.
+    output logic [31:0] credit_o  // Records left; all ones without a limit.
 );
   logic [31:0] records_limit_q, ticks_limit_q, accepted_q;
   logic [63:0] last_q;  // The last tick with credit.
@@ -50,8 +54,8 @@ module heartbeat (
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!(accept_i && spent_o)) else $error("heartbeat: accepted without credit");
-      assert (!(accept_i && start_i)) else $error("heartbeat: accepted beside the record that gives credit");
+      `ASSERT(!(accept_i && spent_o), "heartbeat: accepted without credit");
+      `ASSERT(!(accept_i && start_i), "heartbeat: accepted beside the record that gives credit");
     end
   end
 endmodule

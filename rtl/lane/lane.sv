@@ -1,16 +1,23 @@
 // One lane: ring, entry check, both banks, resolution, record assembly, log, heartbeat credit.
 //
-// Entries leave in the order in which they came, each as one record and one completion. While an entry sweeps the banks
-// the next one is checked; a sweep follows the one before without a gap, so that a verdict takes
-// max(policy rows, entropy rows) clocks in steady state, and never more than 16 above that as long as the ring keeps up.
-// While `run_i` is low, entries that the ring still delivers are taken and dropped, and none leaves: the clock in which it falls
-// already puts nothing into the log. What is in the log by then still goes out. Records of the session (OPEN, HEARTBEAT, CLOSE,
-// ALARM) are assembled here too. An entry's record has the tick at which its check ended, a session's that at which it is assembled. The log takes max(6 blocks, sweep) a verdict in steady state.
+// Entries leave in the order in which they came, each as one record and one completion. While an
+// entry sweeps the banks the next one is checked; a sweep follows the one before without a gap, so
+// that a verdict takes max(policy rows, entropy rows) clocks in steady state, and never more than
+// 16 above that as long as the ring keeps up. While `run_i` is low, entries that the ring still
+// delivers are taken and dropped, and none leaves: the clock in which it falls already puts nothing
+// into the log. What is in the log by then still goes out. Records of the session (OPEN, HEARTBEAT,
+// CLOSE, ALARM) are assembled here too. An entry's record has the tick at which its check ended, a
+// session's that at which it is assembled. The log takes max(6 blocks, sweep) a verdict in steady
+// state.
 //
-// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record, then the log.
+// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record,
+// then the log.
 // After reset: empty, banks empty, not running.
-// The caller owes: `header_i`, `epoch_i`, `ticket_digest_i` and `ring_cfg_i` constant from OPEN until the session is over;
-// a session record only while `idle_o` (or while not running); `streams_clear_i` and `open_i` before `run_i`.
+// The caller owes: `header_i`, `epoch_i`, `ticket_digest_i` and `ring_cfg_i` constant from OPEN
+// until the session is over; a session record only while `idle_o` (or while not running);
+// `streams_clear_i` and `open_i` before `run_i`.
+`include "assert.svh"
+
 module lane
   import layout_pkg::*;
   import gate_pkg::*;
@@ -18,7 +25,8 @@ module lane
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
-    parameter int unsigned MaxStreams = 1024,   // Of the card: 1 to 65536; each costs one of its lanes 33 bits of RAM.
+    // Of the card: 1 to 65536; each costs one of its lanes 33 bits of RAM.
+    parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,           // Of the card: 1, 2, 4 or 8.
     parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.
     parameter int unsigned RingLog2Max = 15,
@@ -27,117 +35,81 @@ module lane
     parameter int unsigned Rounds = 1,          // SHA-256 rounds a clock in the log.
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
-    input  logic           clk_i,
-    input  logic           rst_i,
-    input  logic [7:0]     lane_i,           // Which it is; constant.
+    input  logic               clk_i,
+    input  logic               rst_i,
+    input  logic [7:0]         lane_i,  // Which it is; constant.
     // Session.
-    input  image_header_t  header_i,
-    input  logic [31:0]    epoch_i,
-    input  logic [255:0]   policy_digest_i,
-    input  logic [255:0]   ticket_digest_i,
-    input  logic [63:0]    tick_i,
+    input  image_header_t      header_i,
+    input  logic [31:0]        epoch_i,
+    input  logic [255:0]       policy_digest_i,
+    input  logic [255:0]       ticket_digest_i,
+    input  logic [63:0]        tick_i,
     // Heartbeats.
-    input  logic [31:0]    heartbeat_records_i,
-    input  logic [31:0]    heartbeat_ticks_i,
-    input  logic           beat_i,           // One is presented ...
-    input  logic [63:0]    beat_nonce_i,     // ... with this nonce.
-    output logic [63:0]    heartbeat_nonce_o,
-    output logic [31:0]    heartbeat_credit_o,
+    input  logic [31:0]        heartbeat_records_i,
+    input  logic [31:0]        heartbeat_ticks_i,
+    input  logic               heartbeat_i,        // One is presented ...
+    input  logic [63:0]        heartbeat_nonce_i,  // ... with this nonce.
+    output logic [63:0]        heartbeat_nonce_o,
+    output logic [31:0]        heartbeat_credit_o,
     // Tables.
-    input  table_access_t  policy_access_i,
-    output logic           policy_rd_ack_o,
-    output logic [31:0]    policy_rd_data_o,
-    input  table_access_t  entropy_access_i,
-    output logic           entropy_rd_ack_o,
-    output logic [31:0]    entropy_rd_data_o,
-    input  logic           locked_i,
-    input  logic           tables_clear_i,
-    input  logic           check_i,          // `complete_o` answers a clock later.
-    output logic           complete_o,
-    // Read-back of a row, for its hash, also while rows are swept; the row stands two clocks after it is accepted.
-    input  logic           read_i,
-    input  logic           read_entropy_i,
-    input  logic [15:0]    read_row_i,
-    output logic           read_ready_o,
-    output row_t           read_row_o,
+    input  table_access_t      policy_access_i,
+    output logic               policy_rd_ack_o,
+    output logic [31:0]        policy_rd_data_o,
+    input  table_access_t      entropy_access_i,
+    output logic               entropy_rd_ack_o,
+    output logic [31:0]        entropy_rd_data_o,
+    input  logic               locked_i,
+    input  logic               tables_clear_i,
+    input  logic               check_i,  // `complete_o` answers a clock later.
+    output logic               complete_o,
+    // Read-back of a row, for its hash, also while rows are swept; the row stands two clocks after
+    // it is accepted.
+    input  logic               read_i,
+    input  logic               read_entropy_i,
+    input  logic [15:0]        read_row_i,
+    output logic               read_ready_o,
+    output row_t               read_row_o,
     // Life.
-    input  logic           run_i,
-    input  logic           hold_i,           // Take no more entries.
-    input  logic           drop_i,           // Drop the waiting record too.
-    input  logic           streams_clear_i,
-    output logic           streams_clearing_o,
-    input  logic           session_valid_i,  // Write a session record.
-    output logic           session_ready_o,
-    input  record_type_e   session_type_i,
-    input  fault_e         session_cause_i,
-    output logic           log_opened_o,     // OPEN is in the log's tree, and will have its place in the ring, ...
-    output logic           log_closed_o,     // ... and so is CLOSE, since the rings were opened.
-    output logic           written_o,        // Every record handed to the ring was answered.
-    output logic           idle_o,           // Nothing between the ring's two ends.
+    input  logic               run_i,
+    input  logic               hold_i,  // Take no more entries.
+    input  logic               drop_i,  // Drop the waiting record too.
+    input  logic               streams_clear_i,
+    output logic               streams_clearing_o,
+    input  logic               session_valid_i,  // Write a session record.
+    output logic               session_ready_o,
+    input  record_type_e       session_type_i,
+    input  fault_e             session_cause_i,
+    // OPEN is in the log's tree, and will have its place in the ring, ...
+    output logic               log_opened_o,
+    output logic               log_closed_o,  // ... and so is CLOSE, since the rings were opened.
+    output logic               written_o,     // Every record handed to the ring was answered.
+    output logic               idle_o,        // Nothing between the ring's two ends.
     // Checkpoints.
-    output logic [63:0]    size_o,
-    input  logic           snapshot_i,
-    output logic           snapshot_valid_o,
-    output logic           snapshot_last_o,
-    output log_pkg::digest_t snapshot_node_o,
-    input  logic           beat_valid_i,     // A beat for the checkpoint ring.
-    output logic           beat_take_o,
-    input  logic [31:0]    beat_entry_i,
-    input  logic [8:0]     beat_at_i,
-    input  logic [511:0]   beat_data_i,
-    output logic           beat_answered_o,
+    output logic [63:0]        size_o,
+    input  logic               snapshot_i,
+    output log_pkg::snapshot_t snapshot_o,
+    input  logic               beat_valid_i,  // A beat for the checkpoint ring.
+    output logic               beat_take_o,
+    input  beat_t              beat_i,
+    output logic               beat_answered_o,
     // Ring.
-    input  ring_cfg_t      ring_cfg_i,
-    input  logic           open_i,
-    input  logic           fetch_i,
-    input  logic           halt_i,
-    input  logic           clear_i,
-    input  logic           sq_tail_we_i,
-    input  logic [31:0]    sq_tail_i,
-    input  logic           cq_head_we_i,
-    input  logic [31:0]    cq_head_i,
-    input  logic           log_head_we_i,
-    input  logic [31:0]    log_head_i,
-    output fault_e         ring_fault_o,
-    output logic           bus_dead_o,
-    output logic           needs_reset_o,
-    output logic           ring_idle_o,
-    output logic [15:0]    sq_head_o,
-    output logic [15:0]    cq_tail_o,
-    output logic [31:0]    log_tail_o,
+    input  ring_cfg_t          ring_cfg_i,
+    input  logic               open_i,
+    input  logic               fetch_i,
+    input  logic               halt_i,
+    input  logic               clear_i,
+    input  ring_doorbells_t    doorbells_i,
+    output fault_e             ring_fault_o,
+    output logic               bus_dead_o,
+    output logic               needs_reset_o,
+    output logic               ring_idle_o,
+    output ring_pointers_t     pointers_o,
     // Counters since OPEN.
-    output counters_t      counters_o,
-    output logic [31:0]    records_o,
+    output counters_t          counters_o,
+    output logic [31:0]        records_o,
     // AXI4 master.
-    output logic [4:0]     m_axi_awid,
-    output logic [63:0]    m_axi_awaddr,
-    output logic [7:0]     m_axi_awlen,
-    output logic [2:0]     m_axi_awsize,
-    output logic [1:0]     m_axi_awburst,
-    output logic           m_axi_awvalid,
-    input  logic           m_axi_awready,
-    output logic [511:0]   m_axi_wdata,
-    output logic [63:0]    m_axi_wstrb,
-    output logic           m_axi_wlast,
-    output logic           m_axi_wvalid,
-    input  logic           m_axi_wready,
-    input  logic [4:0]     m_axi_bid,
-    input  logic [1:0]     m_axi_bresp,
-    input  logic           m_axi_bvalid,
-    output logic           m_axi_bready,
-    output logic [4:0]     m_axi_arid,
-    output logic [63:0]    m_axi_araddr,
-    output logic [7:0]     m_axi_arlen,
-    output logic [2:0]     m_axi_arsize,
-    output logic [1:0]     m_axi_arburst,
-    output logic           m_axi_arvalid,
-    input  logic           m_axi_arready,
-    input  logic [4:0]     m_axi_rid,
-    input  logic [511:0]   m_axi_rdata,
-    input  logic [1:0]     m_axi_rresp,
-    input  logic           m_axi_rlast,
-    input  logic           m_axi_rvalid,
-    output logic           m_axi_rready
+    output axi_pkg::req_t      axi_req_o,
+    input  axi_pkg::rsp_t      axi_rsp_i
 );
   // ---- entry check
   logic sub_valid, sub_ready, check_ready, check_busy;
@@ -149,10 +121,12 @@ module lane
   logic stream_read, stream_update;
   logic [15:0] stream_slot;
   stream_t stream, stream_next;
-  logic spent, sent, beat_sent, session_take;
+  logic spent, sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
-  logic held;  // Nothing is accepted while a session record is on its way into the log: what follows a heartbeat is on its credit.
+  // Nothing is accepted while a session record is on its way into the log: what follows a heartbeat
+  // is on its credit.
+  logic held;
   assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
   entry_check #(
@@ -193,7 +167,8 @@ module lane
       .ticks_limit_i(heartbeat_ticks_i),
       .tick_i,
       .accept_i(stream_update),
-      .start_i(session_take && (session_type_i == RecordTypeOpen || session_type_i == RecordTypeHeartbeat)),
+      .start_i(session_take && (session_type_i == RecordTypeOpen
+      || session_type_i == RecordTypeHeartbeat)),
       .spent_o(spent),
       .records_limit_o(records_limit),
       .ticks_limit_o(ticks_limit),
@@ -217,8 +192,7 @@ module lane
   // ---- sweep
   logic step, first, last, judge, sweep_busy, reading;
   logic [15:0] row;
-  logic taken_q;  // The record register is spoken for by the entry whose last step was issued.
-  logic rec_valid_q;
+  logic record_free;  // An entry's last step may be issued: its record has a place.
   assign reading = (policy_access_i.valid && !policy_access_i.write)
       || (entropy_access_i.valid && !entropy_access_i.write);
 
@@ -232,7 +206,7 @@ module lane
       .policy_rows_i(header_i.policy_rows),
       .entropy_rows_i(header_i.entropy_rows),
       .hold_i(reading),
-      .last_ready_i(!taken_q && !rec_valid_q),
+      .last_ready_i(record_free),
       .step_o(step),
       .first_o(first),
       .last_o(last),
@@ -258,23 +232,8 @@ module lane
   row_t policy_read, entropy_read;
   assign read_row_o = read_entropy_i ? entropy_read : policy_read;
 
-  // The entry that the comparators see; it stands from the second clock after its first step to that after its last.
-  descriptor_t swept_q;
-  logic [15:0] swept_index_q;
-  logic [63:0] swept_tick_q;
-  fault_e swept_fault_q;
-  logic swept_judge_q;
-  always_ff @(posedge clk_i) begin
-    if (checked_ready) begin
-      swept_q <= checked;
-      swept_index_q <= checked_index;
-      swept_tick_q <= checked_tick;
-      swept_fault_q <= checked_fault;
-      swept_judge_q <= checked_judge;
-    end
-  end
-
   // ---- banks
+  descriptor_t swept;  // The entry that the comparators see.
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;
   assign complete_o = policy_complete && entropy_complete;
@@ -299,7 +258,7 @@ module lane
       .last_i(last),
       .judge_i(judge),
       .row_i(table_row),
-      .desc_i(swept_q),
+      .desc_i(swept),
       .done_o(policy_done),
       .answer_o(policy_answer)
   );
@@ -324,33 +283,26 @@ module lane
       .last_i(last),
       .judge_i(judge),
       .row_i(table_row),
-      .desc_i(swept_q),
+      .desc_i(swept),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
   );
 
   // ---- record
-  logic [1:0] last_q;
-  descriptor_t rec_desc_q;
-  answer_t rec_answer_q;
-  logic [15:0] rec_index_q;
-  logic [63:0] rec_tick_q;
-  fault_e rec_fault_q;
-  logic rec_judge_q, rec_session_q;
-  logic resolved;
+  record_t rec;
+  logic resolve_judge, resolve_valid, resolved;
   verdict_t verdict;
   logic [15:0] policy_row, entropy_row;
-
   resolve u_resolve (
       .clk_i,
       .rst_i,
-      .valid_i(policy_done && taken_q),
-      .judge_i(rec_judge_q),
+      .valid_i(policy_done && resolve_valid),
+      .judge_i(resolve_judge),
       .policy_i(policy_answer),
       .entropy_i(entropy_answer),
-      .validation_i(rec_desc_q.validation_outcome),
-      .lineage_i(rec_desc_q.lineage_outcome),
-      .depth_i(rec_desc_q.depth),
+      .validation_i(rec.descriptor.validation_outcome),
+      .lineage_i(rec.descriptor.lineage_outcome),
+      .depth_i(rec.descriptor.depth),
       .max_depth_i(header_i.max_depth),
       .valid_o(resolved),
       .verdict_o(verdict),
@@ -358,136 +310,86 @@ module lane
       .entropy_row_o(entropy_row)
   );
 
-  logic rec_valid, rec_ready;
+  logic rec_valid, rec_ready, rec_session, early_valid;
+  logic [15:0] rec_index;
   logic committed;  // The record is in the tree, and stays until the ring has it.
-  assign idle_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q;
-  assign session_ready_o = !check_busy && !sweep_busy && !taken_q && !rec_valid_q && !drop_i;
+  logic [63:0] session_nonce, presented_nonce;
+  session_t session;
+  always_comb begin
+    session = '0;
+    session.policy_digest = policy_digest_i;
+    session.package_digest = header_i.package_digest;
+    session.ticket_digest = ticket_digest_i;
+    session.heartbeat_nonce =
+        session_type_i == RecordTypeHeartbeat ? presented_nonce : session_nonce;
+    session.heartbeat_records = records_limit;
+    session.heartbeat_ticks = ticks_limit;
+    session.open_streams = counters_o.open_streams;
+    session.cause = session_cause_i;
+  end
+  record_assembly #(
+      .KeyFlags(KeyFlags)
+  ) u_record (
+      .clk_i,
+      .rst_i,
+      .lane_i,
+      .epoch_i,
+      .tick_i,
+      .run_i,
+      .drop_i,
+      .entry_take_i(checked_ready),
+      .entry_i(checked),
+      .entry_index_i(checked_index),
+      .entry_tick_i(checked_tick),
+      .entry_fault_i(checked_fault),
+      .entry_judge_i(checked_judge),
+      .last_i(step && last),
+      .swept_o(swept),
+      .early_valid_o(early_valid),
+      .resolve_valid_o(resolve_valid),
+      .resolve_judge_o(resolve_judge),
+      .resolved_i(resolved),
+      .verdict_i(verdict),
+      .policy_row_i(policy_row),
+      .entropy_row_i(entropy_row),
+      .session_take_i(session_take),
+      .session_type_i,
+      .session_cause_i,
+      .session_i(session),
+      .free_o(record_free),
+      .valid_o(rec_valid),
+      .committed_i(committed),
+      .ready_i(rec_ready),
+      .record_o(rec),
+      .session_o(rec_session),
+      .index_o(rec_index)
+  );
+  assign idle_o = !check_busy && !sweep_busy && record_free;
+  assign session_ready_o = idle_o && !drop_i;
   assign session_take = session_valid_i && session_ready_o;
-  assign held = hold_i || (rec_valid_q && rec_session_q);
-  assign rec_valid = rec_valid_q && (committed || (!drop_i && (rec_session_q || run_i)));
-
-  // What is in the tree is in the log, however long the ring has no place for it: nothing may follow CLOSE.
-  logic log_opened_q, log_closed_q, session_in;
-  assign session_in = committed && rec_session_q && !clear_i;
-  assign log_opened_o = log_opened_q || (session_in && rec_answer_q.record_type == RecordTypeOpen);
-  assign log_closed_o = log_closed_q || (session_in && rec_answer_q.record_type == RecordTypeClose);
-  always_ff @(posedge clk_i) begin
-    if (rst_i || open_i || clear_i) {log_opened_q, log_closed_q} <= '0;
-    else {log_opened_q, log_closed_q} <= {log_opened_o, log_closed_o};
-  end
-
+  assign held = hold_i || rec_session;
   assign sent = rec_valid && rec_ready;
-  assign beat_sent = sent && rec_answer_q.record_type == RecordTypeHeartbeat;
 
-  function automatic record_type_e type_of(logic [7:0] opcode, fault_e fault);
-    if (fault != FaultNone) return RecordTypeRefused;
-    case (opcode)
-      OpcodeGate: return RecordTypeVerdict;
-      OpcodeBegin: return RecordTypeBegin;
-      OpcodeEnd: return RecordTypeEnd;
-      OpcodeNote: return RecordTypeNote;
-      default: return RecordTypeRefused;
-    endcase
-  endfunction
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      {last_q, taken_q, rec_valid_q, rec_session_q, rec_judge_q} <= '0;
-      rec_fault_q <= FaultNone;
-    end else begin
-      last_q <= {last_q[0], step && last};
-      if (step && last) taken_q <= 1'b1;
-      if (last_q[1]) begin
-        rec_judge_q <= swept_judge_q;
-        rec_fault_q <= swept_fault_q;
-      end
-      if (sent) rec_valid_q <= 1'b0;
-      if (resolved && taken_q) begin
-        taken_q <= 1'b0;
-        rec_valid_q <= 1'b1;
-        rec_session_q <= 1'b0;
-      end
-      if (session_take) begin
-        rec_valid_q <= 1'b1;
-        rec_session_q <= 1'b1;
-      end
-      if (!run_i) begin
-        taken_q <= 1'b0;
-        last_q <= '0;
-        if (!rec_session_q && !session_take && !committed) rec_valid_q <= 1'b0;
-      end
-      if (drop_i && !committed) rec_valid_q <= 1'b0;
-    end
-  end
-
-  // The nonce that is presented becomes the session's when its record is in the log.
-  logic [63:0] nonce_q, presented_q, recorded_q;
-  assign heartbeat_nonce_o = nonce_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i || open_i) {nonce_q, presented_q, recorded_q} <= '0;
-    else begin
-      if (beat_i) presented_q <= beat_nonce_i;
-      if (session_take && session_type_i == RecordTypeHeartbeat) recorded_q <= presented_q;
-      if (beat_sent) nonce_q <= recorded_q;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (last_q[1]) begin
-      rec_desc_q <= swept_q;
-      rec_index_q <= swept_index_q;
-      rec_tick_q <= swept_tick_q;
-    end
-    if (session_take) begin
-      automatic session_t session = '0;
-      session.policy_digest = policy_digest_i;
-      session.package_digest = header_i.package_digest;
-      session.ticket_digest = ticket_digest_i;
-      session.heartbeat_nonce = session_type_i == RecordTypeHeartbeat ? presented_q : nonce_q;
-      session.heartbeat_records = records_limit;
-      session.heartbeat_ticks = ticks_limit;
-      session.open_streams = counters_o.open_streams;
-      session.cause = session_cause_i;
-      rec_desc_q <= session;
-    end
-    if (session_take || resolved) begin
-      automatic answer_t answer = '0;
-      answer.version = 8'(LayoutVersion);
-      answer.lane = lane_i;
-      answer.key_flags = KeyFlags;
-      answer.epoch = epoch_i;
-      // What an entry's credit was judged by; for a session's record, what credit is counted from.
-      answer.tick = session_take ? tick_i : rec_tick_q;
-      if (session_take) begin
-        answer.record_type = session_type_i;
-        answer.determination = DeterminationNone;
-        answer.stage = StageNone;
-        answer.fault = session_cause_i;
-        answer.policy_row = 16'(RowNone);
-        answer.entropy_row = 16'(RowNone);
-      end else begin
-        answer.record_type = type_of(rec_desc_q.opcode, rec_fault_q);
-        answer.determination = verdict.determination;
-        answer.stage = verdict.stage;
-        answer.fault = rec_fault_q;
-        answer.policy_row = policy_row;
-        answer.entropy_row = entropy_row;
-      end
-      rec_answer_q <= answer;
-    end
-  end
+  session_status u_status (
+      .clk_i,
+      .rst_i,
+      .open_i,
+      .clear_i,
+      .heartbeat_i,
+      .heartbeat_nonce_i,
+      .take_i(session_take),
+      .take_type_i(session_type_i),
+      .committed_i(committed && rec_session),
+      .sent_i(sent),
+      .type_i(rec.answer.record_type),
+      .opened_o(log_opened_o),
+      .closed_o(log_closed_o),
+      .presented_o(presented_nonce),
+      .nonce_o(session_nonce)
+  );
+  assign heartbeat_nonce_o = session_nonce;
 
   // ---- log, counters, ring
-  // The swept descriptor, until it moves to the record. While a record is being resolved (`taken_q`), the swept descriptor may
-  // already be the one after it, which must not be hashed in its place.
-  logic early_q, early_valid;
-  assign early_valid = early_q && !taken_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i || !run_i) early_q <= 1'b0;
-    else if (checked_ready) early_q <= 1'b1;
-    else if (last_q[1]) early_q <= 1'b0;
-  end
-
   record_t log_record;
   logic log_valid, log_ready;
   log_tree #(
@@ -498,30 +400,28 @@ module lane
       .clear_i(open_i),
       .drop_i(!run_i),
       .early_valid_i(early_valid),
-      .early_i(swept_q),
+      .early_i(swept),
       .valid_i(rec_valid),
       .ready_o(rec_ready),
-      .record_i('{descriptor: rec_desc_q, answer: rec_answer_q}),
+      .record_i(rec),
       .committed_o(committed),
       .valid_o(log_valid),
       .ready_i(log_ready),
       .record_o(log_record),
       .size_o,
       .snapshot_i,
-      .snapshot_valid_o,
-      .snapshot_last_o,
-      .snapshot_node_o
+      .snapshot_o
   );
   assign records_o = size_o[31:0];
-  assign written_o = log_tail_o == records_o;
+  assign written_o = pointers_o.log_tail == records_o;
 
   counters u_counters (
       .clk_i,
       .rst_i,
       .clear_i(open_i),
       .record_i(sent),
-      .record_type_i(rec_answer_q.record_type),
-      .determination_i(rec_answer_q.determination),
+      .record_type_i(rec.answer.record_type),
+      .determination_i(rec.answer.determination),
       .sweep_i(step && judge),
       .counters_o
   );
@@ -539,19 +439,12 @@ module lane
       .fetch_i,
       .halt_i,
       .clear_i,
-      .sq_tail_we_i,
-      .sq_tail_i,
-      .cq_head_we_i,
-      .cq_head_i,
-      .log_head_we_i,
-      .log_head_i,
+      .doorbells_i,
       .fault_o(ring_fault_o),
       .bus_dead_o,
       .needs_reset_o,
       .idle_o(ring_idle_o),
-      .sq_head_o,
-      .cq_tail_o,
-      .log_tail_o,
+      .pointers_o,
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
@@ -559,61 +452,31 @@ module lane
       .rec_valid_i(log_valid),
       .rec_ready_o(log_ready),
       .rec_i(log_record),
-      .rec_completes_i(!rec_session_q),
-      .rec_index_i(rec_index_q),
+      .rec_completes_i(!rec_session),
+      .rec_index_i(rec_index),
       .beat_valid_i,
       .beat_take_o,
-      .beat_entry_i,
-      .beat_at_i,
-      .beat_data_i,
+      .beat_i,
       .beat_answered_o,
-      .m_axi_awid,
-      .m_axi_awaddr,
-      .m_axi_awlen,
-      .m_axi_awsize,
-      .m_axi_awburst,
-      .m_axi_awvalid,
-      .m_axi_awready,
-      .m_axi_wdata,
-      .m_axi_wstrb,
-      .m_axi_wlast,
-      .m_axi_wvalid,
-      .m_axi_wready,
-      .m_axi_bid,
-      .m_axi_bresp,
-      .m_axi_bvalid,
-      .m_axi_bready,
-      .m_axi_arid,
-      .m_axi_araddr,
-      .m_axi_arlen,
-      .m_axi_arsize,
-      .m_axi_arburst,
-      .m_axi_arvalid,
-      .m_axi_arready,
-      .m_axi_rid,
-      .m_axi_rdata,
-      .m_axi_rresp,
-      .m_axi_rlast,
-      .m_axi_rvalid,
-      .m_axi_rready
+      .axi_req_o,
+      .axi_rsp_i
   );
 
   // ---- checks
   logic admit;
-  assign admit = log_valid && rec_answer_q.determination == DeterminationAdmit;
+  assign admit = log_valid && rec.answer.determination == DeterminationAdmit;
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (policy_done == entropy_done) else $error("lane: the banks are out of step");
-      assert (!(admit && (rec_session_q || rec_fault_q != FaultNone
-                          || rec_answer_q.record_type != RecordTypeVerdict
-                          || rec_answer_q.stage != StageNone
-                          || rec_desc_q.opcode != OpcodeGate
-                          || rec_desc_q.validation_outcome != StageOutcomePass
-                          || rec_desc_q.lineage_outcome != StageOutcomePass)))
-      else $error("lane: an admit that no verdict allows");
-      assert (!(resolved && taken_q && rec_valid_q)) else $error("lane: a record over another");
-      assert (!(step && !locked_i)) else $error("lane: a sweep over unlocked tables");
-      assert (!(step && table_read)) else $error("lane: a sweep over a read-back");
+      `ASSERT(policy_done == entropy_done, "lane: the banks are out of step");
+      `ASSERT(!(admit && (rec_session || rec.answer.fault != FaultNone
+                          || rec.answer.record_type != RecordTypeVerdict
+                          || rec.answer.stage != StageNone
+                          || rec.descriptor.opcode != OpcodeGate
+                          || rec.descriptor.validation_outcome != StageOutcomePass
+                          || rec.descriptor.lineage_outcome != StageOutcomePass)),
+              "lane: an admit that no verdict allows");
+      `ASSERT(!(step && !locked_i), "lane: a sweep over unlocked tables");
+      `ASSERT(!(step && table_read), "lane: a sweep over a read-back");
     end
   end
 endmodule

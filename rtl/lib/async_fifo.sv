@@ -1,9 +1,12 @@
-// A queue from one clock into another: Gray-coded pointers, each behind two flip-flops, and an output register.
+// A queue from one clock into another: Gray-coded pointers, each behind two flip-flops, and an
+// output register.
 //
-// What is accepted on the writing side leaves on the reading side once, in order. `rd_valid_o` and `rd_data_o` hold until
-// `rd_ready_i`, whatever the writing side does. Latency: one clock of the writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
-// After reset: empty. `wr_ready_o` is low in reset, so that nothing is accepted and lost. The caller owes: resets of both sides that overlap for four clocks of the slower one; constraints that hold
-// every path from one clock to the other below one clock period of the faster.
+// What is accepted on the writing side leaves on the reading side once, in order. `rd_valid_o` and
+// `rd_data_o` hold until `rd_ready_i`, whatever the writing side does. Latency: one clock of the
+// writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
+// After reset: empty. `wr_ready_o` is low in reset, so that nothing is accepted and lost. The
+// caller owes: resets of both sides that overlap for four clocks of the slower one; constraints
+// that hold every path from one clock to the other below one clock period of the faster.
 module async_fifo #(
     parameter int unsigned Width = 8,  // 1 or more; each bit is 2^Log2 bits of RAM.
     parameter int unsigned Log2 = 3    // 2 to 8
@@ -19,7 +22,7 @@ module async_fifo #(
     input  logic             rd_ready_i,
     output logic [Width-1:0] rd_data_o
 );
-  if (Log2 < 2 || Log2 > 8) begin : gen_bad_log2
+  if (Log2 < 2 || Log2 > 8) begin : g_bad_log2
     $fatal(1, "Log2 is 2 to 8");
   end
 
@@ -34,9 +37,11 @@ module async_fifo #(
   (* ASYNC_REG = "TRUE" *) pointer_t wr_seen_q[2];  // The writer's pointer, in the reader's clock.
   (* ASYNC_REG = "TRUE" *) pointer_t rd_seen_q[2];
 
-  // ---- writing side. Full: the pointers differ by exactly 2^Log2, which in Gray code inverts the two top bits.
+  // ---- writing side. Full: the pointers differ by exactly 2^Log2, which in Gray code inverts the
+  // two top bits.
   logic push;
-  assign wr_ready_o = !wr_rst_i && wr_gray_q != {~rd_seen_q[1][Log2:Log2-1], rd_seen_q[1][Log2-2:0]};
+  assign wr_ready_o = !wr_rst_i && wr_gray_q
+      != {~rd_seen_q[1][Log2:Log2-1], rd_seen_q[1][Log2-2:0]};
   assign push = wr_valid_i && wr_ready_o;
   always_ff @(posedge wr_clk_i) begin
     if (push) ram_q[wr_q[Log2-1:0]] <= wr_data_i;

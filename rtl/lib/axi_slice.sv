@@ -1,7 +1,9 @@
-// A register slice for one channel: no path leads from one side to the other without a flip-flop, neither for VALID and payload nor for
-// READY, so that both sides meet the clock wherever they are placed.
+// A register slice for one channel: no path leads from one side to the other without a flip-flop,
+// neither for VALID and payload nor for READY, so that both sides meet the clock wherever they are
+// placed.
 //
-// What is accepted leaves once, in order; a payload that is offered is held until it is taken. Latency: 1 clock; a word each clock.
+// What is accepted leaves once, in order; a payload that is offered is held until it is taken.
+// Latency: 1 clock; a word each clock.
 // After reset: empty. `s_ready_o` is low in reset, so that nothing is accepted and lost.
 module axi_slice #(
     parameter int unsigned Width = 8  // 1 or more

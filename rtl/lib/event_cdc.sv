@@ -1,7 +1,9 @@
-// Events into another clock: each gives at least one pulse after it; events that come too close together share one.
+// Events into another clock: each gives at least one pulse after it; events that come too close
+// together share one.
 //
 // Latency: 3 to 4 clocks of the receiver; the next event crosses after 3 more of either side.
-// After reset: nothing pending. The caller owes: resets of both sides that overlap for four clocks of the slower one.
+// After reset: nothing pending. The caller owes: resets of both sides that overlap for four clocks
+// of the slower one.
 module event_cdc (
     input  logic from_clk_i,
     input  logic from_rst_i,

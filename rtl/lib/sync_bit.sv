@@ -1,7 +1,7 @@
 // One bit into another clock: two flip-flops.
 //
-// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`. The caller owes: a source that is a register, and a level that
-// stands for two clocks of `clk_i` at least, else it may be missed.
+// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`. The caller owes: a source that
+// is a register, and a level that stands for two clocks of `clk_i` at least, else it may be missed.
 module sync_bit #(
     parameter bit Reset = 1'b0  // Value until the source has been seen.
 ) (

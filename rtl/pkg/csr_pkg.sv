@@ -2,7 +2,6 @@
 package csr_pkg;
   import layout_pkg::*;
   import gate_pkg::*;
-  import ring_pkg::*;
 
   // Configuration registers. Constant while `cfg_locked`.
   typedef struct packed {
@@ -18,27 +17,18 @@ package csr_pkg;
 
   // Doorbells: one clock of `_we` with the value written.
   typedef struct packed {
-    logic beat_we;              // A heartbeat is presented.
+    logic heartbeat_we;         // A heartbeat is presented.
     logic flush_we;             // A checkpoint is asked for.
     logic checkpoint_head_we;
     logic [31:0] checkpoint_head;
-    logic [63:0] beat_nonce;
+    logic [63:0] heartbeat_nonce;
   } csr_doorbells_t;
 
-  // The same of one lane.
+  // Configuration registers of one lane.
   typedef struct packed {
     logic [63:0] sq_base, cq_base, log_base;
     logic [7:0] sq_log2, log_log2;
   } lane_config_t;
-  typedef struct packed {
-    logic sq_tail_we, cq_head_we, log_head_we;
-    logic [31:0] sq_tail, cq_head, log_head;
-  } lane_doorbells_t;
-  typedef struct packed {
-    logic [15:0] sq_head;
-    logic [15:0] cq_tail;
-    logic [31:0] log_tail;
-  } lane_status_t;
 
   // An access to a lane's registers.
   typedef struct packed {

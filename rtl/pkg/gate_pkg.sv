@@ -1,11 +1,12 @@
-// The rules of the gate, each written once: when a row matches, what a bank answers, how the four stages resolve, and
-// which entries are refused. The RTL and the proofs use these functions.
+// The rules of the gate, each written once: when a row matches, what a bank answers, how the four
+// stages resolve, and which entries are refused. The RTL and the proofs use these functions.
 //
 // Every function is pure and total: a code that no enumeration names leads to the refusing side.
 package gate_pkg;
   import layout_pkg::*;
 
-  // ---- rows -------------------------------------------------------------------------------------------------------
+  // ---- rows
+  // ----
 
   // What the policy declares, from the image header.
   typedef struct packed {
@@ -34,7 +35,8 @@ package gate_pkg;
   endfunction
 
   // Set conditions: every one of `all`, at least one of `any` (0 is no condition), none of `none`.
-  function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any, logic [127:0] none);
+  function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any,
+      logic [127:0] none);
     return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;
   endfunction
 
@@ -49,11 +51,12 @@ package gate_pkg;
     return signed'(low) <= signed'(value) && signed'(value) <= signed'(high);
   endfunction
 
-  // Every condition of a row, one bit each; the row matches when all hold. Apart from `row_matches` so that the
-  // bank can register the bits between comparing and joining.
+  // Every condition of a row, one bit each; the row matches when all hold. Apart from `row_matches`
+  // so that the bank can register the bits between comparing and joining.
   typedef struct packed {
     logic kind;                // Not empty and not an unknown kind.
-    logic [7:0] enumerations;  // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
+    // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
+    logic [7:0] enumerations;
     logic [2:0] sets;          // Fields touched, established, classes.
     logic [2:0] counters;      // Correction, alternatives, depth.
     logic [7:0] scalars;       // In the row's order.
@@ -64,7 +67,8 @@ package gate_pkg;
   function automatic conditions_t row_conditions(row_t row, descriptor_t d);
     conditions_t c;
     logic [5:0] bits;
-    c.kind = row.kind == RowKindPermit || row.kind == RowKindForbidReject || row.kind == RowKindForbidDecompose;
+    c.kind = row.kind == RowKindPermit || row.kind == RowKindForbidReject
+        || row.kind == RowKindForbidDecompose;
     c.enumerations = {
       allowed(row.register, d.register),
       allowed(row.audience, d.audience),
@@ -72,7 +76,8 @@ package gate_pkg;
       allowed(row.temporal, d.temporal),
       allowed(32'(row.small_enums[SmallEnumsAnchorBit+:SmallEnumsAnchorWidth]), d.anchor),
       allowed(32'(row.small_enums[SmallEnumsEpistemicBit+:SmallEnumsEpistemicWidth]), d.epistemic),
-      allowed(32'(row.small_enums[SmallEnumsGranularityBit+:SmallEnumsGranularityWidth]), d.granularity),
+      allowed(32'(row.small_enums[SmallEnumsGranularityBit+:SmallEnumsGranularityWidth]),
+          d.granularity),
       allowed(32'(row.small_enums[SmallEnumsCategoryBit+:SmallEnumsCategoryWidth]), d.category)
     };
     c.sets = {
@@ -98,8 +103,10 @@ package gate_pkg;
       in_range16(row.scalars[1:0], d.novelty)
     };
     for (int unsigned i = 0; i < QuantitySlots; i++)
-      c.quantities[i] = in_range_signed(row.quantities[2*i], row.quantities[2*i+1], d.quantities[i]);
-    bits = {d.quantity_present[3:0], d.flags[FlagsUncertaintyKnownBit], d.flags[FlagsInertPrefixBit]};
+      c.quantities[i] = in_range_signed(row.quantities[2*i], row.quantities[2*i+1],
+          d.quantities[i]);
+    bits = {d.quantity_present[3:0], d.flags[FlagsUncertaintyKnownBit],
+        d.flags[FlagsInertPrefixBit]};
     c.bits = (({2'd0, bits} ^ row.bits_value) & row.bits_mask) == '0;
     return c;
   endfunction
@@ -109,7 +116,8 @@ package gate_pkg;
     return &row_conditions(row, d);
   endfunction
 
-  // ---- banks ------------------------------------------------------------------------------------------------------
+  // ---- banks
+  // ----
 
   // What a bank has seen of a sweep: for each kind, whether a row matched and the first that did.
   typedef struct packed {
@@ -118,7 +126,8 @@ package gate_pkg;
   } bank_seen_t;
 
   // Rows are folded in ascending order, so the first of a kind is the one with the lowest index.
-  function automatic bank_seen_t bank_fold(bank_seen_t seen, logic match, logic [7:0] kind, logic [15:0] row);
+  function automatic bank_seen_t bank_fold(bank_seen_t seen, logic match, logic [7:0] kind,
+      logic [15:0] row);
     bank_seen_t next;
     next = seen;
     if (match) begin
@@ -154,17 +163,21 @@ package gate_pkg;
     return '{outcome: StageOutcomeReject, row: 16'(RowNone)};
   endfunction
 
-  // ---- stages -----------------------------------------------------------------------------------------------------
+  // ---- stages
+  // ----
 
   typedef struct packed {
     determination_e determination;
     stage_e stage;
   } verdict_t;
 
-  // The first stage that does not pass decides, in the order policy, validation, lineage, entropy. An outcome that is
-  // neither pass nor decompose rejects. A decompose at `max_depth` or below it is a reject.
-  function automatic verdict_t resolve_stages(logic [7:0] policy, logic [7:0] validation, logic [7:0] lineage,
-                                              logic [7:0] entropy, logic [7:0] depth, logic [7:0] max_depth);
+  // The first stage that does not pass decides, in the order policy, validation, lineage, entropy.
+  // An outcome that is neither pass nor decompose rejects. A decompose at `max_depth` or below it
+  // is a reject.
+  function automatic verdict_t resolve_stages(logic [7:0] policy, logic [7:0] validation,
+      logic [7:0] lineage,
+                                              logic [7:0] entropy, logic [7:0] depth,
+                                                  logic [7:0] max_depth);
     logic [7:0] outcome;
     verdict_t v;
     if (policy != StageOutcomePass) begin
@@ -192,7 +205,8 @@ package gate_pkg;
     return v;
   endfunction
 
-  // ---- entries ----------------------------------------------------------------------------------------------------
+  // ---- entries
+  // ----
 
   // What is wrong with an entry, in the order in which faults are reported (first member first).
   typedef struct packed {
@@ -216,12 +230,14 @@ package gate_pkg;
   endfunction
 
   function automatic logic bad_stage(logic [7:0] outcome, logic [7:0] reason);
-    return !(outcome == StageOutcomePass || outcome == StageOutcomeReject || outcome == StageOutcomeDecompose)
+    return !(outcome == StageOutcomePass || outcome == StageOutcomeReject
+        || outcome == StageOutcomeDecompose)
         || (outcome == StageOutcomePass && reason != '0);
   endfunction
 
-  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`, `sequence_`, `context_` and
-  // `credit` need the CRC unit, the stream table and the heartbeat, and are left clear here.
+  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`,
+  // `sequence_`, `context_` and `credit` need the CRC unit, the stream table and the heartbeat, and
+  // are left clear here.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
@@ -234,11 +250,13 @@ package gate_pkg;
             || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)
             || !allowed(declared.audience, d.audience) || !allowed(declared.register, d.register);
         f.classes = ((d.classes | d.established) & ~declared.classes) != '0;
-        f.basis_points = bad_fraction(d.novelty) || bad_fraction(d.uncertainty) || bad_fraction(d.certainty)
+        f.basis_points = bad_fraction(d.novelty) || bad_fraction(d.uncertainty)
+            || bad_fraction(d.certainty)
             || bad_fraction(d.content_deviation) || bad_fraction(d.certainty_divergence)
             || bad_fraction(d.register_divergence)
             || (!d.flags[FlagsUncertaintyKnownBit] && d.uncertainty != 16'(BasisPointsMax));
-        f.quantity = d.quantity_present[7:4] != '0 || (d.quantity_present & ~declared.quantities) != '0;
+        f.quantity = d.quantity_present[7:4] != '0
+            || (d.quantity_present & ~declared.quantities) != '0;
         for (int unsigned i = 0; i < QuantitySlots; i++)
           if (!d.quantity_present[i] && d.quantities[i] != '0) f.quantity = 1'b1;
         f.stage_code = bad_stage(d.validation_outcome, d.validation_reason)
@@ -269,7 +287,8 @@ package gate_pkg;
     return FaultNone;
   endfunction
 
-  // ---- streams ----------------------------------------------------------------------------------------------------
+  // ---- streams
+  // ----
 
   // What stays as it is for the whole of a stream.
   typedef struct packed {
@@ -293,8 +312,8 @@ package gate_pkg;
     return !in_table || (opcode == OpcodeBegin ? stream.open : !stream.open);
   endfunction
 
-  // The sequence must be the slot's next (0 for BEGIN). The last sequence of all can only END the stream, so the
-  // counter never wraps.
+  // The sequence must be the slot's next (0 for BEGIN). The last sequence of all can only END the
+  // stream, so the counter never wraps.
   function automatic logic bad_sequence(logic [7:0] opcode, logic [31:0] seq, stream_t stream);
     if (opcode == OpcodeBegin) return seq != '0;
     return seq != stream.next || (seq == '1 && opcode != OpcodeEnd);
@@ -325,10 +344,11 @@ package gate_pkg;
     return next;
   endfunction
 
-  // ---- table windows ----------------------------------------------------------------------------------------------
+  // ---- table windows
+  // ----
 
-  // One access to a table window, of one clock. `row` and `word` are the address; a write without every strobe set
-  // is a damaged write: it changes no word and spoils the row.
+  // One access to a table window, of one clock. `row` and `word` are the address; a write without
+  // every strobe set is a damaged write: it changes no word and spoils the row.
   typedef struct packed {
     logic valid;
     logic write;
@@ -338,7 +358,8 @@ package gate_pkg;
     logic [31:0] data;
   } table_access_t;
 
-  // ---- counters since OPEN ----------------------------------------------------------------------------------------
+  // ---- counters since OPEN
+  // ----
 
   typedef struct packed {
     logic [31:0] verdicts, admits, rejects, decomposes, refused, open_streams;

@@ -1,4 +1,5 @@
-// The secret that everybody knows: SHA-256("SIM TEST KEY - NOT FOR PRODUCTION"). First byte at the top.
+// The secret that everybody knows: SHA-256("SIM TEST KEY - NOT FOR PRODUCTION"). First byte at the
+// top.
 //
 // A production bitstream takes its own secret by parameter; elaboration stops when it is this one.
 package key_pkg;

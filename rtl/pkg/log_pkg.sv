@@ -1,6 +1,8 @@
-// Hashing as the log does it: which bytes stand in which block (RFC 9162, 2.1.1; FIPS 180-4, 5.1.1).
+// Hashing as the log does it: which bytes stand in which block (RFC 9162, 2.1.1; FIPS 180-4,
+// 5.1.1).
 //
-// A digest and a block hold their first byte at the top, as FIPS 180-4 numbers them; layout structures hold it at the bottom.
+// A digest and a block hold their first byte at the top, as FIPS 180-4 numbers them; layout
+// structures hold it at the bottom.
 package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -13,25 +15,35 @@ package log_pkg;
   // Levels of a lane's tree: 2^48 records.
   localparam int unsigned TreeLevels = 48;
 
-  // What a user asks of a hash core, and what it answers. The answer stands until the next start.
+  // A level of a snapshot of a lane's tree.
   typedef struct packed {
-    logic start;
-    digest_t state;
-    block_t block;
-  } hash_request_t;
-  typedef struct packed {
-    logic done;
-    digest_t digest;
-  } hash_answer_t;
+    logic valid;
+    logic last;
+    digest_t node;
+  } snapshot_t;
 
-  function automatic digest_t digest_bytes(logic [255:0] value);  // Layout order to digest order, and back.
+  // What a checkpoint says of the card besides its lanes' heads; digests and nonces in the order of
+  // the layout.
+  typedef struct packed {
+    fault_e fault;
+    logic [31:0] epoch;
+    logic [63:0] tick;
+    logic [63:0] heartbeat_nonce;  // Of lane 0.
+    logic [127:0] boot_nonce;
+    logic [255:0] policy_digest;
+    logic [255:0] ticket_digest;
+  } card_facts_t;
+
+  // Layout order to digest order, and back.
+  function automatic digest_t digest_bytes(logic [255:0] value);
     for (int unsigned i = 0; i < 8; i++) digest_bytes[32*(7-i)+:32] = word_turned(value[32*i+:32]);
   endfunction
 
   // Leaf of a record: 193 bytes, four blocks.
   localparam int unsigned LeafBlocks = 4;
 
-  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte up by one.
+  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte
+  // up by one.
   function automatic block_t leaf_block(record_t record, logic [1:0] at);
     logic [RecordBytes*8-1:0] bytes = record;
     block_t beat;
@@ -49,11 +61,13 @@ package log_pkg;
 
   // Node over two children: 65 bytes, two blocks.
   function automatic block_t node_block(digest_t left, digest_t right, logic second);
-    node_block = second ? {right[7:0], 504'b0} | padding(1, 2 * DigestBytes + 1) : {NodePrefix, left, right[255:8]};
+    node_block = second ? {right[7:0], 504'b0} | padding(1, 2 * DigestBytes + 1)
+        : {NodePrefix, left, right[255:8]};
   endfunction
 
   // Leaf of a lane head: 49 bytes, one block.
   function automatic block_t head_block(lane_head_t head);
-    head_block = {LeafPrefix, 504'b0} | (first_byte_at_top(512'(head)) >> 8) | padding(LaneHeadBytes + 1, LaneHeadBytes + 1);
+    head_block = {LeafPrefix, 504'b0} | (first_byte_at_top(512'(head)) >> 8)
+        | padding(LaneHeadBytes + 1, LaneHeadBytes + 1);
   endfunction
 endpackage

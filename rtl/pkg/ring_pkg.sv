@@ -12,6 +12,26 @@ package ring_pkg;
     logic [7:0]  ckpt_log2; // log2 of its entries; 0: there is none
   } ring_cfg_t;
 
+  // Doorbells: one clock of `_we` with the value written.
+  typedef struct packed {
+    logic sq_tail_we, cq_head_we, log_head_we;
+    logic [31:0] sq_tail, cq_head, log_head;
+  } ring_doorbells_t;
+
+  // How far the card is.
+  typedef struct packed {
+    logic [15:0] sq_head;   // entries fetched, modulo 2^16
+    logic [15:0] cq_tail;   // completions whose write was answered, modulo 2^16
+    logic [31:0] log_tail;  // records whose write was answered, modulo 2^32
+  } ring_pointers_t;
+
+  // A beat of a checkpoint.
+  typedef struct packed {
+    logic [8:0] at;         // its place in the entry
+    logic [31:0] entry;     // entries since OPEN
+    logic [511:0] data;     // first byte lowest
+  } beat_t;
+
   localparam int unsigned RingLog2Min = 5;
   localparam int unsigned LogLog2Min = 4;
   localparam int unsigned CheckpointLog2Max = 8;
@@ -23,35 +43,36 @@ package ring_pkg;
   localparam logic [7:0] CheckpointStrideLog2 = 8'($clog2(CheckpointStride));
   localparam logic [7:0] BeatLog2 = 8'($clog2(BeatBytes));
 
-  // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of its size: hence it
-  // crosses neither 4 KiB nor the end of a ring.
+  // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of
+  // its size: hence it crosses neither 4 KiB nor the end of a ring.
   localparam int unsigned BurstEntries = 4;
-
-  localparam logic [2:0] AxiSize64 = 3'd6;
-  localparam logic [1:0] AxiIncr = 2'b01;
-  localparam logic [1:0] AxiOkay = 2'b00;
 
   // All ones below 2^log2: an index modulo the size of its ring is `index & mask`.
   function automatic logic [31:0] index_mask(logic [7:0] log2);
     return ~(32'hffff_ffff << log2);
   endfunction
 
-  // A ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within 64-bit addresses: it would not if all bits above
-  // its offsets were set and one below. Only for a `log2` of at most 31.
+  // A ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within 64-bit
+  // addresses: it would not if all bits above its offsets were set and one below. Only for a `log2`
+  // of at most 31.
   function automatic logic base_ok(logic [63:0] base, logic [7:0] log2, logic [7:0] entry_log2);
     logic [63:0] offsets = (64'(index_mask(log2)) << entry_log2) | ((64'd1 << entry_log2) - 64'd1);
     return base[11:0] == '0 && ((base | offsets) != '1 || (base & offsets) == '0);
   endfunction
 
   function automatic logic cfg_ok(ring_cfg_t cfg, logic [7:0] ring_max, logic [7:0] log_max);
-    return cfg.sq_log2 >= 8'(RingLog2Min) && cfg.sq_log2 <= ring_max && cfg.log_log2 >= 8'(LogLog2Min) &&
+    return cfg.sq_log2 >= 8'(RingLog2Min) && cfg.sq_log2 <= ring_max
+        && cfg.log_log2 >= 8'(LogLog2Min) &&
         cfg.log_log2 <= log_max && base_ok(cfg.sq_base, cfg.sq_log2, DescriptorLog2) &&
-        base_ok(cfg.cq_base, cfg.sq_log2, CompletionLog2) && base_ok(cfg.log_base, cfg.log_log2, LogStrideLog2) &&
-        cfg.ckpt_log2 <= 8'(CheckpointLog2Max) && base_ok(cfg.ckpt_base, cfg.ckpt_log2, CheckpointStrideLog2);
+        base_ok(cfg.cq_base, cfg.sq_log2, CompletionLog2)
+            && base_ok(cfg.log_base, cfg.log_log2, LogStrideLog2) &&
+        cfg.ckpt_log2 <= 8'(CheckpointLog2Max)
+            && base_ok(cfg.ckpt_base, cfg.ckpt_log2, CheckpointStrideLog2);
   endfunction
 
   // Address of an entry.
-  function automatic logic [63:0] entry_address(logic [63:0] base, logic [31:0] index, logic [7:0] entry_log2);
+  function automatic logic [63:0] entry_address(logic [63:0] base, logic [31:0] index,
+      logic [7:0] entry_log2);
     return base + (64'(index) << entry_log2);
   endfunction
 endpackage

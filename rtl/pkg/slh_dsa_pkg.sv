@@ -1,9 +1,9 @@
-// SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2), blocks of the
-// tweakable hashes.
+// SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2),
+// blocks of the tweakable hashes.
 //
-// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated to n bytes
-// (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed ‖ 0^48: its state is computed once a
-// signature.
+// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated
+// to n bytes (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed || 0^48:
+// its state is computed once a signature.
 package slh_dsa_pkg;
   import sha256_pkg::*;
 
@@ -19,7 +19,8 @@ package slh_dsa_pkg;
   localparam int unsigned LastStep = 2 ** DigitBits - 1;            // w - 1: steps of a chain
 
   // Lengths in words of n bytes: R, FORS signature, hypertree signature (9.2).
-  localparam int unsigned SignatureWords = 1 + ForsTrees * (1 + ForsHeight) + Layers * (Chains + LayerHeight);
+  localparam int unsigned SignatureWords = 1 + ForsTrees * (1 + ForsHeight)
+      + Layers * (Chains + LayerHeight);
 
   localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;      // used of md
   localparam int unsigned TreeBits = (Layers - 1) * LayerHeight;       // h - h/d
@@ -29,8 +30,8 @@ package slh_dsa_pkg;
   typedef logic [5:0] index_t;   // of a FORS tree, a layer, a leaf of either kind of tree, a chain
   typedef logic [2:0] height_t;  // in either kind of tree
 
-  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the first bits of md are
-  // used, and the last of the indices (algorithm 19).
+  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the
+  // first bits of md are used, and the last of the indices (algorithm 19).
   typedef struct packed {
     logic [ForsIndexBits-1:0] fors_indices;
     logic [1:0]               md_rest;
@@ -62,7 +63,8 @@ package slh_dsa_pkg;
   } adrs_t;
 
   localparam int unsigned AdrsBytes = 22;
-  localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;  // what is left before a whole number of nodes
+  // what is left before a whole number of nodes
+  localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;
 
   // ---- blocks
   // The first block of every F, H, PRF and T_l.
@@ -77,7 +79,8 @@ package slh_dsa_pkg;
 
   // The second and last block of H (11.2.1).
   function automatic block_t two_node_block(adrs_t adrs, node_t left, node_t right);
-    return {adrs, left, right, 80'd0} | padding(AdrsBytes + 2 * NodeBytes, BlockBytes + AdrsBytes + 2 * NodeBytes);
+    return {adrs, left, right, 80'd0}
+        | padding(AdrsBytes + 2 * NodeBytes, BlockBytes + AdrsBytes + 2 * NodeBytes);
   endfunction
 
   function automatic node_t truncated(state_t digest);

@@ -1,27 +1,35 @@
-// The card's way to host memory: fetches submissions, writes records and completions, checks doorbells, watches the bus.
+// The card's way to host memory: fetches submissions, writes records and completions, checks
+// doorbells, watches the bus.
 //
-// Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight) and delivered in ring
-// order; `sub_valid_o` holds until `sub_ready_i`, except that a dead or cleared bus drops it. `sub_index_o` is the number of
-// entries submitted before this one, modulo 2^16. Each record is written to the next log entry; after its
-// write was answered, and only then, its completion to the next completion entry, with `rec_index_i` as ring index.
-// A full log or completion ring holds `rec_ready_o` low.
+// Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight)
+// and delivered in ring order; `sub_valid_o` holds until `sub_ready_i`, except that a dead or
+// cleared bus drops it. `sub_index_o` is the number of entries submitted before this one, modulo
+// 2^16. Each record is written to the next log entry; after its write was answered, and only then,
+// its completion to the next completion entry, with `rec_index_i` as ring index. A full log or
+// completion ring holds `rec_ready_o` low.
 //
-// Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1 from a record to its
-// request, 11 from its answer to the completion's request. A record occupies the bus for 3 clocks, a completion for 1.
+// Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1
+// from a record to its request, 11 from its answer to the completion's request. A record occupies
+// the bus for 3 clocks, a completion for 1.
 //
-// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more is fetched, and what was
-// fetched is still delivered. After an error response, a response that fits no request, or 2^WatchdogLog2 clocks without
-// progress, the bus is dead besides: what was fetched is dropped, nothing new is issued, and records are taken and
-// thrown away, so that nobody waits for a bus that does not move.
-// No VALID is taken back before its READY, except when the watchdog has expired.
+// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more
+// is fetched, and what was fetched is still delivered. After an error response, a response that
+// fits no request, or 2^WatchdogLog2 clocks without progress, the bus is dead besides: what was
+// fetched is dropped, nothing new is issued, and records are taken and thrown away, so that nobody
+// waits for a bus that does not move. No VALID is taken back before its READY, except when the
+// watchdog has expired.
 //
-// `needs_reset_o` rises when the watchdog expires, or when a response fits no request: from then on the bus may answer, or wait for,
-// something that this ring has forgotten. Only `rst_i` clears it; whoever gives that resets the bus too, or fences it off.
+// `needs_reset_o` rises when the watchdog expires, or when a response fits no request: from then on
+// the bus may answer, or wait for, something that this ring has forgotten. Only `rst_i` clears it;
+// whoever gives that resets the bus too, or fences it off.
 //
-// The caller gives `open_i` only when `idle_o` and not `needs_reset_o`, drops `clear_i` only when `idle_o`, holds `cfg_i` from `open_i` until
-// idle after the session, and presents no record in the clock of `open_i`. So the bus owes nothing when a session opens, and no answer
-// to an earlier one is taken as one of it. Before a good `open_i` doorbells are dropped, records thrown away.
+// The caller gives `open_i` only when `idle_o` and not `needs_reset_o`, drops `clear_i` only when
+// `idle_o`, holds `cfg_i` from `open_i` until idle after the session, and presents no record in the
+// clock of `open_i`. So the bus owes nothing when a session opens, and no answer to an earlier one
+// is taken as one of it. Before a good `open_i` doorbells are dropped, records thrown away.
 // After reset: idle, no fault, nothing open.
+`include "assert.svh"
+
 module ring
   import layout_pkg::*;
   import ring_pkg::*;
@@ -31,71 +39,35 @@ module ring
     parameter int unsigned LogLog2Max   = 20,  // 4 to 31
     parameter int unsigned WatchdogLog2 = 22   // 4 to 40
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input ring_cfg_t cfg_i,
-    input logic open_i,  // one clock: check the configuration, zero every pointer
-    input logic fetch_i,  // submissions may be fetched
-    input logic halt_i,  // no new read bursts
-    input logic clear_i,  // drop everything, discard responses, until idle
-    input logic sq_tail_we_i,
-    input logic [31:0] sq_tail_i,
-    input logic cq_head_we_i,
-    input logic [31:0] cq_head_i,
-    input logic log_head_we_i,
-    input logic [31:0] log_head_i,
-    output fault_e fault_o,
-    output logic bus_dead_o,
-    output logic needs_reset_o,
-    output logic idle_o,  // nothing buffered, on the bus, or undelivered
-    output logic [15:0] sq_head_o,  // entries fetched, modulo 2^16
-    output logic [15:0] cq_tail_o,  // completions whose write was answered, modulo 2^16
-    output logic [31:0] log_tail_o,  // records whose write was answered, modulo 2^32
-    output logic sub_valid_o,
-    input logic sub_ready_i,
-    output descriptor_t sub_o,
-    output logic [15:0] sub_index_o,
-    input logic rec_valid_i,
-    output logic rec_ready_o,
-    input record_t rec_i,
-    input logic rec_completes_i,
-    input logic [15:0] rec_index_i,
+    input  logic            clk_i,
+    input  logic            rst_i,
+    input  ring_cfg_t       cfg_i,
+    input  logic            open_i,   // one clock: check the configuration, zero every pointer
+    input  logic            fetch_i,  // submissions may be fetched
+    input  logic            halt_i,   // no new read bursts
+    input  logic            clear_i,  // drop everything, discard responses, until idle
+    input  ring_doorbells_t doorbells_i,
+    output fault_e          fault_o,
+    output logic            bus_dead_o,
+    output logic            needs_reset_o,
+    output logic            idle_o,  // nothing buffered, on the bus, or undelivered
+    output ring_pointers_t  pointers_o,
+    output logic            sub_valid_o,
+    input  logic            sub_ready_i,
+    output descriptor_t     sub_o,
+    output logic [15:0]     sub_index_o,
+    input  logic            rec_valid_i,
+    output logic            rec_ready_o,
+    input  record_t         rec_i,
+    input  logic            rec_completes_i,
+    input  logic [15:0]     rec_index_i,
     // Checkpoints, a beat at a time, each to its place in the checkpoint ring.
-    input logic beat_valid_i,
-    output logic beat_take_o,
-    input logic [31:0] beat_entry_i,
-    input logic [8:0] beat_at_i,
-    input logic [511:0] beat_data_i,
-    output logic beat_answered_o,
-    output logic [4:0] m_axi_awid,
-    output logic [63:0] m_axi_awaddr,
-    output logic [7:0] m_axi_awlen,
-    output logic [2:0] m_axi_awsize,
-    output logic [1:0] m_axi_awburst,
-    output logic m_axi_awvalid,
-    input logic m_axi_awready,
-    output logic [511:0] m_axi_wdata,
-    output logic [63:0] m_axi_wstrb,
-    output logic m_axi_wlast,
-    output logic m_axi_wvalid,
-    input logic m_axi_wready,
-    input logic [4:0] m_axi_bid,
-    input logic [1:0] m_axi_bresp,
-    input logic m_axi_bvalid,
-    output logic m_axi_bready,
-    output logic [4:0] m_axi_arid,
-    output logic [63:0] m_axi_araddr,
-    output logic [7:0] m_axi_arlen,
-    output logic [2:0] m_axi_arsize,
-    output logic [1:0] m_axi_arburst,
-    output logic m_axi_arvalid,
-    input logic m_axi_arready,
-    input logic [4:0] m_axi_rid,
-    input logic [511:0] m_axi_rdata,
-    input logic [1:0] m_axi_rresp,
-    input logic m_axi_rlast,
-    input logic m_axi_rvalid,
-    output logic m_axi_rready
+    input  logic            beat_valid_i,
+    output logic            beat_take_o,
+    input  beat_t           beat_i,
+    output logic            beat_answered_o,
+    output axi_pkg::req_t   axi_req_o,
+    input  axi_pkg::rsp_t   axi_rsp_i
 );
   // At one verdict in 20 clocks, 64 descriptors and 32 records outlast 640 clocks of latency.
   localparam int unsigned BufferLog2 = 6;
@@ -120,12 +92,7 @@ module ring
       .cfg_i,
       .open_i,
       .clear_i,
-      .sq_tail_we_i,
-      .sq_tail_i,
-      .cq_head_we_i,
-      .cq_head_i,
-      .log_head_we_i,
-      .log_head_i,
+      .doorbells_i,
       .cq_issued_i(cq_issued),
       .log_issued_i(log_issued),
       .live_o(live),
@@ -162,25 +129,22 @@ module ring
       .ready_at_o(ready_at),
       .ready_index_o(ready_index),
       .take_i(take),
-      .arid_o(m_axi_arid),
-      .araddr_o(m_axi_araddr),
-      .arlen_o(m_axi_arlen),
-      .arvalid_o(m_axi_arvalid),
-      .arready_i(m_axi_arready),
-      .rid_i(m_axi_rid),
-      .rresp_i(m_axi_rresp),
-      .rlast_i(m_axi_rlast),
-      .rvalid_i(m_axi_rvalid),
+      .ar_o(axi_req_o.ar),
+      .ar_valid_o(axi_req_o.ar_valid),
+      .ar_ready_i(axi_rsp_i.ar_ready),
+      .r_i('{id: axi_rsp_i.r.id, resp: axi_rsp_i.r.resp}),
+      .r_last_i(axi_rsp_i.r.last),
+      .r_valid_i(axi_rsp_i.r_valid),
       .fault_o(read_fault),
       .stray_o(read_stray),
       .pending_o(read_pending),
       .progress_o(read_progress),
       .empty_o(fetch_empty),
-      .fetched_o(sq_head_o)
+      .fetched_o(pointers_o.sq_head)
   );
   // A beat waits here until it is judged.
   logic [1:0][511:0] beats_q;
-  always_ff @(posedge clk_i) beats_q <= {beats_q[0], m_axi_rdata};
+  always_ff @(posedge clk_i) beats_q <= {beats_q[0], axi_rsp_i.r.data};
   ring_buffer #(
       .BufferLog2(BufferLog2)
   ) u_buffer (
@@ -240,26 +204,21 @@ module ring
       .completion_i(completion),
       .beat_valid_i(beat_valid_i && live),
       .beat_take_o,
-      .beat_entry_i,
-      .beat_at_i,
-      .beat_data_i,
+      .beat_i,
       .beat_answered_o,
       .log_issued_o(log_issued),
-      .log_answered_o(log_tail_o),
+      .log_answered_o(pointers_o.log_tail),
       .cq_issued_o(cq_issued),
-      .cq_answered_o(cq_tail_o),
+      .cq_answered_o(pointers_o.cq_tail),
       .record_answered_o(record_answered),
-      .awaddr_o(m_axi_awaddr),
-      .awlen_o(m_axi_awlen),
-      .awvalid_o(m_axi_awvalid),
-      .awready_i(m_axi_awready),
-      .wdata_o(m_axi_wdata),
-      .wlast_o(m_axi_wlast),
-      .wvalid_o(m_axi_wvalid),
-      .wready_i(m_axi_wready),
-      .bid_i(m_axi_bid),
-      .bresp_i(m_axi_bresp),
-      .bvalid_i(m_axi_bvalid),
+      .aw_o(axi_req_o.aw),
+      .aw_valid_o(axi_req_o.aw_valid),
+      .aw_ready_i(axi_rsp_i.aw_ready),
+      .w_o(axi_req_o.w),
+      .w_valid_o(axi_req_o.w_valid),
+      .w_ready_i(axi_rsp_i.w_ready),
+      .b_i(axi_rsp_i.b),
+      .b_valid_i(axi_rsp_i.b_valid),
       .fault_o(write_fault),
       .stray_o(write_stray),
       .pending_o(write_pending),
@@ -296,15 +255,9 @@ module ring
   );
   assign rec_ready_o = discard || (record_room && !completions_full);
 
-  assign m_axi_arsize = AxiSize64;
-  assign m_axi_arburst = AxiIncr;
-  assign m_axi_awid = '0;
-  assign m_axi_awsize = AxiSize64;
-  assign m_axi_awburst = AxiIncr;
-  assign m_axi_wstrb = '1;
   // Room was reserved before each request.
-  assign m_axi_rready = 1'b1;
-  assign m_axi_bready = 1'b1;
+  assign axi_req_o.r_ready = 1'b1;
+  assign axi_req_o.b_ready = 1'b1;
 
   // ---- faults
   always_ff @(posedge clk_i) begin
@@ -339,39 +292,17 @@ module ring
       .rst_i,
       .give_up_read_i(read_expired),
       .give_up_write_i(write_expired),
-      .arid_i(m_axi_arid),
-      .araddr_i(m_axi_araddr),
-      .arlen_i(m_axi_arlen),
-      .arsize_i(m_axi_arsize),
-      .arburst_i(m_axi_arburst),
-      .arvalid_i(m_axi_arvalid),
-      .arready_i(m_axi_arready),
-      .rid_i(m_axi_rid),
-      .rlast_i(m_axi_rlast),
-      .rvalid_i(m_axi_rvalid),
-      .rready_i(m_axi_rready),
-      .awid_i(m_axi_awid),
-      .awaddr_i(m_axi_awaddr),
-      .awlen_i(m_axi_awlen),
-      .awsize_i(m_axi_awsize),
-      .awburst_i(m_axi_awburst),
-      .awvalid_i(m_axi_awvalid),
-      .awready_i(m_axi_awready),
-      .wdata_i(m_axi_wdata),
-      .wstrb_i(m_axi_wstrb),
-      .wlast_i(m_axi_wlast),
-      .wvalid_i(m_axi_wvalid),
-      .wready_i(m_axi_wready),
-      .bvalid_i(m_axi_bvalid),
-      .bready_i(m_axi_bready)
+      .req_i(axi_req_o),
+      .rsp_i(axi_rsp_i)
   );
   logic clear_q;
   always_ff @(posedge clk_i) begin
     clear_q <= clear_i && !rst_i;
     if (!rst_i) begin
-      assert (!open_i || (idle_o && !needs_reset_q && !rec_valid_i));
+      `ASSERT(!open_i || (idle_o && !needs_reset_q && !rec_valid_i),
+              "ring: opened while it has work, or may be owed answers");
       // The caller clears until idle.
-      assert (!clear_q || clear_i || idle_o);
+      `ASSERT(!clear_q || clear_i || idle_o, "ring: cleared for too short a time");
     end
   end
 endmodule

@@ -1,29 +1,29 @@
 // Holds fetched descriptors in RAM, with an output register.
 //
-// A beat is stored in the clock of `store_i`. `ready_i` says that the descriptor at `ready_at_i` is whole; it is moved to
-// the output register when that is free, `take_o` telling so, and is valid there from the next clock until it is accepted
-// or `flush_i` drops it.
+// A beat is stored in the clock of `store_i`. `ready_i` says that the descriptor at `ready_at_i` is
+// whole; it is moved to the output register when that is free, `take_o` telling so, and is valid
+// there from the next clock until it is accepted or `flush_i` drops it.
 module ring_buffer
   import layout_pkg::*;
 #(
     parameter int unsigned BufferLog2 = 6  // 3 to 8; RAM of 2^BufferLog2 times 1,024 bits
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input logic flush_i,
-    input logic store_i,
-    input logic [BufferLog2:0] store_at_i,  // descriptor, then beat within it
-    input logic [511:0] beat_i,
-    input logic ready_i,
-    input logic [BufferLog2-1:0] ready_at_i,
-    input logic [15:0] ready_index_i,
-    output logic take_o,
-    output logic valid_o,
-    input logic accept_i,
-    output descriptor_t descriptor_o,
-    output logic [15:0] index_o
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  flush_i,
+    input  logic                  store_i,
+    input  logic [BufferLog2:0]   store_at_i,  // descriptor, then beat within it
+    input  logic [511:0]          beat_i,
+    input  logic                  ready_i,
+    input  logic [BufferLog2-1:0] ready_at_i,
+    input  logic [15:0]           ready_index_i,
+    output logic                  take_o,
+    output logic                  valid_o,
+    input  logic                  accept_i,
+    output descriptor_t           descriptor_o,
+    output logic [15:0]           index_o
 );
-  if (BufferLog2 < 3 || BufferLog2 > 8) begin : gen_bad_buffer_log2
+  if (BufferLog2 < 3 || BufferLog2 > 8) begin : g_bad_buffer_log2
     $fatal(1, "BufferLog2 is 3 to 8");
   end
 

@@ -1,33 +1,37 @@
 // Turns answered records into completions, in order.
 //
-// A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the oldest unanswered record
-// is in host memory; only then its completion is built: one clock to fetch the facts, six for the CRC, then
-// `valid_o` holds until `take_i`. Records that complete nothing are passed over. `phase` follows from `cq_issued_i`, the
-// completions issued before this one. `flush_i` drops everything. `full_o` is told a clock late.
+// A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the
+// oldest unanswered record is in host memory; only then its completion is built: one clock to fetch
+// the facts, six for the CRC, then `valid_o` holds until `take_i`. Records that complete nothing
+// are passed over. `phase` follows from `cq_issued_i`, the completions issued before this one.
+// `flush_i` drops everything. `full_o` is told a clock late.
 // After reset: empty. The caller owes: no `push_i` in two clocks running.
+`include "assert.svh"
+
 module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
 #(
-    parameter int unsigned DepthLog2 = 5  // 2 to 8: log2 of the records awaited; RAM of 2^DepthLog2 times 225 bits
+    // 2 to 8: log2 of the records awaited; RAM of 2^DepthLog2 times 225 bits
+    parameter int unsigned DepthLog2 = 5
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input logic flush_i,
-    input logic [3:0] log2_i,  // of the completion ring
-    input logic [15:0] cq_issued_i,
-    output logic full_o,
-    input logic push_i,
-    input logic completes_i,
-    input logic [15:0] index_i,
-    input record_t record_i,
-    input logic answered_i,
-    output logic valid_o,
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        flush_i,
+    input  logic [3:0]  log2_i,  // of the completion ring
+    input  logic [15:0] cq_issued_i,
+    output logic        full_o,
+    input  logic        push_i,
+    input  logic        completes_i,
+    input  logic [15:0] index_i,
+    input  record_t     record_i,
+    input  logic        answered_i,
+    output logic        valid_o,
     output completion_t completion_o,
-    input logic take_i,
-    output logic empty_o
+    input  logic        take_i,
+    output logic        empty_o
 );
-  if (DepthLog2 < 2 || DepthLog2 > 8) begin : gen_bad_depth_log2
+  if (DepthLog2 < 2 || DepthLog2 > 8) begin : g_bad_depth_log2
     $fatal(1, "DepthLog2 is 2 to 8");
   end
 
@@ -64,7 +68,8 @@ module ring_complete
   facts_t now_q;
   logic phase_q;
   logic [31:0] crc_q;
-  logic [95:0] crc_data_q;  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  logic [95:0] crc_data_q;
 
   function automatic facts_t facts_of(record_t record, logic [15:0] index);
     return '{
@@ -155,9 +160,10 @@ module ring_complete
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && !flush_i) begin
-      assert (!push_i || room);
-      assert (!answered_i || answered_q + (DepthLog2 + 1)'(told_q) != pushed_q);
-      assert (!take_i || valid_o);
+      `ASSERT(!push_i || room, "ring_complete: a record without a place");
+      `ASSERT(!answered_i || answered_q + (DepthLog2 + 1)'(told_q) != pushed_q,
+              "ring_complete: an answer to no record");
+      `ASSERT(!take_i || valid_o, "ring_complete: no completion to take");
     end
   end
 endmodule

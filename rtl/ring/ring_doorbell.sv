@@ -1,41 +1,40 @@
 // Checks the configuration of the rings, and every doorbell against what the card itself has done.
 //
-// `open_i` (one clock) checks `cfg_i`, which stands from the clock before, and zeroes the three counters; a bad configuration gives
-// `cfg_fault_o` in the next clock and leaves the rings dead. A doorbell is compared in the clock of its write and taken in the next; its
-// fault shows in the one after. A refused doorbell changes nothing; one in the clock after another of its ring is refused. Doorbells of
-// rings that are not live are dropped.
-// After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing into a ring in the clock after it
-// issued there or while the ring is called full.
+// `open_i` (one clock) checks `cfg_i`, which stands from the clock before, and zeroes the three
+// counters; a bad configuration gives `cfg_fault_o` in the next clock and leaves the rings dead. A
+// doorbell is compared in the clock of its write and taken in the next; its fault shows in the one
+// after. A refused doorbell changes nothing; one in the clock after another of its ring is refused.
+// Doorbells of rings that are not live are dropped.
+// After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing
+// into a ring in the clock after it issued there or while the ring is called full.
+`include "assert.svh"
+
 module ring_doorbell
   import ring_pkg::*;
 #(
     parameter int unsigned RingLog2Max = 15,  // 5 to 15: counters are modulo 2^16
     parameter int unsigned LogLog2Max  = 20   // 4 to 31: counters are modulo 2^32
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input ring_cfg_t cfg_i,
-    input logic open_i,
-    input logic clear_i,
-    input logic sq_tail_we_i,
-    input logic [31:0] sq_tail_i,
-    input logic cq_head_we_i,
-    input logic [31:0] cq_head_i,
-    input logic log_head_we_i,
-    input logic [31:0] log_head_i,
-    input logic [15:0] cq_issued_i,  // completions whose write was issued
-    input logic [31:0] log_issued_i,  // records whose write was issued
-    output logic live_o,  // opened with a good configuration
-    output logic cfg_fault_o,  // one clock
-    output logic doorbell_fault_o,  // one clock
-    output logic [15:0] sq_tail_o,  // entries ever submitted
-    output logic cq_full_o,  // a clock ago, every completion entry held something that the host had not consumed
-    output logic log_full_o  // likewise the log ring
+    input  logic            clk_i,
+    input  logic            rst_i,
+    input  ring_cfg_t       cfg_i,
+    input  logic            open_i,
+    input  logic            clear_i,
+    input  ring_doorbells_t doorbells_i,
+    input  logic [15:0]     cq_issued_i,       // completions whose write was issued
+    input  logic [31:0]     log_issued_i,      // records whose write was issued
+    output logic            live_o,            // opened with a good configuration
+    output logic            cfg_fault_o,       // one clock
+    output logic            doorbell_fault_o,  // one clock
+    output logic [15:0]     sq_tail_o,         // entries ever submitted
+    // a clock ago, every completion entry held something that the host had not consumed
+    output logic            cq_full_o,
+    output logic            log_full_o  // likewise the log ring
 );
-  if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : gen_bad_ring_log2_max
+  if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : g_bad_ring_log2_max
     $fatal(1, "RingLog2Max is 5 to 15");
   end
-  if (LogLog2Max < LogLog2Min || LogLog2Max > 31) begin : gen_bad_log_log2_max
+  if (LogLog2Max < LogLog2Min || LogLog2Max > 31) begin : g_bad_log_log2_max
     $fatal(1, "LogLog2Max is 4 to 31");
   end
 
@@ -52,7 +51,7 @@ module ring_doorbell
   // Entries submitted and not completed, before and after the doorbell.
   logic [15:0] sq_now, sq_then;
   assign sq_now  = sq_tail_q - cq_issued_i;
-  assign sq_then = sq_tail_i[15:0] - cq_issued_i;
+  assign sq_then = doorbells_i.sq_tail[15:0] - cq_issued_i;
 
   // Asked for in the clock before, and whatever was wrong with it.
   typedef struct packed {logic sq, cq, log;} rings_t;
@@ -70,13 +69,15 @@ module ring_doorbell
     cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
     log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
 
-    // A consumer's head moves forward, at most up to what was issued. A pointer that is about to move cannot be compared with.
-    sq_bad_q <= {asked_q.sq, sq_tail_i[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
-    cq_bad_q <= {asked_q.cq, cq_head_i[31:16] != '0, cq_head_i[15:0] - cq_head_q > cq_issued_i - cq_head_q};
-    log_bad_q <= {asked_q.log, log_head_i - log_head_q > log_issued_i - log_head_q};
-    sq_asked_q <= sq_tail_i[15:0];
-    cq_asked_q <= cq_head_i[15:0];
-    log_asked_q <= log_head_i;
+    // A consumer's head moves forward, at most up to what was issued. A pointer that is about to
+    // move cannot be compared with.
+    sq_bad_q <= {asked_q.sq, doorbells_i.sq_tail[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
+    cq_bad_q <= {asked_q.cq, doorbells_i.cq_head[31:16] != '0,
+        doorbells_i.cq_head[15:0] - cq_head_q > cq_issued_i - cq_head_q};
+    log_bad_q <= {asked_q.log, doorbells_i.log_head - log_head_q > log_issued_i - log_head_q};
+    sq_asked_q <= doorbells_i.sq_tail[15:0];
+    cq_asked_q <= doorbells_i.cq_head[15:0];
+    log_asked_q <= doorbells_i.log_head;
 
     cfg_fault_q <= 1'b0;
     doorbell_fault_q <= 1'b0;
@@ -93,7 +94,8 @@ module ring_doorbell
       cq_head_q <= '0;
       log_head_q <= '0;
     end else if (live_q) begin
-      asked_q <= '{sq: sq_tail_we_i, cq: cq_head_we_i, log: log_head_we_i};
+      asked_q <= '{sq: doorbells_i.sq_tail_we, cq: doorbells_i.cq_head_we,
+          log: doorbells_i.log_head_we};
       if (asked_q.sq && !bad.sq) sq_tail_q <= sq_asked_q;
       if (asked_q.cq && !bad.cq) cq_head_q <= cq_asked_q;
       if (asked_q.log && !bad.log) log_head_q <= log_asked_q;
@@ -111,9 +113,9 @@ module ring_doorbell
   always_ff @(posedge clk_i) begin
     if (!rst_i && live_q) begin
       // Never more unfinished work than the ring holds, never more unread entries than its size.
-      assert (sq_now <= sq_size);
-      assert (cq_issued_i - cq_head_q <= sq_size);
-      assert (log_issued_i - log_head_q <= log_size);
+      `ASSERT(sq_now <= sq_size, "ring_doorbell: more submitted than the ring holds");
+      `ASSERT(cq_issued_i - cq_head_q <= sq_size, "ring_doorbell: a completion over another");
+      `ASSERT(log_issued_i - log_head_q <= log_size, "ring_doorbell: a record over another");
     end
   end
 endmodule

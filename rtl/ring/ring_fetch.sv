@@ -1,62 +1,67 @@
-// Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows which descriptors are
-// whole.
+// Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows
+// which descriptors are whole.
 //
-// A burst is planned in one clock, when there is something to fetch and room in the buffer for the longest burst, and requested in
-// the next, or as soon as its id is free. Bursts hold up to four descriptors, never past the tail, never across a multiple of
-// 512 bytes. Each burst in flight has an id of its own; beats of different bursts may come in any order. `store_o` tells the place
-// of a beat two clocks after it. Descriptors are delivered in ring order, one in two clocks at most: `ready_o` rises in the clock
-// after the next one was found whole in the buffer, and stays until `take_i` consumes it.
+// A burst is planned in one clock, when there is something to fetch and room in the buffer for the
+// longest burst, and requested in the next, or as soon as its id is free. Bursts hold up to four
+// descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in flight has
+// an id of its own; beats of different bursts may come in any order. `store_o` tells the place of a
+// beat two clocks after it. Descriptors are delivered in ring order, one in two clocks at most:
+// `ready_o` rises in the clock after the next one was found whole in the buffer, and stays until
+// `take_i` consumes it.
 //
-// `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses of requests in flight
-// are counted out. `give_up_i` forgets those and takes the request off the bus. An error response, an unknown id or a wrong
-// burst length gives `fault_o` for one clock, in the clock after the beat. `stray_o` is high in that clock for a beat that no request
-// fits, by its id or by its place in the burst, whatever else is the case: the bus does not answer what was asked.
-// While nothing is in flight, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes nothing.
-// After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it only when idle.
+// `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses
+// of requests in flight are counted out. `give_up_i` forgets those and takes the request off the
+// bus. An error response, an unknown id or a wrong burst length gives `fault_o` for one clock, in
+// the clock after the beat. `stray_o` is high in that clock for a beat that no request fits, by its
+// id or by its place in the burst, whatever else is the case: the bus does not answer what was
+// asked. While nothing is in flight, and after no `give_up_i` and no `stray_o`, a bus that answers
+// what was asked owes nothing.
+// After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it
+// only when idle.
+`include "assert.svh"
+
 module ring_fetch
   import ring_pkg::*;
 #(
     parameter int unsigned MaxReads   = 32,  // 2 to 32, a power of two: bursts in flight
     parameter int unsigned BufferLog2 = 6    // 3 to 8: log2 of the descriptors in the buffer
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input logic zero_i,
-    input logic allow_i,  // new requests may be issued
-    input logic dead_i,
-    input logic give_up_i,
-    input logic [63:0] base_i,
-    input logic [7:0] log2_i,
-    input logic [15:0] tail_i,
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  zero_i,
+    input  logic                  allow_i,  // new requests may be issued
+    input  logic                  dead_i,
+    input  logic                  give_up_i,
+    input  logic [63:0]           base_i,
+    input  logic [7:0]            log2_i,
+    input  logic [15:0]           tail_i,
     // towards the buffer
-    output logic store_o,  // the beat of two clocks before
-    output logic [BufferLog2:0] store_at_o,  // descriptor, then beat within it
-    output logic ready_o,
+    output logic                  store_o,     // the beat of two clocks before
+    output logic [BufferLog2:0]   store_at_o,  // descriptor, then beat within it
+    output logic                  ready_o,
     output logic [BufferLog2-1:0] ready_at_o,
-    output logic [15:0] ready_index_o,  // entries submitted before it, modulo 2^16
-    input logic take_i,
+    output logic [15:0]           ready_index_o,  // entries submitted before it, modulo 2^16
+    input  logic                  take_i,
     // read channels
-    output logic [4:0] arid_o,
-    output logic [63:0] araddr_o,
-    output logic [7:0] arlen_o,
-    output logic arvalid_o,
-    input logic arready_i,
-    input logic [4:0] rid_i,
-    input logic [1:0] rresp_i,
-    input logic rlast_i,
-    input logic rvalid_i,
+    output axi_pkg::request_t     ar_o,
+    output logic                  ar_valid_o,
+    input  logic                  ar_ready_i,
+    input  axi_pkg::answer_t      r_i,  // the data go to the buffer
+    input  logic                  r_last_i,
+    input  logic                  r_valid_i,
     // status
-    output logic fault_o,
-    output logic stray_o,
-    output logic pending_o,  // a request or a response is awaited
-    output logic progress_o,
-    output logic empty_o,  // nothing is in flight or in the buffer
-    output logic [15:0] fetched_o  // entries whose descriptor is whole and in order, modulo 2^16
+    output logic                  fault_o,
+    output logic                  stray_o,
+    output logic                  pending_o,  // a request or a response is awaited
+    output logic                  progress_o,
+    output logic                  empty_o,  // nothing is in flight or in the buffer
+    // entries whose descriptor is whole and in order, modulo 2^16
+    output logic [15:0]           fetched_o
 );
-  if (MaxReads < 2 || MaxReads > 32 || 2 ** $clog2(MaxReads) != MaxReads) begin : gen_bad_max_reads
+  if (MaxReads < 2 || MaxReads > 32 || 2 ** $clog2(MaxReads) != MaxReads) begin : g_bad_max_reads
     $fatal(1, "MaxReads is a power of two, 2 to 32");
   end
-  if (BufferLog2 < 3 || BufferLog2 > 8) begin : gen_bad_buffer_log2
+  if (BufferLog2 < 3 || BufferLog2 > 8) begin : g_bad_buffer_log2
     $fatal(1, "BufferLog2 is 3 to 8");
   end
 
@@ -78,9 +83,7 @@ module ring_fetch
   id_t next_id_q;
 
   logic arvalid_q;
-  logic [4:0] arid_q;
-  logic [63:0] araddr_q;
-  logic [7:0] arlen_q;
+  axi_pkg::request_t ar_q;
 
   // ---- requests
   logic [15:0] waiting;  // entries submitted and not requested
@@ -92,7 +95,8 @@ module ring_fetch
   assign waiting = tail_i - requested_q;
   assign held = requested_q - delivered_q;
   assign to_boundary = 3'(BurstEntries) - {1'b0, requested_q[1:0]};
-  assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !arready_i) && !busy_q[next_id_q];
+  assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !ar_ready_i)
+      && !busy_q[next_id_q];
 
   // A plan stays true until it is issued: what waits only grows, and what is held only shrinks.
   always_ff @(posedge clk_i) begin
@@ -101,7 +105,8 @@ module ring_fetch
     if (!planned_q) entries_q <= waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
   end
 
-  // ---- responses: what the id of a beat tells is looked up in its clock; the beat is judged in the next
+  // ---- responses: what the id of a beat tells is looked up in its clock; the beat is judged in
+  // the next
   typedef struct packed {
     logic valid;
     logic known;  // A burst with this id is in flight.
@@ -115,16 +120,16 @@ module ring_fetch
   beat_t beat_q;
   id_t beat_id;
   logic again, beat_bad, store, burst_done;
-  assign beat_id = rid_i[IdBits-1:0];
+  assign beat_id = r_i.id[IdBits-1:0];
   // The beat before is of the same id, and is being judged.
   assign again = beat_q.valid && beat_q.id == beat_id;
   always_ff @(posedge clk_i) begin
-    beat_q.valid <= rvalid_i && !rst_i && !give_up_i;
+    beat_q.valid <= r_valid_i && !rst_i && !give_up_i;
     // A response before its request was accepted is one without a request.
-    beat_q.known <= rid_i == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && arid_q == rid_i)
+    beat_q.known <= r_i.id == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && ar_q.id == r_i.id)
         && !(again && beat_q.known && beat_q.last);
-    beat_q.okay <= rresp_i == AxiOkay;
-    beat_q.last <= rlast_i;
+    beat_q.okay <= r_i.resp == axi_pkg::Okay;
+    beat_q.last <= r_last_i;
     beat_q.last_left <= again ? beat_q.left == 4'd2 : left_q[beat_id] == 4'd1;
     beat_q.id <= beat_id;
     beat_q.left <= again ? beat_q.left - 1'b1 : left_q[beat_id];
@@ -141,7 +146,7 @@ module ring_fetch
       busy_q <= '0;
       reads_q <= '0;
     end else begin
-      if (arvalid_q && arready_i) arvalid_q <= 1'b0;
+      if (arvalid_q && ar_ready_i) arvalid_q <= 1'b0;
       if (burst_done) busy_q[beat_q.id] <= 1'b0;
       if (issue) begin
         arvalid_q <= 1'b1;
@@ -151,21 +156,20 @@ module ring_fetch
     end
 
     if (rst_i) begin
-      arid_q <= '0;
-      araddr_q <= '0;
-      arlen_q <= '0;
+      ar_q <= '0;
       next_id_q <= '0;
     end else if (issue) begin
-      arid_q <= 5'(next_id_q);
-      araddr_q <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
-      arlen_q <= {4'b0, entries_q, 1'b0} - 8'd1;
+      ar_q.id <= 5'(next_id_q);
+      ar_q.addr <= entry_address(base_i, 32'(requested_q) & index_mask(log2_i), DescriptorLog2);
+      ar_q.len <= {4'b0, entries_q, 1'b0} - 8'd1;
       next_id_q <= next_id_q + 1'b1;
     end
     if (issue) begin
       at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
       left_q[next_id_q] <= {entries_q, 1'b0};
     end
-    // Beats are counted while the bus is dead too: where a burst ends decides whether its last beat is a stray one.
+    // Beats are counted while the bus is dead too: where a burst ends decides whether its last beat
+    // is a stray one.
     if (beat_q.valid && beat_q.known) begin
       at_q[beat_q.id] <= beat_q.at + 1'b1;
       left_q[beat_q.id] <= beat_q.left - 1'b1;
@@ -208,27 +212,28 @@ module ring_fetch
   assign ready_o = ready_q && !dead_i;
   assign ready_index_o = delivered_q;
 
-  assign arid_o = arid_q;
-  assign araddr_o = araddr_q;
-  assign arlen_o = arlen_q;
-  assign arvalid_o = arvalid_q;
+  assign ar_o = ar_q;
+  assign ar_valid_o = arvalid_q;
 
   assign fault_o = beat_q.valid && !dead_i && beat_bad;
   assign pending_o = reads_q != '0;
-  assign progress_o = rvalid_i || (arvalid_q && arready_i);
+  assign progress_o = r_valid_i || (arvalid_q && ar_ready_i);
   assign empty_o = reads_q == '0 && held == '0;
   assign fetched_o = delivered_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (held <= 16'(Slots));
-      assert (!take_i || ready_o);
+      `ASSERT(held <= 16'(Slots), "ring_fetch: more than the buffer holds");
+      `ASSERT(!take_i || ready_o, "ring_fetch: no descriptor to take");
       // A plan is still true.
-      assert (!planned_q || dead_i || zero_i || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)));
-      assert (!planned_q || (entries_q != '0 && entries_q <= to_boundary));
+      `ASSERT(!planned_q || dead_i || zero_i
+                  || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)),
+              "ring_fetch: a plan that is no longer true");
+      `ASSERT(!planned_q || (entries_q != '0 && entries_q <= to_boundary),
+              "ring_fetch: a plan across a boundary");
       // A request on the bus is in flight.
-      assert (!arvalid_q || busy_q[id_t'(arid_q)]);
-      assert (32'(reads_q) == $countones(busy_q));
+      `ASSERT(!arvalid_q || busy_q[id_t'(ar_q.id)], "ring_fetch: a request that is not in flight");
+      `ASSERT(32'(reads_q) == $countones(busy_q), "ring_fetch: reads are miscounted");
     end
   end
 endmodule

@@ -1,6 +1,7 @@
 // Expires when something has been pending for 2^Log2 clocks without any progress.
 //
-// `expired_o` is one clock long and comes 2^Log2 clocks after the last clock with progress. It starts over by itself.
+// `expired_o` is one clock long and comes 2^Log2 clocks after the last clock with progress. It
+// starts over by itself.
 module ring_watchdog #(
     parameter int unsigned Log2 = 22  // 4 to 40; as many flip-flops
 ) (
@@ -10,7 +11,7 @@ module ring_watchdog #(
     input  logic progress_i,
     output logic expired_o
 );
-  if (Log2 < 4 || Log2 > 40) begin : gen_bad_log2
+  if (Log2 < 4 || Log2 > 40) begin : g_bad_log2
     $fatal(1, "Log2 is 4 to 40");
   end
 

@@ -1,76 +1,78 @@
 // Writes records, completions and checkpoints to host memory, and counts their answers.
 //
-// One burst at a time is on the request and data channels, both valid from the same clock: a record is three beats in
-// its entry of the log ring, a completion one beat in its entry of the completion ring, and of a checkpoint one beat at a time is
-// written at its place in its entry. Completions go first, checkpoints last. Up to
-// `MaxWrites` bursts await their answer; all share id 0, so answers come in order. `record_answered_o` is one clock
-// long, once for each record answered OKAY; `beat_answered_o` the same for a checkpoint's beat.
+// One burst at a time is on the request and data channels, both valid from the same clock: a record
+// is three beats in its entry of the log ring, a completion one beat in its entry of the completion
+// ring, and of a checkpoint one beat at a time is written at its place in its entry. Completions go
+// first, checkpoints last. Up to `MaxWrites` bursts await their answer; all share id 0, so answers
+// come in order. `record_answered_o` is one clock long, once for each record answered OKAY;
+// `beat_answered_o` the same for a checkpoint's beat.
 //
-// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out. `give_up_i` forgets
-// everything and takes the burst off the bus. An error response, another id or a response without a write gives `fault_o` for
-// one clock, in the clock of the response. `stray_o` is high in that clock for a response that no write fits, whatever else is the case.
-// While nothing is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes nothing, and is owed nothing.
-// After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller gives it only when idle.
+// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out.
+// `give_up_i` forgets everything and takes the burst off the bus. An error response, another id or
+// a response without a write gives `fault_o` for one clock, in the clock of the response. `stray_o`
+// is high in that clock for a response that no write fits, whatever else is the case. While nothing
+// is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes
+// nothing, and is owed nothing.
+// After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller
+// gives it only when idle.
+`include "assert.svh"
+
 module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    parameter int unsigned MaxWritesLog2 = 6  // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+    // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+    parameter int unsigned MaxWritesLog2 = 6
 ) (
-    input logic clk_i,
-    input logic rst_i,
-    input logic zero_i,
-    input logic dead_i,
-    input logic give_up_i,
-    input logic [63:0] log_base_i,
-    input logic [7:0] log_log2_i,
-    input logic [63:0] cq_base_i,
-    input logic [7:0] cq_log2_i,
-    input logic [63:0] ckpt_base_i,
-    input logic [7:0] ckpt_log2_i,
-    input logic log_full_i,
-    input logic cq_full_i,
+    input  logic              clk_i,
+    input  logic              rst_i,
+    input  logic              zero_i,
+    input  logic              dead_i,
+    input  logic              give_up_i,
+    input  logic [63:0]       log_base_i,
+    input  logic [7:0]        log_log2_i,
+    input  logic [63:0]       cq_base_i,
+    input  logic [7:0]        cq_log2_i,
+    input  logic [63:0]       ckpt_base_i,
+    input  logic [7:0]        ckpt_log2_i,
+    input  logic              log_full_i,
+    input  logic              cq_full_i,
     // a record
-    input logic record_valid_i,
-    output logic record_take_o,
-    input record_t record_i,
+    input  logic              record_valid_i,
+    output logic              record_take_o,
+    input  record_t           record_i,
     // a completion
-    input logic completion_valid_i,
-    output logic completion_take_o,
-    input completion_t completion_i,
+    input  logic              completion_valid_i,
+    output logic              completion_take_o,
+    input  completion_t       completion_i,
     // a beat of a checkpoint
-    input logic beat_valid_i,
-    output logic beat_take_o,
-    input logic [31:0] beat_entry_i,
-    input logic [8:0] beat_at_i,
-    input logic [511:0] beat_data_i,
-    output logic beat_answered_o,
+    input  logic              beat_valid_i,
+    output logic              beat_take_o,
+    input  beat_t             beat_i,
+    output logic              beat_answered_o,
     // ring counters
-    output logic [31:0] log_issued_o,
-    output logic [31:0] log_answered_o,
-    output logic [15:0] cq_issued_o,
-    output logic [15:0] cq_answered_o,
-    output logic record_answered_o,
+    output logic [31:0]       log_issued_o,
+    output logic [31:0]       log_answered_o,
+    output logic [15:0]       cq_issued_o,
+    output logic [15:0]       cq_answered_o,
+    output logic              record_answered_o,
     // write channels
-    output logic [63:0] awaddr_o,
-    output logic [7:0] awlen_o,
-    output logic awvalid_o,
-    input logic awready_i,
-    output logic [511:0] wdata_o,
-    output logic wlast_o,
-    output logic wvalid_o,
-    input logic wready_i,
-    input logic [4:0] bid_i,
-    input logic [1:0] bresp_i,
-    input logic bvalid_i,
+    output axi_pkg::request_t aw_o,
+    output logic              aw_valid_o,
+    input  logic              aw_ready_i,
+    output axi_pkg::write_t   w_o,
+    output logic              w_valid_o,
+    input  logic              w_ready_i,
+    input  axi_pkg::answer_t  b_i,
+    input  logic              b_valid_i,
     // status
-    output logic fault_o,
-    output logic stray_o,
-    output logic pending_o,
-    output logic progress_o,
-    output logic room_o  // a record would be taken now
+    output logic              fault_o,
+    output logic              stray_o,
+    output logic              pending_o,
+    output logic              progress_o,
+    output logic              room_o  // a record would be taken now
 );
-  if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : gen_bad_max_writes_log2
+  if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : g_bad_max_writes_log2
     $fatal(1, "MaxWritesLog2 is 1 to 8");
   end
 
@@ -105,7 +107,8 @@ module ring_write
     ckpt_mask_q <= index_mask(ckpt_log2_i);
   end
 
-  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks running.
+  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks
+  // running.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;
   assign on_bus = awvalid_q || wvalid_q;
@@ -116,13 +119,13 @@ module ring_write
   assign record_take_o = room_o && record_valid_i;
   assign beat_take_o = channel_free && beat_valid_i && !completion_take_o && !record_take_o;
   assign issue = completion_take_o || record_take_o || beat_take_o;
-  assign sent = on_bus && (!awvalid_q || awready_i) && (!wvalid_q || (wready_i && wlast_o));
+  assign sent = on_bus && (!awvalid_q || aw_ready_i) && (!wvalid_q || (w_ready_i && w_o.last));
 
   // ---- responses
   logic awaited, good;
   kind_e answered_kind;
   assign awaited = answered_q != sent_q;
-  assign good = bvalid_i && awaited && bid_i == '0 && bresp_i == AxiOkay;
+  assign good = b_valid_i && awaited && b_i.id == '0 && b_i.resp == axi_pkg::Okay;
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
   // Nothing counts after an error: what was counted is a prefix of what was issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
@@ -137,10 +140,10 @@ module ring_write
       sent_q <= '0;
       answered_q <= '0;
     end else begin
-      if (awready_i) awvalid_q <= 1'b0;
-      if (wvalid_q && wready_i) begin
+      if (aw_ready_i) awvalid_q <= 1'b0;
+      if (wvalid_q && w_ready_i) begin
         beats_q <= beats_q - 2'd1;
-        if (wlast_o) wvalid_q <= 1'b0;
+        if (w_o.last) wvalid_q <= 1'b0;
       end
       if (issue) begin
         awvalid_q <= 1'b1;
@@ -148,15 +151,17 @@ module ring_write
         issued_q <= issued_q + 1'b1;
       end
       if (sent) sent_q <= sent_q + 1'b1;
-      if (bvalid_i && awaited) answered_q <= answered_q + 1'b1;
+      if (b_valid_i && awaited) answered_q <= answered_q + 1'b1;
     end
 
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
     // While nothing is on the bus, what is taken next stands ready, taken or not.
-    if (!on_bus && !rst_i) beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
+    if (!on_bus && !rst_i)
+      beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
     if (!on_bus && !all_awaited_q) begin
-      kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i && !log_full_i ? KindRecord : KindBeat;
+      kind_q[issued_q[MaxWritesLog2-1:0]] <= completion_first ? KindCompletion : record_valid_i
+          && !log_full_i ? KindRecord : KindBeat;
     end
     if (rst_i) begin
       awaddr_q <= '0;
@@ -169,8 +174,8 @@ module ring_write
         awaddr_q <= entry_address(log_base_i, log_issued_q & log_mask_q, LogStrideLog2);
         awlen_q  <= 8'(RecordBeats - 1);
       end else begin
-        awaddr_q <= entry_address(ckpt_base_i, beat_entry_i & ckpt_mask_q, CheckpointStrideLog2)
-            + (64'(beat_at_i) << BeatLog2);
+        awaddr_q <= entry_address(ckpt_base_i, beat_i.entry & ckpt_mask_q, CheckpointStrideLog2)
+            + (64'(beat_i.at) << BeatLog2);
         awlen_q <= 8'd0;
       end
     end
@@ -178,8 +183,8 @@ module ring_write
     if (!on_bus) begin
       data_q <= record_i;
       if (completion_first) data_q[511:0] <= completion_i;
-      else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_data_i;
-    end else if (wvalid_q && wready_i && !wlast_o) begin
+      else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_i.data;
+    end else if (wvalid_q && w_ready_i && !w_o.last) begin
       data_q <= data_q >> 512;
     end
 
@@ -192,33 +197,33 @@ module ring_write
       if (record_take_o) log_issued_q <= log_issued_q + 32'd1;
       if (completion_take_o) cq_issued_q <= cq_issued_q + 16'd1;
       if (record_answered_o) log_answered_q <= log_answered_q + 32'd1;
-      if (good && answered_kind == KindCompletion && !dead_i) cq_answered_q <= cq_answered_q + 16'd1;
+      if (good && answered_kind == KindCompletion && !dead_i)
+        cq_answered_q <= cq_answered_q + 16'd1;
     end
   end
 
-  assign awaddr_o = awaddr_q;
-  assign awlen_o = awlen_q;
-  assign awvalid_o = awvalid_q;
-  assign wdata_o = data_q[511:0];
-  assign wlast_o = beats_q == 2'd1;
-  assign wvalid_o = wvalid_q;
+  assign aw_o = '{id: '0, len: awlen_q, addr: awaddr_q};
+  assign aw_valid_o = awvalid_q;
+  assign w_o = '{last: beats_q == 2'd1, data: data_q[511:0]};
+  assign w_valid_o = wvalid_q;
 
   assign log_issued_o = log_issued_q;
   assign log_answered_o = log_answered_q;
   assign cq_issued_o = cq_issued_q;
   assign cq_answered_o = cq_answered_q;
 
-  assign fault_o = bvalid_i && !dead_i && !good;
-  assign stray_o = bvalid_i && (!awaited || bid_i != '0);
+  assign fault_o = b_valid_i && !dead_i && !good;
+  assign stray_o = b_valid_i && (!awaited || b_i.id != '0);
   assign pending_o = issued_q != answered_q;
-  assign progress_o = bvalid_i || (awvalid_q && awready_i) || (wvalid_q && wready_i);
+  assign progress_o = b_valid_i || (awvalid_q && aw_ready_i) || (wvalid_q && w_ready_i);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!wvalid_q || beats_q != '0);
-      assert (!on_bus || issued_q == sent_q + 1'b1);
-      assert (on_bus || issued_q == sent_q);
-      assert (issued_q - answered_q <= count_t'(2 ** MaxWritesLog2));
+      `ASSERT(!wvalid_q || beats_q != '0, "ring_write: data without beats");
+      `ASSERT(!on_bus || issued_q == sent_q + 1'b1, "ring_write: two bursts on the bus");
+      `ASSERT(on_bus || issued_q == sent_q, "ring_write: an issued burst that is not on the bus");
+      `ASSERT(issued_q - answered_q <= count_t'(2 ** MaxWritesLog2),
+              "ring_write: too many bursts await answers");
     end
   end
 endmodule

@@ -1,27 +1,36 @@
-// The card: registers, life, image header, lanes and the attestation of their logs, between an AXI4-Lite slave and an AXI4 master.
+// The card: registers, life, image header, lanes and the attestation of their logs, between an
+// AXI4-Lite slave and an AXI4 master.
 //
-// Behaviour is that of the parts: card_csr (registers), life (states, lock, faults), image_header, lane, attest (key, table digests,
-// checkpoints), table_patrol (when tables are hashed again), session_fork (a session's records for every lane), bus_share (one master for all lanes). Tables are written to all lanes at once;
-// a read of a table window shows lane 0's; OPEN, CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed.
-// A fault in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the shell after reset and constant from then on; zero with the flag NO_TRNG.
-// Elaboration stops where a production card would have the key that everybody knows, or call itself simulated.
-// `irq_o` is high for one clock after a completion was written; it is a hint and nothing waits for it.
-// After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of at
-// least one clock, and the AXI rules on both ports.
+// Behaviour is that of the parts: card_csr (registers), lifecycle (states, lock, faults),
+// image_header, lane, attest (key, table digests, checkpoints), table_patrol (when tables are
+// hashed again), session_fork (a session's records for every lane), bus_share (one master for all
+// lanes). Tables are written to all lanes at once; a read of a table window shows lane 0's; OPEN,
+// CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed. A fault
+// in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the
+// shell after reset and constant from then on; zero with the flag NO_TRNG. Elaboration stops where
+// a production card would have the key that everybody knows, or call itself simulated. `irq_o` is
+// high for one clock after a completion was written; it is a hint and nothing waits for it.
+// After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of
+// at least one clock, and the AXI rules on both ports.
 module portcullis_top
   import layout_pkg::*;
   import gate_pkg::*;
   import csr_pkg::*;
+  import ring_pkg::*;
 #(
     parameter int unsigned PolicyRows = 256,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
     parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
-    parameter int unsigned MaxReads = 32,      // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    parameter int unsigned MaxReads = 32,
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
-    parameter int unsigned Rounds = 1,         // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
-    parameter int unsigned PatrolLog2 = 24,    // Pause before the tables are hashed again in RUN, log2 of clocks: 4 to 40.
-    parameter bit          Sleep = 1'b0,       // Stop the clocks of parts that have nothing to do; for simulation.
+    // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
+    parameter int unsigned Rounds = 1,
+    // Pause before the tables are hashed again in RUN, log2 of clocks: 4 to 40.
+    parameter int unsigned PatrolLog2 = 24,
+    // Stop the clocks of parts that have nothing to do; for simulation.
+    parameter bit          Sleep = 1'b0,
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
     parameter logic [7:0]  KeyFlags = 8'h05    // SIM 1, CLASS_KEY 2, NO_TRNG 4.
@@ -92,10 +101,12 @@ module portcullis_top
   end
 
   if (Production && (DeviceSecret == key_pkg::TestSecret || DeviceSecret == '0)) begin : g_test_key
-    $fatal(1, "portcullis_top: a production card needs a secret of its own, not the public test secret");
+    $fatal(1,
+        "portcullis_top: a production card needs a secret of its own, not the public test secret");
   end
   if (Production == KeyFlags[0]) begin : g_sim_flag
-    $fatal(1, "portcullis_top: key flag SIM is for every card that is not a production card, and for no other");
+    $fatal(1,
+        "portcullis_top: key flag SIM is for every card but production cards");
   end
   if (KeyFlags[7:3] != '0) begin : g_key_flags
     $fatal(1, "portcullis_top: KeyFlags has unknown bits");
@@ -110,8 +121,8 @@ module portcullis_top
   csr_doorbells_t doorbells;
   csr_status_t status;
   lane_config_t [Lanes-1:0] lane_cfg;
-  lane_doorbells_t [Lanes-1:0] lane_doorbells;
-  lane_status_t [Lanes-1:0] lane_status;
+  ring_doorbells_t [Lanes-1:0] lane_doorbells;
+  ring_pointers_t [Lanes-1:0] lane_pointers;
   logic command_write;
   logic [7:0] command;
   table_access_t header_access, policy_access, entropy_access;
@@ -119,20 +130,22 @@ module portcullis_top
   logic [31:0] header_rd_data, policy_rd_data, entropy_rd_data;
   logic locked, cfg_locked, tables_clear, check;
 
-  // ---- clocks: hardware has one. A simulator stops those of the parts in which no register would change, so that they cost nothing;
-  // they wake in the clock in which something comes to them.
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
+
+  // ---- clocks
   logic csr_clk, attest_clk, attest_quiet;
-  // What the register block gets from the others; held while it sleeps, so that its read multiplexer and its fields stand still.
+  // What the register block gets from the others.
   typedef struct packed {
     csr_status_t status;
-    lane_status_t [Lanes-1:0] lanes;
+    ring_pointers_t [Lanes-1:0] lanes;
     logic cfg_locked, header_ack, policy_ack, entropy_ack;
     logic [31:0] header_data, policy_data, entropy_data;
   } shown_t;
   shown_t standing, shown;
   assign standing = '{
           status: status,
-          lanes: lane_status,
+          lanes: lane_pointers,
           cfg_locked: cfg_locked,
           header_ack: header_rd_ack,
           policy_ack: policy_rd_ack,
@@ -141,32 +154,20 @@ module portcullis_top
           policy_data: policy_rd_data,
           entropy_data: entropy_rd_data
       };
-  if (Sleep) begin : g_sleep
-    localparam int unsigned Settle = 16;  // Clocks after which the last answer is given and every register stands.
-    logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
-    logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
-    assign csr_quiet = !rst_i
-        && {s_axil_awvalid, s_axil_wvalid, s_axil_bvalid, s_axil_arvalid, s_axil_rvalid} == '0;
-    assign csr_awake = !csr_quiet || csr_quiet_q != '1;
-    assign attest_awake = rst_i || !attest_quiet || attest_quiet_q != '1;
-    always_ff @(posedge clk_i) begin
-      csr_quiet_q <= {csr_quiet_q[Settle-2:0], csr_quiet};
-      attest_quiet_q <= {attest_quiet_q[Settle-2:0], attest_quiet && !rst_i};
-    end
-    always_latch begin
-      if (!clk_i) {csr_awake_q, attest_awake_q} = {csr_awake, attest_awake};
-    end
-    assign csr_clk = clk_i && csr_awake_q;
-    assign attest_clk = clk_i && attest_awake_q;
-    // Registers alone make it, no input of the card, so that in the second half of a clock it is what it will be at the next edge.
-    logic shown_clk;
-    assign shown_clk = !clk_i && csr_awake;
-    always_ff @(posedge shown_clk) shown <= standing;
-  end else begin : g_awake
-    assign shown = standing;
-    assign csr_clk = clk_i;
-    assign attest_clk = clk_i;
-  end
+  card_sleep #(
+      .Sleep(Sleep),
+      .shown_t(shown_t)
+  ) u_sleep (
+      .clk_i,
+      .rst_i,
+      .axil_req_i(axil_req),
+      .axil_rsp_i(axil_rsp),
+      .attest_quiet_i(attest_quiet),
+      .csr_clk_o(csr_clk),
+      .attest_clk_o(attest_clk),
+      .standing_i(standing),
+      .shown_o(shown)
+  );
 
   card_csr #(
       .PolicyRows(PolicyRows),
@@ -180,30 +181,13 @@ module portcullis_top
   ) u_csr (
       .clk_i(csr_clk),
       .rst_i,
-      .s_axil_awready,
-      .s_axil_awvalid,
-      .s_axil_awaddr,
-      .s_axil_awprot,
-      .s_axil_wready,
-      .s_axil_wvalid,
-      .s_axil_wdata,
-      .s_axil_wstrb,
-      .s_axil_bready,
-      .s_axil_bvalid,
-      .s_axil_bresp,
-      .s_axil_arready,
-      .s_axil_arvalid,
-      .s_axil_araddr,
-      .s_axil_arprot,
-      .s_axil_rready,
-      .s_axil_rvalid,
-      .s_axil_rdata,
-      .s_axil_rresp,
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
       .cfg_locked_i(shown.cfg_locked),
       .status_i(shown.status),
       .config_o(cfg),
       .doorbells_o(doorbells),
-      .lane_status_i(shown.lanes),
+      .lane_pointers_i(shown.lanes),
       .lane_config_o(lane_cfg),
       .lane_doorbells_o(lane_doorbells),
       .command_write_o(command_write),
@@ -255,17 +239,18 @@ module portcullis_top
   // Of each lane.
   fault_e [Lanes-1:0] ring_faults;
   logic head_fault;
-  logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed, written, lane_idle;
+  logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed,
+      written, lane_idle;
   logic [Lanes-1:0] lane_session_valid, lane_session_ready;
   record_type_e session_type;
   fault_e session_cause;
   logic hash_tables, tables_hashed, hold, life_sign, life_signed;
-  logic [255:0] found_digest, policy_digest_q;
+  logic [255:0] found_digest;
   logic patrol_due, patrol_done, tables_changed;
   logic found_alike;
   life_e sign_life;
 
-  life u_life (
+  lifecycle u_lifecycle (
       .clk_i,
       .rst_i,
       .command_write_i(command_write),
@@ -279,7 +264,7 @@ module portcullis_top
       .digest_o(hash_tables),
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
-      .digest_same_i(found_alike && found_digest == policy_digest_q),
+      .digest_same_i(found_alike && found_digest == status.policy_digest),
       .changed_i(tables_changed),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
@@ -303,7 +288,7 @@ module portcullis_top
       .log_open_i(&log_opened && !(&log_closed)),
       .written_i(&written),
       .lane_idle_i(&lane_idle),
-      .beat_i(doorbells.beat_we),
+      .heartbeat_i(doorbells.heartbeat_we),
       .sign_o(life_sign),
       .sign_life_o(sign_life),
       .sign_done_i(life_sign && (life_signed || cfg.ckpt_log2 == '0)),
@@ -312,11 +297,6 @@ module portcullis_top
       .fault_o(status.fault),
       .load_fault_o(status.load_fault)
   );
-  // The first lane's that has one, else that of the checkpoint ring.
-  always_comb begin
-    ring_fault = head_fault ? FaultDoorbell : FaultNone;
-    for (int l = Lanes - 1; l >= 0; l--) if (ring_faults[l] != FaultNone) ring_fault = ring_faults[l];
-  end
   session_fork #(
       .Lanes(Lanes)
   ) u_fork (
@@ -341,27 +321,14 @@ module portcullis_top
   logic [Lanes-1:0] read_ready;
   row_t [Lanes-1:0] row;
   logic [Lanes-1:0][63:0] size, heartbeat_nonce;
-  logic [63:0] records_q;
+  logic [63:0] all_records;
   logic snapshot;
   logic [2:0] snapshot_lane;
-  logic [Lanes-1:0] snapshot_valid, snapshot_last;
-  log_pkg::digest_t [Lanes-1:0] snapshot_node;
+  log_pkg::snapshot_t [Lanes-1:0] snapshots;
   logic beat_valid, beat_take, beat_answered;
-  logic [31:0] beat_entry;
-  logic [8:0] beat_at;
-  logic [511:0] beat;
+  beat_t beat;
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) policy_digest_q <= '0;
-    else if (tables_hashed && status.life == LifeOpening) policy_digest_q <= found_digest;
-  end
-  assign status.policy_digest = policy_digest_q;
   assign status.design_id = DesignId;
-  // A register, so that no input reaches the register block's read multiplexer: a simulator would walk it again at each edge.
-  logic [127:0] boot_nonce_q;
-  always_ff @(posedge clk_i) boot_nonce_q <= boot_nonce_i;
-  assign status.boot_nonce = boot_nonce_q;
-
   // On the clock that never sleeps.
   table_patrol #(
       .PauseLog2(PatrolLog2)
@@ -383,6 +350,16 @@ module portcullis_top
       .head_o(ckpt_head),
       .fault_o(head_fault)
   );
+  log_pkg::card_facts_t facts;
+  assign facts = '{
+          fault: status.fault,
+          epoch: cfg.epoch,
+          tick: tick,
+          heartbeat_nonce: heartbeat_nonce[0],
+          boot_nonce: status.boot_nonce,
+          policy_digest: status.policy_digest,
+          ticket_digest: cfg.ticket_digest
+      };
   attest #(
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
@@ -416,26 +393,16 @@ module portcullis_top
       .interval_i(cfg.checkpoint_interval),
       .flush_i(doorbells.flush_we),
       .run_i(status.life == LifeRun),
-      .records_i(records_q),
-      .fault_i(status.fault),
-      .tick_i(tick),
-      .epoch_i(cfg.epoch),
-      .policy_digest_i(policy_digest_q),
-      .ticket_digest_i(cfg.ticket_digest),
-      .boot_nonce_i(boot_nonce_q),
-      .heartbeat_nonce_i(heartbeat_nonce[0]),
+      .records_i(all_records),
+      .facts_i(facts),
       .snapshot_o(snapshot),
       .snapshot_lane_o(snapshot_lane),
       .size_i(size[lane_t'(snapshot_lane)]),
-      .snapshot_valid_i(snapshot_valid[lane_t'(snapshot_lane)]),
-      .snapshot_last_i(snapshot_last[lane_t'(snapshot_lane)]),
-      .snapshot_node_i(snapshot_node[lane_t'(snapshot_lane)]),
+      .snapshot_i(snapshots[lane_t'(snapshot_lane)]),
       .ring_log2_i(cfg.ckpt_log2),
       .head_i(ckpt_head),
       .beat_valid_o(beat_valid),
       .beat_take_i(beat_take),
-      .beat_entry_o(beat_entry),
-      .beat_at_o(beat_at),
       .beat_o(beat),
       .beat_answered_i(beat_answered),
       .tail_o(status.checkpoint_tail)
@@ -455,16 +422,11 @@ module portcullis_top
   assign beat_answered = beat_answers[0];
 
   // Their ways to the bus.
-  logic [Lanes-1:0] awvalid, awready, wvalid, wready, wlast, bvalid, bready;
-  logic [Lanes-1:0] arvalid, arready, rvalid, rready, rlast;
-  logic [Lanes-1:0][63:0] awaddr, araddr;
-  logic [Lanes-1:0][7:0] awlen, arlen;
-  logic [Lanes-1:0][511:0] wdata, rdata;
-  logic [Lanes-1:0][4:0] bid, arid, rid;
-  logic [Lanes-1:0][1:0] bresp, rresp;
+  axi_pkg::req_t lane_req[Lanes], bus_req;
+  axi_pkg::rsp_t lane_rsp[Lanes], bus_rsp;
 
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
-    ring_pkg::ring_cfg_t ring_cfg;
+    ring_cfg_t ring_cfg;
     assign ring_cfg = '{
             sq_base: lane_cfg[l].sq_base,
             cq_base: lane_cfg[l].cq_base,
@@ -474,6 +436,14 @@ module portcullis_top
             ckpt_base: l == 0 ? cfg.ckpt_base : '0,
             ckpt_log2: l == 0 ? cfg.ckpt_log2 : '0
         };
+    // As far as the card's life lets them in.
+    ring_doorbells_t rung;
+    always_comb begin
+      rung = lane_doorbells[l];
+      rung.sq_tail_we &= tail_doorbell;
+      rung.cq_head_we &= head_doorbells;
+      rung.log_head_we &= head_doorbells;
+    end
     lane #(
         .PolicyRows(PolicyRows),
         .EntropyRows(EntropyRows),
@@ -491,13 +461,13 @@ module portcullis_top
         .lane_i(8'(l)),
         .header_i(header),
         .epoch_i(cfg.epoch),
-        .policy_digest_i(policy_digest_q),
+        .policy_digest_i(status.policy_digest),
         .ticket_digest_i(cfg.ticket_digest),
         .tick_i(tick),
         .heartbeat_records_i(cfg.heartbeat_records),
         .heartbeat_ticks_i(cfg.heartbeat_ticks),
-        .beat_i(doorbells.beat_we && status.life == LifeRun),
-        .beat_nonce_i(doorbells.beat_nonce),
+        .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),
+        .heartbeat_nonce_i(doorbells.heartbeat_nonce),
         .heartbeat_nonce_o(heartbeat_nonce[l]),
         .heartbeat_credit_o(credit[l]),
         .policy_access_i(policy_access),
@@ -530,64 +500,26 @@ module portcullis_top
         .idle_o(lane_idle[l]),
         .size_o(size[l]),
         .snapshot_i(snapshot && snapshot_lane == 3'(l)),
-        .snapshot_valid_o(snapshot_valid[l]),
-        .snapshot_last_o(snapshot_last[l]),
-        .snapshot_node_o(snapshot_node[l]),
+        .snapshot_o(snapshots[l]),
         .beat_valid_i(beat_valid && l == 0),
         .beat_take_o(beat_takes[l]),
-        .beat_entry_i(beat_entry),
-        .beat_at_i(beat_at),
-        .beat_data_i(beat),
+        .beat_i(beat),
         .beat_answered_o(beat_answers[l]),
         .ring_cfg_i(ring_cfg),
         .open_i(ring_open),
         .fetch_i(ring_fetch),
         .halt_i(ring_halt),
         .clear_i(ring_clear),
-        .sq_tail_we_i(lane_doorbells[l].sq_tail_we && tail_doorbell),
-        .sq_tail_i(lane_doorbells[l].sq_tail),
-        .cq_head_we_i(lane_doorbells[l].cq_head_we && head_doorbells),
-        .cq_head_i(lane_doorbells[l].cq_head),
-        .log_head_we_i(lane_doorbells[l].log_head_we && head_doorbells),
-        .log_head_i(lane_doorbells[l].log_head),
+        .doorbells_i(rung),
         .ring_fault_o(ring_faults[l]),
         .bus_dead_o(bus_dead[l]),
         .needs_reset_o(needs_reset[l]),
         .ring_idle_o(ring_idle[l]),
-        .sq_head_o(lane_status[l].sq_head),
-        .cq_tail_o(lane_status[l].cq_tail),
-        .log_tail_o(lane_status[l].log_tail),
+        .pointers_o(lane_pointers[l]),
         .counters_o(counters[l]),
         .records_o(records[l]),
-        .m_axi_awid(),
-        .m_axi_awaddr(awaddr[l]),
-        .m_axi_awlen(awlen[l]),
-        .m_axi_awsize(),
-        .m_axi_awburst(),
-        .m_axi_awvalid(awvalid[l]),
-        .m_axi_awready(awready[l]),
-        .m_axi_wdata(wdata[l]),
-        .m_axi_wstrb(),
-        .m_axi_wlast(wlast[l]),
-        .m_axi_wvalid(wvalid[l]),
-        .m_axi_wready(wready[l]),
-        .m_axi_bid(bid[l]),
-        .m_axi_bresp(bresp[l]),
-        .m_axi_bvalid(bvalid[l]),
-        .m_axi_bready(bready[l]),
-        .m_axi_arid(arid[l]),
-        .m_axi_araddr(araddr[l]),
-        .m_axi_arlen(arlen[l]),
-        .m_axi_arsize(),
-        .m_axi_arburst(),
-        .m_axi_arvalid(arvalid[l]),
-        .m_axi_arready(arready[l]),
-        .m_axi_rid(rid[l]),
-        .m_axi_rdata(rdata[l]),
-        .m_axi_rresp(rresp[l]),
-        .m_axi_rlast(rlast[l]),
-        .m_axi_rvalid(rvalid[l]),
-        .m_axi_rready(rready[l])
+        .axi_req_o(lane_req[l]),
+        .axi_rsp_i(lane_rsp[l])
     );
   end
 
@@ -596,95 +528,77 @@ module portcullis_top
   ) u_share (
       .clk_i,
       .rst_i,
-      .awvalid_i(awvalid),
-      .awready_o(awready),
-      .awaddr_i(awaddr),
-      .awlen_i(awlen),
-      .wvalid_i(wvalid),
-      .wready_o(wready),
-      .wlast_i(wlast),
-      .wdata_i(wdata),
-      .bvalid_o(bvalid),
-      .bid_o(bid),
-      .bresp_o(bresp),
-      .bready_i(bready),
-      .arvalid_i(arvalid),
-      .arready_o(arready),
-      .arid_i(arid),
-      .araddr_i(araddr),
-      .arlen_i(arlen),
-      .rvalid_o(rvalid),
-      .rid_o(rid),
-      .rdata_o(rdata),
-      .rresp_o(rresp),
-      .rlast_o(rlast),
-      .rready_i(rready),
-      .m_axi_awid,
-      .m_axi_awaddr,
-      .m_axi_awlen,
-      .m_axi_awsize,
-      .m_axi_awburst,
-      .m_axi_awvalid,
-      .m_axi_awready,
-      .m_axi_wdata,
-      .m_axi_wstrb,
-      .m_axi_wlast,
-      .m_axi_wvalid,
-      .m_axi_wready,
-      .m_axi_bid,
-      .m_axi_bresp,
-      .m_axi_bvalid,
-      .m_axi_bready,
-      .m_axi_arid,
-      .m_axi_araddr,
-      .m_axi_arlen,
-      .m_axi_arsize,
-      .m_axi_arburst,
-      .m_axi_arvalid,
-      .m_axi_arready,
-      .m_axi_rid,
-      .m_axi_rdata,
-      .m_axi_rresp,
-      .m_axi_rlast,
-      .m_axi_rvalid,
-      .m_axi_rready
+      .lane_req_i(lane_req),
+      .lane_rsp_o(lane_rsp),
+      .bus_req_o(bus_req),
+      .bus_rsp_i(bus_rsp)
   );
 
-  // ---- what they are together, a clock later
-  always_ff @(posedge clk_i) begin
-    automatic counters_t sums = '0;
-    automatic logic [63:0] all_records = '0;
-    automatic logic [31:0] all_logged = '0, least = '1;
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      sums.verdicts += counters[l].verdicts;
-      sums.admits += counters[l].admits;
-      sums.rejects += counters[l].rejects;
-      sums.decomposes += counters[l].decomposes;
-      sums.refused += counters[l].refused;
-      sums.open_streams += counters[l].open_streams;
-      sums.busy_clocks += counters[l].busy_clocks;
-      all_records += size[l];
-      all_logged += records[l];
-      if (credit[l] < least) least = credit[l];
-    end
-    status.counters <= sums;
-    status.records <= all_logged;
-    status.heartbeat_credit <= least;
-    records_q <= all_records;
-  end
+  // ---- pins: what is the same for every burst is said here alone
+  assign m_axi_awsize = axi_pkg::Size64;
+  assign m_axi_awburst = axi_pkg::Incr;
+  assign m_axi_wstrb = axi_pkg::AllBytes;
+  assign m_axi_arsize = axi_pkg::Size64;
+  assign m_axi_arburst = axi_pkg::Incr;
+  assign {m_axi_awid, m_axi_awlen, m_axi_awaddr} = bus_req.aw;
+  assign {m_axi_awvalid, m_axi_wvalid, m_axi_bready} =
+      {bus_req.aw_valid, bus_req.w_valid, bus_req.b_ready};
+  assign {m_axi_wlast, m_axi_wdata} = bus_req.w;
+  assign {m_axi_arid, m_axi_arlen, m_axi_araddr} = bus_req.ar;
+  assign {m_axi_arvalid, m_axi_rready} = {bus_req.ar_valid, bus_req.r_ready};
+  assign axil_req = '{
+          aw_valid: s_axil_awvalid,
+          w_valid: s_axil_wvalid,
+          b_ready: s_axil_bready,
+          ar_valid: s_axil_arvalid,
+          r_ready: s_axil_rready,
+          w_strb: s_axil_wstrb,
+          aw_addr: 32'(s_axil_awaddr),
+          w_data: s_axil_wdata,
+          ar_addr: 32'(s_axil_araddr)
+      };
+  assign {s_axil_awready, s_axil_wready, s_axil_bvalid, s_axil_bresp} =
+      {axil_rsp.aw_ready, axil_rsp.w_ready, axil_rsp.b_valid, axil_rsp.b_resp};
+  assign {s_axil_arready, s_axil_rvalid, s_axil_rresp, s_axil_rdata} =
+      {axil_rsp.ar_ready, axil_rsp.r_valid, axil_rsp.r_resp, axil_rsp.r_data};
+  assign bus_rsp = '{
+          aw_ready: m_axi_awready,
+          w_ready: m_axi_wready,
+          b: '{id: m_axi_bid, resp: m_axi_bresp},
+          b_valid: m_axi_bvalid,
+          ar_ready: m_axi_arready,
+          r_valid: m_axi_rvalid,
+          r: '{id: m_axi_rid, resp: m_axi_rresp, last: m_axi_rlast, data: m_axi_rdata}
+      };
 
-  // ---- interrupt hint
-  logic [Lanes-1:0][15:0] cq_tail, cq_tail_q;
+  // ---- what they are together
+  logic [Lanes-1:0][15:0] cq_tail;
   for (genvar l = 0; l < Lanes; l++) begin : g_tail
-    assign cq_tail[l] = lane_status[l].cq_tail;
+    assign cq_tail[l] = lane_pointers[l].cq_tail;
   end
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      cq_tail_q <= '0;
-      irq_o <= 1'b0;
-    end else begin
-      cq_tail_q <= cq_tail;
-      irq_o <= cq_tail != cq_tail_q && status.life != LifeOpening;
-    end
-  end
+  card_status #(
+      .Lanes(Lanes)
+  ) u_status (
+      .clk_i,
+      .rst_i,
+      .life_i(status.life),
+      .hashed_i(tables_hashed),
+      .digest_i(found_digest),
+      .policy_digest_o(status.policy_digest),
+      .boot_nonce_i,
+      .boot_nonce_o(status.boot_nonce),
+      .lane_fault_i(ring_faults),
+      .head_fault_i(head_fault),
+      .fault_o(ring_fault),
+      .counters_i(counters),
+      .size_i(size),
+      .records_i(records),
+      .credit_i(credit),
+      .cq_tail_i(cq_tail),
+      .counters_o(status.counters),
+      .size_o(all_records),
+      .records_o(status.records),
+      .credit_o(status.heartbeat_credit),
+      .irq_o
+  );
 endmodule

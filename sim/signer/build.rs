@@ -30,7 +30,7 @@ fn build() -> Result<()> {
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let generated = PathBuf::from(env::var("OUT_DIR")?).join("model");
     let list = fs::read_to_string(workspace.join(FILE_LIST)).map_err(|e| format!("cannot read `{FILE_LIST}`: {e}"))?;
-    for source in list.lines().chain([FILE_LIST, HOOKS]) {
+    for source in list.lines().filter(|line| !line.starts_with('+')).chain([FILE_LIST, HOOKS]) {
         println!("cargo::rerun-if-changed={}", workspace.join(source).display());
     }
     for own in ["cpp", "src/ffi.rs", "src/models.rs"] {

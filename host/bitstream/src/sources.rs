@@ -42,14 +42,14 @@ impl Sources {
         made.unwrap_or_else(|| self.root.join(name))
     }
 
-    /// The lines of a file list.
+    /// The files of a list; its other lines are options of the tool that reads it.
     ///
     /// # Errors
     /// [`BitstreamError::Read`].
     pub fn listed(&self, list: &str) -> Result<Vec<String>, BitstreamError> {
         let path = self.path(list);
         let text = fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path, source })?;
-        Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+        Ok(text.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(str::to_owned).collect())
     }
 
     /// The design id of the card's sources: the first 16 bytes of their digest, the top bit clear for real cards.

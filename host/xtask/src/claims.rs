@@ -1,6 +1,7 @@
 //! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
 
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::proofs::Proof;
 use portcullis_tools::setup;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{capture, cargo, say};
@@ -60,7 +61,7 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     for test in &claim.tests {
         match test.split_once(':') {
             Some(("proof", name)) if !name.starts_with(':') => {
-                ensure!(fs::exists(format!("rtl/formal/{name}.sby"))?, "no proof `{name}`");
+                Proof::named(name)?;
             }
             _ => ensure!(tests.contains(test), "no test `{test}`"),
         }

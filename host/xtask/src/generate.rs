@@ -3,7 +3,7 @@
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
 use crate::{layout, manifest, registers};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
 use portcullis_tools::setup;
@@ -92,10 +92,12 @@ fn make(scratch: &Path) -> Result<()> {
         tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
         Ok(())
     };
-    let reset = ["--default-reset", "rst"];
-    peakrdl("regblock", "rtl/csr/gen", &[&["--cpuif", "passthrough"], &reset[..]].concat())?;
+    // A register behind the read multiplexer: a read takes a clock more, and the multiplexer is no longer the card's longest path.
+    let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response"];
+    peakrdl("regblock", "rtl/csr/gen", &block)?;
     // A lane's registers are a block that the card has once for each lane.
-    peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs", "--cpuif", "passthrough"], &reset[..]].concat())?;
+    peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs"], &block[..]].concat())?;
+    address_from_the_port(&scratch.join("rtl/csr/gen/card.sv"))?;
     peakrdl("rust", "host/regs/src", &["--force"])?;
     crate_root(&scratch.join("host/regs/src"))?;
     peakrdl("markdown", "docs/registers.md", &[])?;
@@ -118,6 +120,16 @@ fn make(scratch: &Path) -> Result<()> {
         .map(|p| scratch.join(p))
         .collect();
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
+}
+
+/// Lets the read multiplexer of the card's register block take the address as the port gives it. PeakRDL keeps a copy for as long as an external
+/// block has not answered; the card's port holds the address until then (axil_port), and the choice between the two is a fifth of the
+/// longest path.
+fn address_from_the_port(block: &Path) -> Result<()> {
+    const CHOICE: &str = "assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;";
+    let text = fs::read_to_string(block)?;
+    ensure!(text.matches(CHOICE).count() == 1, "{} does not choose its read address as it used to", block.display());
+    Ok(fs::write(block, text.replace(CHOICE, "assign rd_mux_addr = decoded_addr;"))?)
 }
 
 /// Makes the root module of the accessors the root of a crate.

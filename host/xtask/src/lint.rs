@@ -1,7 +1,7 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and the hardware
 //! (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{generate, guards, shells};
+use crate::{dialect, generate, guards, shells};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
@@ -35,6 +35,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
 pub(crate) fn hardware(tally: &mut Tally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
+    tally.check("dialect of the RTL", dialect::run());
     say("guards of the card's parameters");
     tally.check("parameter guards", guards::run());
     shells::run(tally, None, 1);

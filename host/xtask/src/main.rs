@@ -6,6 +6,7 @@ mod check;
 mod ci;
 mod claims;
 mod covered;
+mod dialect;
 mod formal;
 mod generate;
 mod golden;
@@ -43,7 +44,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Format, clippy, Verilator lint, licences of dependencies, policy packages.
+    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages.
     Lint,
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
     Modules(Words),
@@ -81,7 +82,7 @@ enum Task {
     Bench(Words),
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area(Words),
-    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two hours on two
     /// cores; modules that did not change since are not routed again.
     Timing(Words),
     /// Check docs/claims.toml against the code and the tests.

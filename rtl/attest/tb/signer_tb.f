@@ -1,3 +1,5 @@
++incdir+rtl/lib
+rtl/lib/assert.svh
 rtl/pkg/sha256_pkg.sv
 rtl/pkg/slh_dsa_pkg.sv
 rtl/hash/sha256.sv

@@ -1,8 +1,9 @@
-// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench itself, device_key and
-// slh_dsa.
+// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench
+// itself, device_key and slh_dsa.
 //
-// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts when it falls.
-// `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the ports.
+// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts
+// when it falls. `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the
+// ports.
 module signer_tb
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -14,6 +15,8 @@ module signer_tb
     input  logic                      rst_i,
     // The core itself.
     input  logic                      start_i,
+    output logic                      core_ready_o,
+    input  logic                      chain_i,
     input  state_t                    state_i,
     input  block_t                    block_i,
     output logic                      busy_o,
@@ -26,13 +29,13 @@ module signer_tb
     input  logic [127:0]              design_id_i,
     output logic                      derive_busy_o,
     output logic                      derive_valid_o,
-    output logic [3*128-1:0]          derived_o,       // SK.seed ‖ SK.prf ‖ PK.seed
+    output logic [3*128-1:0]          derived_o,       // SK.seed || SK.prf || PK.seed
     // slh_dsa
     input  logic                      keygen_i,
     input  logic                      sign_i,
     output logic                      ready_o,
     input  logic                      use_derived_i,
-    input  logic [3*128-1:0]          seeds_i,         // SK.seed ‖ SK.prf ‖ PK.seed
+    input  logic [3*128-1:0]          seeds_i,         // SK.seed || SK.prf || PK.seed
     input  logic [8*MessageBytes-1:0] message_i,
     output node_t                     root_o,
     output logic                      root_valid_o,
@@ -40,20 +43,21 @@ module signer_tb
     input  logic                      word_ready_i,
     output node_t                     word_o
 );
-  logic key_start, sign_start, core_start, waiting_q;
-  state_t key_state, sign_state, core_state;
-  block_t key_block, sign_block, core_block;
+  logic core_start, waiting_q;
+  state_t core_state;
+  block_t core_block;
+  hash_request_t key_hash, sign_hash;
   node_t sk_seed, sk_prf, pk_seed;
 
   always_comb begin
-    core_start = start_i || ((key_start || sign_start || waiting_q) && !hold_i);
+    core_start = start_i || ((key_hash.start || sign_hash.start || waiting_q) && !hold_i);
     core_state = state_i;
     core_block = block_i;
-    if (derive_busy_o) {core_state, core_block} = {key_state, key_block};
-    if (!ready_o) {core_state, core_block} = {sign_state, sign_block};
+    if (derive_busy_o) {core_state, core_block} = {key_hash.state, key_hash.block};
+    if (!ready_o) {core_state, core_block} = {sign_hash.state, sign_hash.block};
   end
   always_ff @(posedge clk_i) begin
-    waiting_q <= !rst_i && (key_start || sign_start || waiting_q) && hold_i;
+    waiting_q <= !rst_i && (key_hash.start || sign_hash.start || waiting_q) && hold_i;
   end
 
   sha256 #(
@@ -62,6 +66,8 @@ module signer_tb
       .clk_i,
       .rst_i,
       .start_i(core_start),
+      .ready_o(core_ready_o),
+      .chain_i,
       .state_i(core_state),
       .block_i(core_block),
       .busy_o,
@@ -80,11 +86,8 @@ module signer_tb
       .sk_seed_o(sk_seed),
       .sk_prf_o(sk_prf),
       .pk_seed_o(pk_seed),
-      .hash_start_o(key_start),
-      .hash_state_o(key_state),
-      .hash_block_o(key_block),
-      .hash_done_i(done_o && derive_busy_o),
-      .hash_digest_i(digest_o)
+      .hash_o(key_hash),
+      .hash_i('{done: done_o && derive_busy_o, digest: digest_o})
   );
   assign derived_o = {sk_seed, sk_prf, pk_seed};
 
@@ -107,27 +110,27 @@ module signer_tb
       .word_valid_o,
       .word_ready_i,
       .word_o,
-      .hash_start_o(sign_start),
-      .hash_state_o(sign_state),
-      .hash_block_o(sign_block),
-      .hash_done_i(done_o && !ready_o),
-      .hash_digest_i(digest_o)
+      .hash_o(sign_hash),
+      .hash_i('{done: done_o && !ready_o, digest: digest_o})
   );
 
-  // ---- the hash port's contract: one user at a time; its state and block stand from its start to the answer
+  // ---- the hash port's contract: one user at a time; its state and block stand from its start to
+  // the answer
   logic asked_q;
   state_t state_q;
   block_t block_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) asked_q <= 1'b0;
-    else if (key_start || sign_start) asked_q <= 1'b1;
+    else if (key_hash.start || sign_hash.start) asked_q <= 1'b1;
     else if (done_o) asked_q <= 1'b0;
-    if (key_start || sign_start) {state_q, block_q} <= {core_state, core_block};
+    if (key_hash.start || sign_hash.start) {state_q, block_q} <= {core_state, core_block};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot0({start_i, derive_busy_o, !ready_o})) else $error("signer_tb: two users of one core");
-      assert (!(asked_q && (key_start || sign_start))) else $error("signer_tb: asked again before the answer");
+      assert ($onehot0({start_i, derive_busy_o, !ready_o}))
+      else $error("signer_tb: two users of one core");
+      assert (!(asked_q && (key_hash.start || sign_hash.start)))
+      else $error("signer_tb: asked again before the answer");
       assert (!asked_q || {core_state, core_block} == {state_q, block_q})
       else $error("signer_tb: a block that did not stand");
     end

@@ -1,13 +1,15 @@
-// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other constraints.
+// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, and U250 by other
+// constraints.
 //
-// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's slave port, addresses untranslated.
-// Interrupt: request 0, held until it is acknowledged. A reset of the link or the slot (PERST, hot reset) resets everything, fence and queues
-// included, and the bridge forgets what was under way. The block shows no function-level reset to us: a hot reset of the slot is the hardware
-// reset that a card needs which has lost track of its bus (status bit `needs_reset`).
-// `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash core does not reach 250 MHz.
-// `hbm_cattrip_o` is held low, as a U55C that does not use its HBM must; builds for a U250 define
-// PORTCULLIS_NO_HBM.
-// `xdma_card` is made by the build from bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
+// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's
+// slave port, addresses untranslated. Interrupt: request 0, held until it is acknowledged. A reset
+// of the link or the slot (PERST, hot reset) resets everything, fence and queues included, and the
+// bridge forgets what was under way. The block shows no function-level reset to us: a hot reset of
+// the slot is the hardware reset that a card needs which has lost track of its bus (status bit
+// `needs_reset`). `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because
+// its hash core does not reach 250 MHz. `hbm_cattrip_o` is held low, as a U55C that does not use
+// its HBM must; builds for a U250 define PORTCULLIS_NO_HBM. `xdma_card` is made by the build from
+// bitstreams/*/build.tcl; `standin/` has a declaration of our own for lint and simulation.
 // After reset: as shell_card.
 `include "portcullis_key.vh"
 module alveo_xdma #(
@@ -89,30 +91,9 @@ module alveo_xdma #(
   logic reg_rvalid;
   logic reg_rready;
   // The bridge's slave port, for host memory.
-  logic [4:0] host_arid;
-  logic [63:0] host_awaddr;
-  logic [7:0] host_awlen;
-  logic host_awvalid;
-  logic host_awready;
-  logic [511:0] host_wdata;
+  axi_pkg::req_t host_req;
+  axi_pkg::rsp_t host_rsp;
   logic [63:0] host_wstrb;
-  logic host_wlast;
-  logic host_wvalid;
-  logic host_wready;
-  logic [4:0] host_bid;
-  logic [1:0] host_bresp;
-  logic host_bvalid;
-  logic host_bready;
-  logic [63:0] host_araddr;
-  logic [7:0] host_arlen;
-  logic host_arvalid;
-  logic host_arready;
-  logic [4:0] host_rid;
-  logic [511:0] host_rdata;
-  logic [1:0] host_rresp;
-  logic host_rlast;
-  logic host_rvalid;
-  logic host_rready;
 
   logic irq_req, irq_ack, hint;
   logic [2:0] health;
@@ -158,44 +139,43 @@ module alveo_xdma #(
       .m_axib_rvalid(reg_rvalid),
       .m_axib_rready(reg_rready),
       .s_axib_awid('0),
-      .s_axib_awaddr(host_awaddr),
+      .s_axib_awaddr(host_req.aw.addr),
       .s_axib_awregion('0),
-      .s_axib_awlen(host_awlen),
+      .s_axib_awlen(host_req.aw.len),
       .s_axib_awsize(3'b110),
       .s_axib_awburst(2'b01),
-      .s_axib_awvalid(host_awvalid),
-      .s_axib_awready(host_awready),
-      .s_axib_wdata(host_wdata),
+      .s_axib_awvalid(host_req.aw_valid),
+      .s_axib_awready(host_rsp.aw_ready),
+      .s_axib_wdata(host_req.w.data),
       .s_axib_wstrb(host_wstrb),
-      .s_axib_wlast(host_wlast),
-      .s_axib_wvalid(host_wvalid),
-      .s_axib_wready(host_wready),
-      .s_axib_bid(host_bid),
-      .s_axib_bresp(host_bresp),
-      .s_axib_bvalid(host_bvalid),
-      .s_axib_bready(host_bready),
-      .s_axib_arid(host_arid),
-      .s_axib_araddr(host_araddr),
+      .s_axib_wlast(host_req.w.last),
+      .s_axib_wvalid(host_req.w_valid),
+      .s_axib_wready(host_rsp.w_ready),
+      .s_axib_bid(host_rsp.b.id),
+      .s_axib_bresp(host_rsp.b.resp),
+      .s_axib_bvalid(host_rsp.b_valid),
+      .s_axib_bready(host_req.b_ready),
+      .s_axib_arid(host_req.ar.id),
+      .s_axib_araddr(host_req.ar.addr),
       .s_axib_arregion('0),
-      .s_axib_arlen(host_arlen),
+      .s_axib_arlen(host_req.ar.len),
       .s_axib_arsize(3'b110),
       .s_axib_arburst(2'b01),
-      .s_axib_arvalid(host_arvalid),
-      .s_axib_arready(host_arready),
-      .s_axib_rid(host_rid),
-      .s_axib_rdata(host_rdata),
-      .s_axib_rresp(host_rresp),
-      .s_axib_rlast(host_rlast),
-      .s_axib_rvalid(host_rvalid),
-      .s_axib_rready(host_rready)
+      .s_axib_arvalid(host_req.ar_valid),
+      .s_axib_arready(host_rsp.ar_ready),
+      .s_axib_rid(host_rsp.r.id),
+      .s_axib_rdata(host_rsp.r.data),
+      .s_axib_rresp(host_rsp.r.resp),
+      .s_axib_rlast(host_rsp.r.last),
+      .s_axib_rvalid(host_rsp.r_valid),
+      .s_axib_rready(host_req.r_ready)
   );
 
-  logic r_awvalid, r_awready, r_wvalid, r_wready, r_bvalid, r_bready, r_arvalid, r_arready, r_rvalid, r_rready;
-  logic [31:0] r_addr, r_wdata, r_rdata;
-  logic [3:0] r_wstrb;
-  logic [1:0] r_bresp, r_rresp;
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
   // The bridge's pins meet nothing but register slices.
-  logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready, s_rvalid, s_rready;
+  logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready,
+      s_rvalid, s_rready;
   logic [48:0] s_aw, s_ar;
   logic [576:0] s_w;
   logic [5:0] s_b;
@@ -221,7 +201,8 @@ module alveo_xdma #(
   );
   axi_slice #(.Width(519)) u_slice_r (
       .clk_i(clk), .rst_i(bus_rst_q), .s_valid_i(s_rvalid), .s_ready_o(s_rready), .s_data_i(s_r),
-      .m_valid_o(reg_rvalid), .m_ready_i(reg_rready), .m_data_o({reg_rid, reg_rdata, reg_rresp, reg_rlast})
+      .m_valid_o(reg_rvalid), .m_ready_i(reg_rready),
+      .m_data_o({reg_rid, reg_rdata, reg_rresp, reg_rlast})
   );
 
   axi_to_axil #(
@@ -258,22 +239,8 @@ module alveo_xdma #(
       .s_rlast_o(s_r[0]),
       .s_rvalid_o(s_rvalid),
       .s_rready_i(s_rready),
-      .m_awvalid_o(r_awvalid),
-      .m_awready_i(r_awready),
-      .m_addr_o(r_addr),
-      .m_wvalid_o(r_wvalid),
-      .m_wready_i(r_wready),
-      .m_wdata_o(r_wdata),
-      .m_wstrb_o(r_wstrb),
-      .m_bvalid_i(r_bvalid),
-      .m_bready_o(r_bready),
-      .m_bresp_i(r_bresp),
-      .m_arvalid_o(r_arvalid),
-      .m_arready_i(r_arready),
-      .m_rvalid_i(r_rvalid),
-      .m_rready_o(r_rready),
-      .m_rdata_i(r_rdata),
-      .m_rresp_i(r_rresp)
+      .m_req_o(axil_req),
+      .m_rsp_i(axil_rsp)
   );
 
   logic flr_done;
@@ -295,47 +262,11 @@ module alveo_xdma #(
       .flr_done_o(flr_done),
       .hint_o(hint),
       .health_o(health),
-      .s_awvalid_i(r_awvalid),
-      .s_awready_o(r_awready),
-      .s_awaddr_i(r_addr),
-      .s_wvalid_i(r_wvalid),
-      .s_wready_o(r_wready),
-      .s_wdata_i(r_wdata),
-      .s_wstrb_i(r_wstrb),
-      .s_bvalid_o(r_bvalid),
-      .s_bready_i(r_bready),
-      .s_bresp_o(r_bresp),
-      .s_arvalid_i(r_arvalid),
-      .s_arready_o(r_arready),
-      .s_araddr_i(r_addr),
-      .s_rvalid_o(r_rvalid),
-      .s_rready_i(r_rready),
-      .s_rdata_o(r_rdata),
-      .s_rresp_o(r_rresp),
-      .m_awaddr_o(host_awaddr),
-      .m_awlen_o(host_awlen),
-      .m_awvalid_o(host_awvalid),
-      .m_awready_i(host_awready),
-      .m_wdata_o(host_wdata),
-      .m_wstrb_o(host_wstrb),
-      .m_wlast_o(host_wlast),
-      .m_wvalid_o(host_wvalid),
-      .m_wready_i(host_wready),
-      .m_bid_i(host_bid),
-      .m_bresp_i(host_bresp),
-      .m_bvalid_i(host_bvalid),
-      .m_bready_o(host_bready),
-      .m_arid_o(host_arid),
-      .m_araddr_o(host_araddr),
-      .m_arlen_o(host_arlen),
-      .m_arvalid_o(host_arvalid),
-      .m_arready_i(host_arready),
-      .m_rid_i(host_rid),
-      .m_rdata_i(host_rdata),
-      .m_rresp_i(host_rresp),
-      .m_rlast_i(host_rlast),
-      .m_rvalid_i(host_rvalid),
-      .m_rready_o(host_rready)
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
+      .bus_req_o(host_req),
+      .bus_wstrb_o(host_wstrb),
+      .bus_rsp_i(host_rsp)
   );
 
   irq_request #(

@@ -1,11 +1,16 @@
-// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32 bits.
+// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32
+// bits.
 //
-// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any length and size; a write touches the words of
-// which a byte is enabled, a read those from its address to the end of the beat (a read of a register has no side effect). FIXED and
-// WRAP are answered with an error and touch nothing. The worst answer of a word is the answer of its beat (read) or burst (write).
-// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in reset, so that no access is taken and
-// lost.
+// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any
+// length and size; a write touches the words of which a byte is enabled, a read those from its
+// address to the end of the beat (a read of a register has no side effect). FIXED and WRAP are
+// answered with an error and touch nothing. The worst answer of a word is the answer of its beat
+// (read) or burst (write).
+// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in
+// reset, so that no access is taken and lost.
 // The caller owes: the AXI4 rules; a slave that answers in bounded time.
+`include "assert.svh"
+
 module axi_to_axil #(
     parameter int unsigned IdWidth = 4  // 1 or more
 ) (
@@ -40,22 +45,8 @@ module axi_to_axil #(
     output logic               s_rlast_o,
     output logic               s_rvalid_o,
     input  logic               s_rready_i,
-    output logic               m_awvalid_o,
-    input  logic               m_awready_i,
-    output logic [31:0]        m_addr_o,     // Of both kinds.
-    output logic               m_wvalid_o,
-    input  logic               m_wready_i,
-    output logic [31:0]        m_wdata_o,
-    output logic [3:0]         m_wstrb_o,
-    input  logic               m_bvalid_i,
-    output logic               m_bready_o,
-    input  logic [1:0]         m_bresp_i,
-    output logic               m_arvalid_o,
-    input  logic               m_arready_i,
-    input  logic               m_rvalid_i,
-    output logic               m_rready_o,
-    input  logic [31:0]        m_rdata_i,
-    input  logic [1:0]         m_rresp_i
+    output axi_pkg::lite_req_t m_req_o,
+    input  axi_pkg::lite_rsp_t m_rsp_i
 );
   localparam logic [1:0] Incr = 2'b01;
   localparam logic [1:0] SlaveError = 2'b10;
@@ -105,27 +96,39 @@ module axi_to_axil #(
   assign s_rresp_o = resp_q;
   assign s_rlast_o = beats_q == '0;
   assign s_rvalid_o = state_q == StRead;
-  assign m_addr_o = {addr_q[31:6], word_q[3:0], 2'b00};
-  assign m_wdata_o = data_q[{word_q[3:0], 5'b0}+:32];
-  assign m_wstrb_o = strb_q[{word_q[3:0], 2'b00}+:4];
-  assign m_bready_o = state_q == StAccess && write_q;
-  assign m_rready_o = state_q == StAccess && !write_q;
+  logic aw_valid_q, w_valid_q, ar_valid_q;
+  logic [31:0] word_addr;  // Of both kinds.
+  assign word_addr = {addr_q[31:6], word_q[3:0], 2'b00};
+  assign m_req_o = '{
+          aw_valid: aw_valid_q,
+          w_valid: w_valid_q,
+          b_ready: state_q == StAccess && write_q,
+          ar_valid: ar_valid_q,
+          r_ready: state_q == StAccess && !write_q,
+          w_strb: strb_q[{word_q[3:0], 2'b00}+:4],
+          aw_addr: word_addr,
+          w_data: data_q[{word_q[3:0], 5'b0}+:32],
+          ar_addr: word_addr
+      };
 
   logic done, next_beat;
-  assign done = write_q ? m_bvalid_i : m_rvalid_i;
+  assign done = write_q ? m_rsp_i.b_valid : m_rsp_i.r_valid;
   assign next_beat = state_q == StWord && (refuse_q || word_q > {1'b0, last_word});
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StIdle;
       write_q <= 1'b0;
-      m_awvalid_o <= 1'b0;
-      m_wvalid_o <= 1'b0;
-      m_arvalid_o <= 1'b0;
+      aw_valid_q <= 1'b0;
+      w_valid_q <= 1'b0;
+      ar_valid_q <= 1'b0;
     end else begin
-      m_awvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_awvalid_o && !m_awready_i);
-      m_wvalid_o <= (state_q == StWord && !next_beat && write_q && wanted) || (m_wvalid_o && !m_wready_i);
-      m_arvalid_o <= (state_q == StWord && !next_beat && !write_q) || (m_arvalid_o && !m_arready_i);
+      aw_valid_q <= (state_q == StWord && !next_beat && write_q && wanted)
+          || (aw_valid_q && !m_rsp_i.aw_ready);
+      w_valid_q <= (state_q == StWord && !next_beat && write_q && wanted)
+          || (w_valid_q && !m_rsp_i.w_ready);
+      ar_valid_q <= (state_q == StWord && !next_beat && !write_q) || (ar_valid_q
+          && !m_rsp_i.ar_ready);
       unique case (state_q)
         StIdle:
         if (take_write || take_read) begin
@@ -160,10 +163,12 @@ module axi_to_axil #(
     if (state_q == StWord && !next_beat && !wanted) word_q <= word_q + 5'd1;
     if (state_q == StAccess && done) begin
       word_q <= word_q + 5'd1;
-      if (!write_q) data_q[{word_q[3:0], 5'b0}+:32] <= m_rdata_i;
-      if ((write_q ? m_bresp_i : m_rresp_i) > resp_q) resp_q <= write_q ? m_bresp_i : m_rresp_i;
+      if (!write_q) data_q[{word_q[3:0], 5'b0}+:32] <= m_rsp_i.r_data;
+      if ((write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp) > resp_q)
+        resp_q <= write_q ? m_rsp_i.b_resp : m_rsp_i.r_resp;
     end
-    if ((next_beat && write_q && beats_q != '0) || (state_q == StRead && s_rready_i && beats_q != '0)) begin
+    if ((next_beat && write_q && beats_q != '0)
+        || (state_q == StRead && s_rready_i && beats_q != '0)) begin
       beats_q <= beats_q - 8'd1;
       addr_q <= (addr_q | {26'b0, beat_mask}) + 32'd1;
     end
@@ -171,6 +176,7 @@ module axi_to_axil #(
 
   // The bridge counts beats as the request announced them.
   always_ff @(posedge clk_i) begin
-    if (!rst_i && s_wvalid_i && s_wready_o) assert (s_wlast_i == (beats_q == '0));
+    if (!rst_i && s_wvalid_i && s_wready_o) `ASSERT(s_wlast_i == (beats_q == '0),
+                                                   "axi_to_axil: WLAST on the wrong beat");
   end
 endmodule

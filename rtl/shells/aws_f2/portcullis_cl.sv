@@ -1,10 +1,12 @@
 // The card as custom logic on the small shell of AWS F2.
 //
-// Registers: OCL (AppPF BAR0, the first MiB; the rest of its 64 MiB answers all ones). Host memory: PCIM. Interrupt: vector 0 of 16. FLR: handshake.
-// `clk_main_a0` is 250 MHz always; the card runs at half of it, because its hash core does not reach 250 MHz.
-// Virtual LEDs: 0 card in reset, 1 answers of a former life are awaited, 2 the card does not answer, 3 FLR under way.
-// Everything else of the shell is tied off. `cl_ports.vh` and `sh_ddr` are the HDK's, from the builder's checkout; `standin/`
-// has declarations of our own for lint and simulation. Ids of the PCI function come from `portcullis_ids.vh`.
+// Registers: OCL (AppPF BAR0, the first MiB; the rest of its 64 MiB answers all ones). Host memory:
+// PCIM. Interrupt: vector 0 of 16. FLR: handshake. `clk_main_a0` is 250 MHz always; the card runs
+// at half of it, because its hash core does not reach 250 MHz. Virtual LEDs: 0 card in reset, 1
+// answers of a former life are awaited, 2 the card does not answer, 3 FLR under way. Everything
+// else of the shell is tied off. `cl_ports.vh` and `sh_ddr` are the HDK's, from the builder's
+// checkout; `standin/` has declarations of our own for lint and simulation. Ids of the PCI function
+// come from `portcullis_ids.vh`.
 // After reset: as shell_card.
 `include "portcullis_ids.vh"
 `include "portcullis_key.vh"
@@ -37,6 +39,26 @@ module portcullis_cl #(
     flr_q <= sh_cl_flr_assert && rst_main_n;
   end
 
+  axi_pkg::lite_req_t axil_req;
+  axi_pkg::lite_rsp_t axil_rsp;
+  assign axil_req = '{
+          aw_valid: ocl_cl_awvalid,
+          w_valid: ocl_cl_wvalid,
+          b_ready: ocl_cl_bready,
+          ar_valid: ocl_cl_arvalid,
+          r_ready: ocl_cl_rready,
+          w_strb: ocl_cl_wstrb,
+          aw_addr: ocl_cl_awaddr,
+          w_data: ocl_cl_wdata,
+          ar_addr: ocl_cl_araddr
+      };
+  assign {cl_ocl_awready, cl_ocl_wready, cl_ocl_bvalid, cl_ocl_bresp} =
+      {axil_rsp.aw_ready, axil_rsp.w_ready, axil_rsp.b_valid, axil_rsp.b_resp};
+  assign {cl_ocl_arready, cl_ocl_rvalid, cl_ocl_rresp, cl_ocl_rdata} =
+      {axil_rsp.ar_ready, axil_rsp.r_valid, axil_rsp.r_resp, axil_rsp.r_data};
+
+  axi_pkg::req_t host_req;
+  axi_pkg::rsp_t host_rsp;
   logic hint;
   logic [2:0] health;
   logic irq_req;
@@ -59,53 +81,39 @@ module portcullis_cl #(
       .flr_done_o(cl_sh_flr_done),
       .hint_o(hint),
       .health_o(health),
-      .s_awvalid_i(ocl_cl_awvalid),
-      .s_awready_o(cl_ocl_awready),
-      .s_awaddr_i(ocl_cl_awaddr),
-      .s_wvalid_i(ocl_cl_wvalid),
-      .s_wready_o(cl_ocl_wready),
-      .s_wdata_i(ocl_cl_wdata),
-      .s_wstrb_i(ocl_cl_wstrb),
-      .s_bvalid_o(cl_ocl_bvalid),
-      .s_bready_i(ocl_cl_bready),
-      .s_bresp_o(cl_ocl_bresp),
-      .s_arvalid_i(ocl_cl_arvalid),
-      .s_arready_o(cl_ocl_arready),
-      .s_araddr_i(ocl_cl_araddr),
-      .s_rvalid_o(cl_ocl_rvalid),
-      .s_rready_i(ocl_cl_rready),
-      .s_rdata_o(cl_ocl_rdata),
-      .s_rresp_o(cl_ocl_rresp),
-      .m_awaddr_o(cl_sh_pcim_awaddr),
-      .m_awlen_o(cl_sh_pcim_awlen),
-      .m_awvalid_o(cl_sh_pcim_awvalid),
-      .m_awready_i(sh_cl_pcim_awready),
-      .m_wdata_o(cl_sh_pcim_wdata),
-      .m_wstrb_o(cl_sh_pcim_wstrb),
-      .m_wlast_o(cl_sh_pcim_wlast),
-      .m_wvalid_o(cl_sh_pcim_wvalid),
-      .m_wready_i(sh_cl_pcim_wready),
-      .m_bid_i(sh_cl_pcim_bid[4:0]),
-      .m_bresp_i(sh_cl_pcim_bresp),
-      .m_bvalid_i(sh_cl_pcim_bvalid),
-      .m_bready_o(cl_sh_pcim_bready),
-      .m_arid_o(cl_sh_pcim_arid[4:0]),
-      .m_araddr_o(cl_sh_pcim_araddr),
-      .m_arlen_o(cl_sh_pcim_arlen),
-      .m_arvalid_o(cl_sh_pcim_arvalid),
-      .m_arready_i(sh_cl_pcim_arready),
-      .m_rid_i(sh_cl_pcim_rid[4:0]),
-      .m_rdata_i(sh_cl_pcim_rdata),
-      .m_rresp_i(sh_cl_pcim_rresp),
-      .m_rlast_i(sh_cl_pcim_rlast),
-      .m_rvalid_i(sh_cl_pcim_rvalid),
-      .m_rready_o(cl_sh_pcim_rready)
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
+      .bus_req_o(host_req),
+      .bus_wstrb_o(cl_sh_pcim_wstrb),
+      .bus_rsp_i(host_rsp)
   );
 
+  assign cl_sh_pcim_awid = 16'(host_req.aw.id);
+  assign {cl_sh_pcim_awaddr, cl_sh_pcim_awlen} = {host_req.aw.addr, host_req.aw.len};
+  assign {cl_sh_pcim_wdata, cl_sh_pcim_wlast} = {host_req.w.data, host_req.w.last};
+  assign cl_sh_pcim_arid = 16'(host_req.ar.id);
+  assign {cl_sh_pcim_araddr, cl_sh_pcim_arlen} = {host_req.ar.addr, host_req.ar.len};
+  assign {cl_sh_pcim_awvalid, cl_sh_pcim_wvalid, cl_sh_pcim_arvalid} =
+      {host_req.aw_valid, host_req.w_valid, host_req.ar_valid};
+  assign {cl_sh_pcim_bready, cl_sh_pcim_rready} = {host_req.b_ready, host_req.r_ready};
+  assign host_rsp = '{
+          aw_ready: sh_cl_pcim_awready,
+          w_ready: sh_cl_pcim_wready,
+          b: '{id: sh_cl_pcim_bid[4:0], resp: sh_cl_pcim_bresp},
+          b_valid: sh_cl_pcim_bvalid,
+          ar_ready: sh_cl_pcim_arready,
+          r_valid: sh_cl_pcim_rvalid,
+          r: '{
+              id: sh_cl_pcim_rid[4:0],
+              resp: sh_cl_pcim_rresp,
+              last: sh_cl_pcim_rlast,
+              data: sh_cl_pcim_rdata
+          }
+      };
+
   // 64-byte INCR bursts; the shell supports no other value of the rest.
-  assign cl_sh_pcim_awid = '0;
-  assign cl_sh_pcim_awsize = 3'b110;
-  assign cl_sh_pcim_awburst = 2'b01;
+  assign cl_sh_pcim_awsize = axi_pkg::Size64;
+  assign cl_sh_pcim_awburst = axi_pkg::Incr;
   assign cl_sh_pcim_awcache = '0;
   assign cl_sh_pcim_awlock = '0;
   assign cl_sh_pcim_awprot = '0;
@@ -113,16 +121,16 @@ module portcullis_cl #(
   assign cl_sh_pcim_awuser = '0;
   assign cl_sh_pcim_wid = '0;
   assign cl_sh_pcim_wuser = '0;
-  assign cl_sh_pcim_arid[15:5] = '0;
-  assign cl_sh_pcim_arsize = 3'b110;
-  assign cl_sh_pcim_arburst = 2'b01;
+  assign cl_sh_pcim_arsize = axi_pkg::Size64;
+  assign cl_sh_pcim_arburst = axi_pkg::Incr;
   assign cl_sh_pcim_arcache = '0;
   assign cl_sh_pcim_arlock = '0;
   assign cl_sh_pcim_arprot = '0;
   assign cl_sh_pcim_arqos = '0;
   assign cl_sh_pcim_aruser = '0;
 
-  // The card in reset forgets what was requested, or an acknowledgement lost in it would silence the vector for good.
+  // The card in reset forgets what was requested, or an acknowledgement lost in it would silence
+  // the vector for good.
   irq_request #(
       .Level(1'b0)
   ) u_irq (
@@ -145,7 +153,8 @@ module portcullis_cl #(
   assign cl_sh_dma_wr_full = 1'b0;
   assign cl_sh_dma_rd_full = 1'b0;
 
-  // PCIS (BAR4) and SDA: nobody should come here. A request waits and the shell times it out, as in the HDK's own template.
+  // PCIS (BAR4) and SDA: nobody should come here. A request waits and the shell times it out, as in
+  // the HDK's own template.
   assign cl_sh_dma_pcis_awready = 1'b0;
   assign cl_sh_dma_pcis_wready = 1'b0;
   assign cl_sh_dma_pcis_bid = '0;

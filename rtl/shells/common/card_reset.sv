@@ -1,9 +1,11 @@
-// Resets the card: after the shell's own reset, and when the host asks for a function-level reset (FLR).
+// Resets the card: after the shell's own reset, and when the host asks for a function-level reset
+// (FLR).
 //
-// FLR: `close_o` rises, so that the card begins nothing new on the bus; once the bus is quiet, or after 2^PatienceLog2 clocks, the card
-// is held in reset; after `HoldClocks` of it `done_o` rises. `done_o` and the reset stay until `flr_i` falls. A `flr_i` that falls
-// early changes nothing in the order; the card is always reset once it was closed.
-// PCIe gives a function 100 ms for its reset; with the default and 125 MHz this takes at most 8.4 ms and a few clocks.
+// FLR: `close_o` rises, so that the card begins nothing new on the bus; once the bus is quiet, or
+// after 2^PatienceLog2 clocks, the card is held in reset; after `HoldClocks` of it `done_o` rises.
+// `done_o` and the reset stay until `flr_i` falls. A `flr_i` that falls early changes nothing in
+// the order; the card is always reset once it was closed. PCIe gives a function 100 ms for its
+// reset; with the default and 125 MHz this takes at most 8.4 ms and a few clocks.
 // After reset: the card in reset for `HoldClocks`, closed.
 module card_reset #(
     parameter int unsigned PatienceLog2 = 20,  // 2 to 24, log2 of clocks.
@@ -17,7 +19,7 @@ module card_reset #(
     output logic card_rst_o,
     output logic done_o
 );
-  if (PatienceLog2 < 2 || PatienceLog2 > 24 || HoldClocks < 2 || HoldClocks > 255) begin : gen_bad
+  if (PatienceLog2 < 2 || PatienceLog2 > 24 || HoldClocks < 2 || HoldClocks > 255) begin : g_bad
     $fatal(1, "PatienceLog2 is 2 to 24, HoldClocks 2 to 255");
   end
 
@@ -45,7 +47,8 @@ module card_reset #(
       hold_q <= state_q == StHold ? hold_q + 8'd1 : '0;
       unique case (state_q)
         StRun: if (flr_i) state_q <= StClose;
-        // Quiet counts only behind a closed fence: before, the card might begin something in this very clock.
+        // Quiet counts only behind a closed fence: before, the card might begin something in this
+        // very clock.
         StClose: if ((quiet_i && close_q) || (&patience_q)) state_q <= StHold;
         StHold: if (hold_q == 8'(HoldClocks - 1)) state_q <= flr_i ? StDone : StRun;
         StDone: if (!flr_i) state_q <= StRun;

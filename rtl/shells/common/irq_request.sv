@@ -1,8 +1,10 @@
 // Turns hints into interrupt requests of which at most one awaits its acknowledgement.
 //
-// `Level` 0 (AWS F2): `req_o` is one clock long; the next one comes after `ack_i`. `Level` 1 (XDMA): `req_o` holds until `ack_i` and is
-// low for a clock at least before the next. Hints that come meanwhile make one more request. An acknowledgement that nobody awaits
-// is ignored. Where it never comes (the host has MSI-X off) nothing more is requested until reset, and nothing else waits.
+// `Level` 0 (AWS F2): `req_o` is one clock long; the next one comes after `ack_i`. `Level` 1
+// (XDMA): `req_o` holds until `ack_i` and is low for a clock at least before the next. Hints that
+// come meanwhile make one more request. An acknowledgement that nobody awaits is ignored. Where it
+// never comes (the host has MSI-X off) nothing more is requested until reset, and nothing else
+// waits.
 // Latency: 1 clock. After reset: nothing requested.
 module irq_request #(
     parameter bit Level = 1'b0

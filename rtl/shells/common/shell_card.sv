@@ -1,14 +1,19 @@
-// The card as every shell carries it: behind a guard for its registers, a fence for its bus and queues into the bus's clock.
+// The card as every shell carries it: behind a guard for its registers, a fence for its bus and
+// queues into the bus's clock.
 //
 //   bus_clk_i                                  card_clk_i
-//   AXI4-Lite slave ──► queues ──────────────► axil_guard ──► portcullis_top
-//   AXI4 master     ◄── slices, write_order, queues ◄── dma_fence ◄──
-//   flr_i, flr_done_o, hint_o ◄──────────────► card_reset, event_cdc
+//   AXI4-Lite slave --> queues --------------> axil_guard --> portcullis_top
+//   AXI4 master     <-- slices, write_order, queues <-- dma_fence <--
+//   flr_i, flr_done_o, hint_o <--------------> card_reset, event_cdc
 //
-// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after the bus is quiet; `flr_done_o` rises
-// when the card is in reset and falls after `flr_i`. Registers answer all ones meanwhile. `hint_o` is an interrupt hint, one clock.
-// The boot nonce is zero: neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
-// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one clock at least.
+// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after
+// the bus is quiet; `flr_done_o` rises when the card is in reset and falls after `flr_i`. Registers
+// answer all ones meanwhile. `hint_o` is an interrupt hint, one clock. The boot nonce is zero:
+// neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
+// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one
+// clock at least.
+`include "assert.svh"
+
 module shell_card #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
@@ -21,62 +26,28 @@ module shell_card #(
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,
     parameter logic [7:0] KeyFlags = 8'h05
 ) (
-    input  logic         bus_clk_i,
-    input  logic         bus_rst_i,
-    input  logic         card_clk_i,
-    input  logic         flr_i,
-    output logic         flr_done_o,
-    output logic         hint_o,
-    output logic [2:0]   health_o,       // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    input  logic               bus_clk_i,
+    input  logic               bus_rst_i,
+    input  logic               card_clk_i,
+    input  logic               flr_i,
+    output logic               flr_done_o,
+    output logic               hint_o,
+    // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    output logic [2:0]         health_o,
     // Registers: AXI4-Lite slave.
-    input  logic         s_awvalid_i,
-    output logic         s_awready_o,
-    input  logic [31:0]  s_awaddr_i,
-    input  logic         s_wvalid_i,
-    output logic         s_wready_o,
-    input  logic [31:0]  s_wdata_i,
-    input  logic [3:0]   s_wstrb_i,
-    output logic         s_bvalid_o,
-    input  logic         s_bready_i,
-    output logic [1:0]   s_bresp_o,
-    input  logic         s_arvalid_i,
-    output logic         s_arready_o,
-    input  logic [31:0]  s_araddr_i,
-    output logic         s_rvalid_o,
-    input  logic         s_rready_i,
-    output logic [31:0]  s_rdata_o,
-    output logic [1:0]   s_rresp_o,
+    input  axi_pkg::lite_req_t axil_req_i,
+    output axi_pkg::lite_rsp_t axil_rsp_o,
     // Host memory: AXI4 master, INCR, 64 bytes a beat; writes carry id 0.
-    output logic [63:0]  m_awaddr_o,
-    output logic [7:0]   m_awlen_o,
-    output logic         m_awvalid_o,
-    input  logic         m_awready_i,
-    output logic [511:0] m_wdata_o,
-    output logic [63:0]  m_wstrb_o,
-    output logic         m_wlast_o,
-    output logic         m_wvalid_o,
-    input  logic         m_wready_i,
-    input  logic [4:0]   m_bid_i,
-    input  logic [1:0]   m_bresp_i,
-    input  logic         m_bvalid_i,
-    output logic         m_bready_o,
-    output logic [4:0]   m_arid_o,
-    output logic [63:0]  m_araddr_o,
-    output logic [7:0]   m_arlen_o,
-    output logic         m_arvalid_o,
-    input  logic         m_arready_i,
-    input  logic [4:0]   m_rid_i,
-    input  logic [511:0] m_rdata_i,
-    input  logic [1:0]   m_rresp_i,
-    input  logic         m_rlast_i,
-    input  logic         m_rvalid_i,
-    output logic         m_rready_o
+    output axi_pkg::req_t      bus_req_o,
+    output logic [63:0]        bus_wstrb_o,
+    input  axi_pkg::rsp_t      bus_rsp_i
 );
   if (!KeyFlags[2]) begin : g_no_trng
     $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
   end
 
-  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in reset at once
+  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in
+  // reset at once
   logic [5:0] stretch_q = '0;
   logic bus_rst, shell_rst;
   logic bus_rst_q = 1'b1;
@@ -105,65 +76,63 @@ module shell_card #(
   sync_bit u_dead (.clk_i(bus_clk_i), .d_i(dead), .q_o(health_o[2]));
 
   // ---- registers
-  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready, c_rvalid, c_rready;
-  logic [31:0] c_awaddr, c_wdata, c_araddr, c_rdata;
-  logic [3:0] c_wstrb;
-  logic [1:0] c_bresp, c_rresp;
+  axi_pkg::lite_req_t host_req, guard_req;
+  axi_pkg::lite_rsp_t host_rsp, guard_rsp;
   async_fifo #(.Width(32), .Log2(2)) u_reg_aw (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_awvalid_i), .wr_ready_o(s_awready_o), .wr_data_i(s_awaddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_awvalid), .rd_ready_i(c_awready), .rd_data_o(c_awaddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.aw_valid),
+      .wr_ready_o(axil_rsp_o.aw_ready),
+      .wr_data_i(axil_req_i.aw_addr),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.aw_valid),
+      .rd_ready_i(host_rsp.aw_ready),
+      .rd_data_o(host_req.aw_addr)
   );
   async_fifo #(.Width(36), .Log2(2)) u_reg_w (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_wvalid_i), .wr_ready_o(s_wready_o),
-      .wr_data_i({s_wstrb_i, s_wdata_i}),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_wvalid), .rd_ready_i(c_wready),
-      .rd_data_o({c_wstrb, c_wdata})
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.w_valid),
+      .wr_ready_o(axil_rsp_o.w_ready),
+      .wr_data_i({axil_req_i.w_strb, axil_req_i.w_data}),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.w_valid),
+      .rd_ready_i(host_rsp.w_ready),
+      .rd_data_o({host_req.w_strb, host_req.w_data})
   );
   async_fifo #(.Width(2), .Log2(2)) u_reg_b (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_bvalid), .wr_ready_o(c_bready), .wr_data_i(c_bresp),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_bvalid_o), .rd_ready_i(s_bready_i), .rd_data_o(s_bresp_o)
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.b_valid),
+      .wr_ready_o(host_req.b_ready),
+      .wr_data_i(host_rsp.b_resp),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.b_valid),
+      .rd_ready_i(axil_req_i.b_ready),
+      .rd_data_o(axil_rsp_o.b_resp)
   );
   async_fifo #(.Width(32), .Log2(2)) u_reg_ar (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(s_arvalid_i), .wr_ready_o(s_arready_o), .wr_data_i(s_araddr_i),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(c_arvalid), .rd_ready_i(c_arready), .rd_data_o(c_araddr)
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(axil_req_i.ar_valid),
+      .wr_ready_o(axil_rsp_o.ar_ready),
+      .wr_data_i(axil_req_i.ar_addr),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(host_req.ar_valid),
+      .rd_ready_i(host_rsp.ar_ready),
+      .rd_data_o(host_req.ar_addr)
   );
   async_fifo #(.Width(34), .Log2(2)) u_reg_r (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(c_rvalid), .wr_ready_o(c_rready),
-      .wr_data_i({c_rresp, c_rdata}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(s_rvalid_o), .rd_ready_i(s_rready_i),
-      .rd_data_o({s_rresp_o, s_rdata_o})
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(host_rsp.r_valid),
+      .wr_ready_o(host_req.r_ready),
+      .wr_data_i({host_rsp.r_resp, host_rsp.r_data}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(axil_rsp_o.r_valid),
+      .rd_ready_i(axil_req_i.r_ready),
+      .rd_data_o({axil_rsp_o.r_resp, axil_rsp_o.r_data})
   );
 
-  logic g_awvalid, g_awready, g_wvalid, g_wready, g_bvalid, g_bready, g_arvalid, g_arready, g_rvalid, g_rready;
-  logic [19:0] g_addr;
-  logic [31:0] g_wdata, g_rdata;
-  logic [3:0] g_wstrb;
-  logic [1:0] g_bresp, g_rresp;
   axil_guard u_guard (
       .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .dead_o(dead),
-      .s_awvalid_i(c_awvalid), .s_awready_o(c_awready), .s_awaddr_i(c_awaddr),
-      .s_wvalid_i(c_wvalid), .s_wready_o(c_wready), .s_wdata_i(c_wdata), .s_wstrb_i(c_wstrb),
-      .s_bvalid_o(c_bvalid), .s_bready_i(c_bready), .s_bresp_o(c_bresp),
-      .s_arvalid_i(c_arvalid), .s_arready_o(c_arready), .s_araddr_i(c_araddr),
-      .s_rvalid_o(c_rvalid), .s_rready_i(c_rready), .s_rdata_o(c_rdata), .s_rresp_o(c_rresp),
-      .m_awvalid_o(g_awvalid), .m_awready_i(g_awready), .m_addr_o(g_addr),
-      .m_wvalid_o(g_wvalid), .m_wready_i(g_wready), .m_wdata_o(g_wdata), .m_wstrb_o(g_wstrb),
-      .m_bvalid_i(g_bvalid), .m_bready_o(g_bready), .m_bresp_i(g_bresp),
-      .m_arvalid_o(g_arvalid), .m_arready_i(g_arready),
-      .m_rvalid_i(g_rvalid), .m_rready_o(g_rready), .m_rdata_i(g_rdata), .m_rresp_i(g_rresp)
+      .s_req_i(host_req), .s_rsp_o(host_rsp), .m_req_o(guard_req), .m_rsp_i(guard_rsp)
   );
 
   // ---- the card
   logic irq;
-  logic k_awvalid, k_awready, k_wvalid, k_wready, k_wlast, k_bvalid, k_bready, k_arvalid, k_arready, k_rvalid, k_rready;
-  logic [4:0] k_awid, k_arid, f_bid, f_arid, f_rid;
-  logic [63:0] k_awaddr, k_wstrb, k_araddr, f_awaddr, f_wstrb, f_araddr;
-  logic [7:0] k_awlen, k_arlen, f_awlen, f_arlen;
-  logic [2:0] k_awsize, k_arsize;
-  logic [1:0] k_awburst, k_arburst, f_bresp, f_rresp;
-  logic [511:0] k_wdata, f_wdata, f_rdata;
-  logic f_awvalid, f_awready, f_wvalid, f_wready, f_wlast, f_bvalid, f_bready, f_arvalid, f_arready, f_rvalid, f_rready;
-  logic f_rlast;
+  // As the card, the fence and the slices before the bus's pins have it.
+  axi_pkg::req_t card_req, fence_req, queue_req;
+  axi_pkg::rsp_t card_rsp, fence_rsp, queue_rsp;
+  logic [63:0] card_wstrb;
+  logic [2:0] awsize, arsize;
+  logic [1:0] awburst, arburst;
+  logic made_up, queue_made_up, bus_made_up;
 
   portcullis_top #(
       .PolicyRows(PolicyRows),
@@ -180,100 +149,115 @@ module shell_card #(
       .rst_i(card_rst),
       .boot_nonce_i('0),
       .irq_o(irq),
-      .s_axil_awready(g_awready), .s_axil_awvalid(g_awvalid), .s_axil_awaddr(g_addr), .s_axil_awprot('0),
-      .s_axil_wready(g_wready), .s_axil_wvalid(g_wvalid), .s_axil_wdata(g_wdata), .s_axil_wstrb(g_wstrb),
-      .s_axil_bready(g_bready), .s_axil_bvalid(g_bvalid), .s_axil_bresp(g_bresp),
-      .s_axil_arready(g_arready), .s_axil_arvalid(g_arvalid), .s_axil_araddr(g_addr), .s_axil_arprot('0),
-      .s_axil_rready(g_rready), .s_axil_rvalid(g_rvalid), .s_axil_rdata(g_rdata), .s_axil_rresp(g_rresp),
-      .m_axi_awid(k_awid), .m_axi_awaddr(k_awaddr), .m_axi_awlen(k_awlen), .m_axi_awsize(k_awsize),
-      .m_axi_awburst(k_awburst), .m_axi_awvalid(k_awvalid), .m_axi_awready(k_awready),
-      .m_axi_wdata(k_wdata), .m_axi_wstrb(k_wstrb), .m_axi_wlast(k_wlast), .m_axi_wvalid(k_wvalid),
-      .m_axi_wready(k_wready),
-      .m_axi_bid(f_bid), .m_axi_bresp(f_bresp), .m_axi_bvalid(k_bvalid), .m_axi_bready(k_bready),
-      .m_axi_arid(k_arid), .m_axi_araddr(k_araddr), .m_axi_arlen(k_arlen), .m_axi_arsize(k_arsize),
-      .m_axi_arburst(k_arburst), .m_axi_arvalid(k_arvalid), .m_axi_arready(k_arready),
-      .m_axi_rid(f_rid), .m_axi_rdata(f_rdata), .m_axi_rresp(f_rresp), .m_axi_rlast(f_rlast),
-      .m_axi_rvalid(k_rvalid), .m_axi_rready(k_rready)
+      .s_axil_awready(guard_rsp.aw_ready), .s_axil_awvalid(guard_req.aw_valid),
+      .s_axil_awaddr(guard_req.aw_addr[19:0]),
+      .s_axil_awprot('0),
+      .s_axil_wready(guard_rsp.w_ready), .s_axil_wvalid(guard_req.w_valid),
+      .s_axil_wdata(guard_req.w_data),
+      .s_axil_wstrb(guard_req.w_strb),
+      .s_axil_bready(guard_req.b_ready), .s_axil_bvalid(guard_rsp.b_valid),
+      .s_axil_bresp(guard_rsp.b_resp),
+      .s_axil_arready(guard_rsp.ar_ready), .s_axil_arvalid(guard_req.ar_valid),
+      .s_axil_araddr(guard_req.ar_addr[19:0]),
+      .s_axil_arprot('0),
+      .s_axil_rready(guard_req.r_ready), .s_axil_rvalid(guard_rsp.r_valid),
+      .s_axil_rdata(guard_rsp.r_data),
+      .s_axil_rresp(guard_rsp.r_resp),
+      .m_axi_awid(card_req.aw.id), .m_axi_awaddr(card_req.aw.addr), .m_axi_awlen(card_req.aw.len),
+      .m_axi_awsize(awsize), .m_axi_awburst(awburst),
+      .m_axi_awvalid(card_req.aw_valid), .m_axi_awready(card_rsp.aw_ready),
+      .m_axi_wdata(card_req.w.data), .m_axi_wstrb(card_wstrb), .m_axi_wlast(card_req.w.last),
+      .m_axi_wvalid(card_req.w_valid), .m_axi_wready(card_rsp.w_ready),
+      .m_axi_bid(card_rsp.b.id), .m_axi_bresp(card_rsp.b.resp),
+      .m_axi_bvalid(card_rsp.b_valid), .m_axi_bready(card_req.b_ready),
+      .m_axi_arid(card_req.ar.id), .m_axi_araddr(card_req.ar.addr), .m_axi_arlen(card_req.ar.len),
+      .m_axi_arsize(arsize), .m_axi_arburst(arburst),
+      .m_axi_arvalid(card_req.ar_valid), .m_axi_arready(card_rsp.ar_ready),
+      .m_axi_rid(card_rsp.r.id), .m_axi_rdata(card_rsp.r.data), .m_axi_rresp(card_rsp.r.resp),
+      .m_axi_rlast(card_rsp.r.last),
+      .m_axi_rvalid(card_rsp.r_valid), .m_axi_rready(card_req.r_ready)
   );
 
   // ---- host memory
   dma_fence u_fence (
-      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .close_i(close), .quiet_o(quiet), .stale_o(stale),
-      .s_awaddr_i(k_awaddr), .s_awlen_i(k_awlen), .s_awvalid_i(k_awvalid), .s_awready_o(k_awready),
-      .s_wdata_i(k_wdata), .s_wstrb_i(k_wstrb), .s_wvalid_i(k_wvalid), .s_wready_o(k_wready),
-      .s_bvalid_o(k_bvalid), .s_bready_i(k_bready),
-      .s_arid_i(k_arid), .s_araddr_i(k_araddr), .s_arlen_i(k_arlen), .s_arvalid_i(k_arvalid), .s_arready_o(k_arready),
-      .s_rvalid_o(k_rvalid), .s_rready_i(k_rready),
-      .m_awaddr_o(f_awaddr), .m_awlen_o(f_awlen), .m_awvalid_o(f_awvalid), .m_awready_i(f_awready),
-      .m_wdata_o(f_wdata), .m_wstrb_o(f_wstrb), .m_wlast_o(f_wlast), .m_wvalid_o(f_wvalid), .m_wready_i(f_wready),
-      .m_bvalid_i(f_bvalid), .m_bready_o(f_bready),
-      .m_arid_o(f_arid), .m_araddr_o(f_araddr), .m_arlen_o(f_arlen), .m_arvalid_o(f_arvalid), .m_arready_i(f_arready),
-      .m_rlast_i(f_rlast), .m_rvalid_i(f_rvalid), .m_rready_o(f_rready)
+      .clk_i(card_clk_i), .rst_i(shell_rst), .card_rst_i(card_rst), .close_i(close),
+      .quiet_o(quiet), .stale_o(stale),
+      .s_req_i(card_req), .s_rsp_o(card_rsp),
+      .m_req_o(fence_req), .m_made_up_o(made_up), .m_rsp_i(fence_rsp)
   );
 
-  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held back before their slice, so that none
-  // leaves it before its request is offered behind the other one.
-  logic q_awvalid, q_awready, q_wvalid, q_wready, o_wvalid, o_wready, q_bvalid, q_bready;
-  logic q_arvalid, q_arready, q_rvalid, q_rready;
-  logic [71:0] q_aw;
-  logic [576:0] q_w;
-  logic [6:0] q_b;
-  logic [76:0] q_ar;
-  logic [519:0] q_r;
-  async_fifo #(.Width(72), .Log2(3)) u_dma_aw (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_awvalid), .wr_ready_o(f_awready),
-      .wr_data_i({f_awlen, f_awaddr}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_awvalid), .rd_ready_i(q_awready),
-      .rd_data_o(q_aw)
+  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held
+  // back before their slice, so that none leaves it before its request is offered behind the other
+  // one.
+  localparam int unsigned Request = $bits(axi_pkg::request_t);
+  localparam int unsigned Write = $bits(axi_pkg::write_t) + 1;  // And whether it is made up.
+  localparam int unsigned Answer = $bits(axi_pkg::answer_t);
+  localparam int unsigned Read = $bits(axi_pkg::read_t);
+  logic order_valid, order_ready;
+  async_fifo #(.Width(Request), .Log2(3)) u_dma_aw (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst),
+      .wr_valid_i(fence_req.aw_valid), .wr_ready_o(fence_rsp.aw_ready), .wr_data_i(fence_req.aw),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst),
+      .rd_valid_o(queue_req.aw_valid), .rd_ready_i(queue_rsp.aw_ready), .rd_data_o(queue_req.aw)
   );
-  axi_slice #(.Width(72)) u_slice_aw (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_awvalid), .s_ready_o(q_awready), .s_data_i(q_aw),
-      .m_valid_o(m_awvalid_o), .m_ready_i(m_awready_i), .m_data_o({m_awlen_o, m_awaddr_o})
+  axi_slice #(.Width(Request)) u_slice_aw (
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .s_valid_i(queue_req.aw_valid), .s_ready_o(queue_rsp.aw_ready), .s_data_i(queue_req.aw),
+      .m_valid_o(bus_req_o.aw_valid), .m_ready_i(bus_rsp_i.aw_ready), .m_data_o(bus_req_o.aw)
   );
-  async_fifo #(.Width(577), .Log2(4)) u_dma_w (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_wvalid), .wr_ready_o(f_wready),
-      .wr_data_i({f_wlast, f_wstrb, f_wdata}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_wvalid), .rd_ready_i(q_wready),
-      .rd_data_o(q_w)
+  async_fifo #(.Width(Write), .Log2(4)) u_dma_w (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst),
+      .wr_valid_i(fence_req.w_valid), .wr_ready_o(fence_rsp.w_ready),
+      .wr_data_i({made_up, fence_req.w}),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst),
+      .rd_valid_o(queue_req.w_valid), .rd_ready_i(queue_rsp.w_ready),
+      .rd_data_o({queue_made_up, queue_req.w})
   );
   write_order u_order (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .awvalid_i(m_awvalid_o), .awready_i(m_awready_i),
-      .wvalid_i(q_wvalid), .wlast_i(q_w[576]), .wready_i(o_wready), .wvalid_o(o_wvalid), .wready_o(q_wready)
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .awvalid_i(bus_req_o.aw_valid), .awready_i(bus_rsp_i.aw_ready),
+      .wvalid_i(queue_req.w_valid), .wlast_i(queue_req.w.last), .wready_i(order_ready),
+      .wvalid_o(order_valid), .wready_o(queue_rsp.w_ready)
   );
-  axi_slice #(.Width(577)) u_slice_w (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(o_wvalid), .s_ready_o(o_wready), .s_data_i(q_w),
-      .m_valid_o(m_wvalid_o), .m_ready_i(m_wready_i), .m_data_o({m_wlast_o, m_wstrb_o, m_wdata_o})
+  axi_slice #(.Width(Write)) u_slice_w (
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .s_valid_i(order_valid), .s_ready_o(order_ready), .s_data_i({queue_made_up, queue_req.w}),
+      .m_valid_o(bus_req_o.w_valid), .m_ready_i(bus_rsp_i.w_ready),
+      .m_data_o({bus_made_up, bus_req_o.w})
   );
-  axi_slice #(.Width(7)) u_slice_b (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_bvalid_i), .s_ready_o(m_bready_o), .s_data_i({m_bresp_i, m_bid_i}),
-      .m_valid_o(q_bvalid), .m_ready_i(q_bready), .m_data_o(q_b)
+  assign bus_wstrb_o = bus_made_up ? '0 : axi_pkg::AllBytes;
+  axi_slice #(.Width(Answer)) u_slice_b (
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .s_valid_i(bus_rsp_i.b_valid), .s_ready_o(bus_req_o.b_ready), .s_data_i(bus_rsp_i.b),
+      .m_valid_o(queue_rsp.b_valid), .m_ready_i(queue_req.b_ready), .m_data_o(queue_rsp.b)
   );
-  async_fifo #(.Width(7), .Log2(3)) u_dma_b (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(q_bvalid), .wr_ready_o(q_bready),
-      .wr_data_i(q_b),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_bvalid), .rd_ready_i(f_bready),
-      .rd_data_o({f_bresp, f_bid})
+  async_fifo #(.Width(Answer), .Log2(3)) u_dma_b (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst),
+      .wr_valid_i(queue_rsp.b_valid), .wr_ready_o(queue_req.b_ready), .wr_data_i(queue_rsp.b),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst),
+      .rd_valid_o(fence_rsp.b_valid), .rd_ready_i(fence_req.b_ready), .rd_data_o(fence_rsp.b)
   );
-  async_fifo #(.Width(77), .Log2(3)) u_dma_ar (
-      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst), .wr_valid_i(f_arvalid), .wr_ready_o(f_arready),
-      .wr_data_i({f_arid, f_arlen, f_araddr}),
-      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst), .rd_valid_o(q_arvalid), .rd_ready_i(q_arready),
-      .rd_data_o(q_ar)
+  async_fifo #(.Width(Request), .Log2(3)) u_dma_ar (
+      .wr_clk_i(card_clk_i), .wr_rst_i(shell_rst),
+      .wr_valid_i(fence_req.ar_valid), .wr_ready_o(fence_rsp.ar_ready), .wr_data_i(fence_req.ar),
+      .rd_clk_i(bus_clk_i), .rd_rst_i(bus_rst),
+      .rd_valid_o(queue_req.ar_valid), .rd_ready_i(queue_rsp.ar_ready), .rd_data_o(queue_req.ar)
   );
-  axi_slice #(.Width(77)) u_slice_ar (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(q_arvalid), .s_ready_o(q_arready), .s_data_i(q_ar),
-      .m_valid_o(m_arvalid_o), .m_ready_i(m_arready_i), .m_data_o({m_arid_o, m_arlen_o, m_araddr_o})
+  axi_slice #(.Width(Request)) u_slice_ar (
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .s_valid_i(queue_req.ar_valid), .s_ready_o(queue_rsp.ar_ready), .s_data_i(queue_req.ar),
+      .m_valid_o(bus_req_o.ar_valid), .m_ready_i(bus_rsp_i.ar_ready), .m_data_o(bus_req_o.ar)
   );
-  axi_slice #(.Width(520)) u_slice_r (
-      .clk_i(bus_clk_i), .rst_i(bus_rst), .s_valid_i(m_rvalid_i), .s_ready_o(m_rready_o),
-      .s_data_i({m_rlast_i, m_rresp_i, m_rid_i, m_rdata_i}),
-      .m_valid_o(q_rvalid), .m_ready_i(q_rready), .m_data_o(q_r)
+  axi_slice #(.Width(Read)) u_slice_r (
+      .clk_i(bus_clk_i), .rst_i(bus_rst),
+      .s_valid_i(bus_rsp_i.r_valid), .s_ready_o(bus_req_o.r_ready), .s_data_i(bus_rsp_i.r),
+      .m_valid_o(queue_rsp.r_valid), .m_ready_i(queue_req.r_ready), .m_data_o(queue_rsp.r)
   );
-  async_fifo #(.Width(520), .Log2(4)) u_dma_r (
-      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst), .wr_valid_i(q_rvalid), .wr_ready_o(q_rready),
-      .wr_data_i(q_r),
-      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst), .rd_valid_o(f_rvalid), .rd_ready_i(f_rready),
-      .rd_data_o({f_rlast, f_rresp, f_rid, f_rdata})
+  async_fifo #(.Width(Read), .Log2(4)) u_dma_r (
+      .wr_clk_i(bus_clk_i), .wr_rst_i(bus_rst),
+      .wr_valid_i(queue_rsp.r_valid), .wr_ready_o(queue_req.r_ready), .wr_data_i(queue_rsp.r),
+      .rd_clk_i(card_clk_i), .rd_rst_i(shell_rst),
+      .rd_valid_o(fence_rsp.r_valid), .rd_ready_i(fence_req.r_ready), .rd_data_o(fence_rsp.r)
   );
 
   // ---- interrupt hint
@@ -285,9 +269,15 @@ module shell_card #(
   // What the shells drive as constants the card must keep to; the fence makes wlast itself.
   always_ff @(posedge card_clk_i) begin
     if (!card_rst) begin
-      if (k_arvalid) assert (k_arsize == 3'b110 && k_arburst == 2'b01);
-      if (k_awvalid) assert (k_awsize == 3'b110 && k_awburst == 2'b01 && k_awid == '0);
-      if (k_wvalid && k_wready) assert (k_wlast == (u_fence.owed_q == 9'd1));
+      if (card_req.ar_valid)
+        `ASSERT(arsize == axi_pkg::Size64 && arburst == axi_pkg::Incr,
+                "shell_card: a read of another kind");
+      if (card_req.aw_valid)
+        `ASSERT(awsize == axi_pkg::Size64 && awburst == axi_pkg::Incr && card_req.aw.id == '0,
+                "shell_card: a write of another kind");
+      if (card_req.w_valid && card_rsp.w_ready)
+        `ASSERT(card_wstrb == axi_pkg::AllBytes && card_req.w.last == (u_fence.owed_q == 9'd1),
+                "shell_card: a beat that is not whole, or WLAST on the wrong one");
     end
   end
 endmodule

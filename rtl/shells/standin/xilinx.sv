@@ -1,7 +1,8 @@
 // Stand-ins for the primitives of UltraScale+ that the shells use, for lint and simulation only.
 /* verilator lint_off DECLFILENAME */
 
-// Divides a clock. The gate and the clear are tied by our users. A bench that sets `free` makes the clock itself.
+// Divides a clock. The gate and the clear are tied by our users. A bench that sets `free` makes the
+// clock itself.
 module BUFGCE_DIV #(
     parameter int BUFGCE_DIVIDE = 1
 ) (

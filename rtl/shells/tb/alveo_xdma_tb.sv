@@ -1,8 +1,9 @@
-// The Alveo shell with a whole card in it: register accesses as a bridge makes them, a session with DMA and level interrupts, a reset of
-// the link while the bus is busy.
+// The Alveo shell with a whole card in it: register accesses as a bridge makes them, a session with
+// DMA and level interrupts, a reset of the link while the bus is busy.
 //
-// Build with `verilator --binary --assert`; prints "alveo_xdma: all checks passed" when it gets that far, and ends with an error
-// otherwise. The stand-in of the XDMA block is driven through its variables.
+// Build with `verilator --binary --assert`; prints "alveo_xdma: all checks passed" when it gets
+// that far, and ends with an error otherwise. The stand-in of the XDMA block is driven through its
+// variables.
 module alveo_xdma_tb;
   logic clk, rst_n, hold, stall;
   int unsigned irqs;
@@ -59,18 +60,23 @@ module alveo_xdma_tb;
   end
   host_memory u_memory (
       .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
-      .awaddr_i(dut.u_xdma.s_axib_awaddr), .awlen_i(dut.u_xdma.s_axib_awlen), .awvalid_i(dut.u_xdma.s_axib_awvalid),
+      .awaddr_i(dut.u_xdma.s_axib_awaddr), .awlen_i(dut.u_xdma.s_axib_awlen),
+      .awvalid_i(dut.u_xdma.s_axib_awvalid),
       .awready_o(dut.u_xdma.s_axib_awready),
-      .wdata_i(dut.u_xdma.s_axib_wdata), .wstrb_i(dut.u_xdma.s_axib_wstrb), .wlast_i(dut.u_xdma.s_axib_wlast),
+      .wdata_i(dut.u_xdma.s_axib_wdata), .wstrb_i(dut.u_xdma.s_axib_wstrb),
+      .wlast_i(dut.u_xdma.s_axib_wlast),
       .wvalid_i(dut.u_xdma.s_axib_wvalid), .wready_o(dut.u_xdma.s_axib_wready),
       .bvalid_o(dut.u_xdma.s_axib_bvalid), .bready_i(dut.u_xdma.s_axib_bready),
-      .arid_i(dut.u_xdma.s_axib_arid), .araddr_i(dut.u_xdma.s_axib_araddr), .arlen_i(dut.u_xdma.s_axib_arlen),
+      .arid_i(dut.u_xdma.s_axib_arid), .araddr_i(dut.u_xdma.s_axib_araddr),
+      .arlen_i(dut.u_xdma.s_axib_arlen),
       .arvalid_i(dut.u_xdma.s_axib_arvalid), .arready_o(dut.u_xdma.s_axib_arready),
-      .rid_o(dut.u_xdma.s_axib_rid), .rdata_o(dut.u_xdma.s_axib_rdata), .rlast_o(dut.u_xdma.s_axib_rlast),
+      .rid_o(dut.u_xdma.s_axib_rid), .rdata_o(dut.u_xdma.s_axib_rdata),
+      .rlast_o(dut.u_xdma.s_axib_rlast),
       .rvalid_o(dut.u_xdma.s_axib_rvalid), .rready_i(dut.u_xdma.s_axib_rready)
   );
 
-  // The block acknowledges a request that has stood for 1 to 8 clocks; a request that falls before that breaks its rule.
+  // The block acknowledges a request that has stood for 1 to 8 clocks; a request that falls before
+  // that breaks its rule.
   logic irq_was, ack_was;
   logic [3:0] delay;
   always @(posedge clk) begin
@@ -98,7 +104,8 @@ module alveo_xdma_tb;
   // ---- accesses
   logic [511:0] beat;
   logic [1:0] resp;
-  task automatic read_beats(logic [31:0] addr, logic [7:0] len, logic [2:0] size, logic [1:0] burst);
+  task automatic read_beats(logic [31:0] addr, logic [7:0] len, logic [2:0] size,
+      logic [1:0] burst);
     int unsigned left;
     logic taken;
     left = 32'(len) + 1;
@@ -117,7 +124,8 @@ module alveo_xdma_tb;
         assert (!arvalid) else $fatal(1, "an answer to a read that was not taken");
         assert (dut.u_xdma.m_axib_rid == 4'd5) else $fatal(1, "id of a read");
         left = left - 1;
-        assert (dut.u_xdma.m_axib_rlast == (left == 0)) else $fatal(1, "rlast with %0d beats left", left);
+        assert (dut.u_xdma.m_axib_rlast == (left == 0))
+        else $fatal(1, "rlast with %0d beats left", left);
       end
       @(negedge clk);
       if (left == 0) return;
@@ -127,7 +135,8 @@ module alveo_xdma_tb;
     $fatal(1, "no answer to a read of %h", addr);
   endtask
 
-  task automatic write_beat(logic [31:0] addr, logic [2:0] size, logic [511:0] data, logic [63:0] strobes, logic [1:0] burst);
+  task automatic write_beat(logic [31:0] addr, logic [2:0] size, logic [511:0] data,
+      logic [63:0] strobes, logic [1:0] burst);
     logic aw_taken, w_taken, done;
     awaddr = addr;
     awsize = size;
@@ -202,11 +211,14 @@ module alveo_xdma_tb;
 
     // 64 bytes and 8 bytes at once, two beats, and a burst kind that is refused.
     read_beats(32'h000, 8'd0, 3'd6, 2'b01);
-    if (beat[31:0] != 32'h4c55_4350 || beat[511:256] != layout_pkg::MapDigest) $fatal(1, "a line of registers: %h", beat);
+    if (beat[31:0] != 32'h4c55_4350 || beat[511:256] != layout_pkg::MapDigest)
+      $fatal(1, "a line of registers: %h", beat);
     read_beats(32'h020, 8'd0, 3'd3, 2'b01);
-    if (beat[319:256] != layout_pkg::MapDigest[63:0] || beat[351:320] != '1) $fatal(1, "eight bytes: %h", beat);
+    if (beat[319:256] != layout_pkg::MapDigest[63:0] || beat[351:320] != '1)
+      $fatal(1, "eight bytes: %h", beat);
     read_beats(32'h028, 8'd1, 3'd3, 2'b01);
-    if (beat[447:384] != layout_pkg::MapDigest[191:128]) $fatal(1, "the second of two beats: %h", beat);
+    if (beat[447:384] != layout_pkg::MapDigest[191:128])
+      $fatal(1, "the second of two beats: %h", beat);
     read_beats(32'h000, 8'd1, 3'd6, 2'b10);
     if (resp == 2'b00 || beat != '1) $fatal(1, "a WRAP burst was served");
     write_beat(32'h040, 3'd6, {16{32'd1}}, 64'hf, 2'b00);
@@ -223,7 +235,8 @@ module alveo_xdma_tb;
     refuse_two();
     $display("alveo_xdma: session over the shell, %0d interrupts", irqs);
 
-    // The link goes down while reads are in flight, then at random moments; both sides of the bus forget what was under way.
+    // The link goes down while reads are in flight, then at random moments; both sides of the bus
+    // forget what was under way.
     hold = 1'b1;
     repeat (4) @(negedge clk);
     host_write(LaneBase + 32'h0C, 32'd8);
@@ -239,7 +252,8 @@ module alveo_xdma_tb;
     end
     late_reads_and_stalled_writes();
     $display("alveo_xdma: late reads and stalled writes meet no later session");
-    $display("alveo_xdma: %0d reads, %0d write bursts, %0d interrupts", u_memory.reads_seen, u_memory.bursts_written, irqs);
+    $display("alveo_xdma: %0d reads, %0d write bursts, %0d interrupts", u_memory.reads_seen,
+        u_memory.bursts_written, irqs);
     $display("alveo_xdma: all checks passed");
     $finish;
   end

@@ -1,6 +1,8 @@
-// The F2 shell with a whole card in it: identity, a session with DMA and interrupts, FLR while the bus is busy and while it is dead.
+// The F2 shell with a whole card in it: identity, a session with DMA and interrupts, FLR while the
+// bus is busy and while it is dead.
 //
-// Build with `verilator --binary --assert`; prints "aws_f2: all checks passed" when it gets that far, and ends with an error otherwise.
+// Build with `verilator --binary --assert`; prints "aws_f2: all checks passed" when it gets that
+// far, and ends with an error otherwise.
 module aws_f2_tb;
   logic clk, rst_n, hold, stall, flr, flr_done, acks;
   int unsigned irqs;
@@ -33,36 +35,45 @@ module aws_f2_tb;
       .sh_cl_flr_assert(flr), .cl_sh_flr_done(flr_done),
       .cl_sh_id0(id0), .cl_sh_id1(id1), .cl_sh_status_vled(led),
       .cl_sh_apppf_irq_req(irq_req), .sh_cl_apppf_irq_ack(irq_ack),
-      .ocl_cl_awaddr(awaddr), .ocl_cl_awuser('0), .ocl_cl_awvalid(awvalid), .cl_ocl_awready(awready),
+      .ocl_cl_awaddr(awaddr), .ocl_cl_awuser('0), .ocl_cl_awvalid(awvalid),
+      .cl_ocl_awready(awready),
       .ocl_cl_wdata(wdata), .ocl_cl_wstrb('1), .ocl_cl_wvalid(wvalid), .cl_ocl_wready(wready),
       .cl_ocl_bresp(bresp), .cl_ocl_bvalid(bvalid), .ocl_cl_bready(bready),
-      .ocl_cl_araddr(araddr), .ocl_cl_aruser('0), .ocl_cl_arvalid(arvalid), .cl_ocl_arready(arready),
+      .ocl_cl_araddr(araddr), .ocl_cl_aruser('0), .ocl_cl_arvalid(arvalid),
+      .cl_ocl_arready(arready),
       .cl_ocl_rdata(rdata), .cl_ocl_rresp(rresp), .cl_ocl_rvalid(rvalid), .ocl_cl_rready(rready),
       .cl_sh_pcim_awid(pcim_awid), .cl_sh_pcim_awaddr(pcim_awaddr), .cl_sh_pcim_awlen(pcim_awlen),
       .cl_sh_pcim_awsize(pcim_awsize), .cl_sh_pcim_awburst(pcim_awburst),
       .cl_sh_pcim_awvalid(pcim_awvalid), .sh_cl_pcim_awready(pcim_awready),
       .cl_sh_pcim_wdata(pcim_wdata), .cl_sh_pcim_wstrb(pcim_wstrb), .cl_sh_pcim_wlast(pcim_wlast),
       .cl_sh_pcim_wvalid(pcim_wvalid), .sh_cl_pcim_wready(pcim_wready),
-      .sh_cl_pcim_bid('0), .sh_cl_pcim_bresp('0), .sh_cl_pcim_bvalid(pcim_bvalid), .cl_sh_pcim_bready(pcim_bready),
+      .sh_cl_pcim_bid('0), .sh_cl_pcim_bresp('0), .sh_cl_pcim_bvalid(pcim_bvalid),
+      .cl_sh_pcim_bready(pcim_bready),
       .cl_sh_pcim_arid(pcim_arid), .cl_sh_pcim_araddr(pcim_araddr), .cl_sh_pcim_arlen(pcim_arlen),
       .cl_sh_pcim_arsize(pcim_arsize), .cl_sh_pcim_arburst(pcim_arburst),
       .cl_sh_pcim_arvalid(pcim_arvalid), .sh_cl_pcim_arready(pcim_arready),
-      .sh_cl_pcim_rid({11'd0, rid}), .sh_cl_pcim_rdata(pcim_rdata), .sh_cl_pcim_rresp('0), .sh_cl_pcim_rlast(pcim_rlast),
+      .sh_cl_pcim_rid({11'd0, rid}), .sh_cl_pcim_rdata(pcim_rdata), .sh_cl_pcim_rresp('0),
+      .sh_cl_pcim_rlast(pcim_rlast),
       .sh_cl_pcim_rvalid(pcim_rvalid), .cl_sh_pcim_rready(pcim_rready)
   );
   /* verilator lint_on PINMISSING */
 
   host_memory u_memory (
       .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
-      .awaddr_i(pcim_awaddr), .awlen_i(pcim_awlen), .awvalid_i(pcim_awvalid), .awready_o(pcim_awready),
-      .wdata_i(pcim_wdata), .wstrb_i(pcim_wstrb), .wlast_i(pcim_wlast), .wvalid_i(pcim_wvalid), .wready_o(pcim_wready),
+      .awaddr_i(pcim_awaddr), .awlen_i(pcim_awlen), .awvalid_i(pcim_awvalid),
+      .awready_o(pcim_awready),
+      .wdata_i(pcim_wdata), .wstrb_i(pcim_wstrb), .wlast_i(pcim_wlast), .wvalid_i(pcim_wvalid),
+      .wready_o(pcim_wready),
       .bvalid_o(pcim_bvalid), .bready_i(pcim_bready),
-      .arid_i(pcim_arid[4:0]), .araddr_i(pcim_araddr), .arlen_i(pcim_arlen), .arvalid_i(pcim_arvalid),
+      .arid_i(pcim_arid[4:0]), .araddr_i(pcim_araddr), .arlen_i(pcim_arlen),
+      .arvalid_i(pcim_arvalid),
       .arready_o(pcim_arready),
-      .rid_o(rid), .rdata_o(pcim_rdata), .rlast_o(pcim_rlast), .rvalid_o(pcim_rvalid), .rready_i(pcim_rready)
+      .rid_o(rid), .rdata_o(pcim_rdata), .rlast_o(pcim_rlast), .rvalid_o(pcim_rvalid),
+      .rready_i(pcim_rready)
   );
 
-  // The shell acknowledges an interrupt after 1 to 8 clocks; another request before that breaks its rule.
+  // The shell acknowledges an interrupt after 1 to 8 clocks; another request before that breaks its
+  // rule.
   logic awaiting;
   logic [3:0] delay;
   always @(posedge clk) begin
@@ -85,7 +96,8 @@ module aws_f2_tb;
         end
       end
       assert (irq_req[15:1] == '0) else $fatal(1, "interrupt of another vector");
-      assert (!pcim_arvalid || (pcim_arsize == 3'b110 && pcim_arburst == 2'b01 && pcim_arid < 16'd32))
+      assert (!pcim_arvalid || (pcim_arsize == 3'b110 && pcim_arburst == 2'b01
+          && pcim_arid < 16'd32))
       else $fatal(1, "read request");
       assert (!pcim_awvalid || (pcim_awsize == 3'b110 && pcim_awburst == 2'b01 && pcim_awid == '0))
       else $fatal(1, "write request");
@@ -153,7 +165,8 @@ module aws_f2_tb;
     flr = 1'b0;
     await_done(1'b0, 50 * slow, "FLR over");
     repeat (400 * slow) @(negedge clk);
-    if (led[3:0] != '0 || u_memory.reads.size() != 0 || u_memory.answers_owed != 0) $fatal(1, "lamps %b", led);
+    if (led[3:0] != '0 || u_memory.reads.size() != 0 || u_memory.answers_owed != 0)
+      $fatal(1, "lamps %b", led);
     identify(8'h05);
   endtask
 
@@ -194,7 +207,8 @@ module aws_f2_tb;
     if (flr_done) $fatal(1, "FLR done with reads in flight");
     hold = 1'b0;
     await_done(1'b1, 250 * slow, "FLR over a slow bus");
-    if (u_memory.reads.size() != 0 || u_memory.answers_owed != 0) $fatal(1, "FLR done over a busy bus");
+    if (u_memory.reads.size() != 0 || u_memory.answers_owed != 0)
+      $fatal(1, "FLR done over a busy bus");
     in_reset();
     if (!led[0] || led[1]) $fatal(1, "lamps %b", led);
     repeat (50 * slow) @(negedge clk);
@@ -209,7 +223,8 @@ module aws_f2_tb;
     refuse_two();
     $display("aws_f2: FLR with reads in flight, and a session after it");
 
-    // FLR over a bus that does not answer: done all the same, the former life's answers reach nobody.
+    // FLR over a bus that does not answer: done all the same, the former life's answers reach
+    // nobody.
     hold = 1'b1;
     repeat (4) @(negedge clk);
     host_write(LaneBase + 32'h0C, 32'd8);
@@ -238,7 +253,8 @@ module aws_f2_tb;
       repeat ($urandom_range(200 * slow)) @(negedge clk);
       flr = 1'b1;
       await_done(1'b1, 1250 * slow, "FLR at a random moment");
-      if (u_memory.reads.size() != 0 || u_memory.answers_owed != 0) $fatal(1, "FLR done over a busy bus");
+      if (u_memory.reads.size() != 0 || u_memory.answers_owed != 0)
+        $fatal(1, "FLR done over a busy bus");
       flr = 1'b0;
       await_done(1'b0, 50 * slow, "FLR over");
       repeat (50 * slow) @(negedge clk);
@@ -265,7 +281,8 @@ module aws_f2_tb;
     acks = 1'b1;
     repeat (100 * slow) @(negedge clk);
     if (irqs == word) $fatal(1, "the hint that waited was lost");
-    $display("aws_f2: %0d reads, %0d write bursts, %0d interrupts", u_memory.reads_seen, u_memory.bursts_written, irqs);
+    $display("aws_f2: %0d reads, %0d write bursts, %0d interrupts", u_memory.reads_seen,
+        u_memory.bursts_written, irqs);
     $display("aws_f2: all checks passed");
     $finish;
   end

@@ -1,8 +1,10 @@
-// Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers at random, reads in any order, no
-// answer while `hold_i`, nothing written while `stall_i`. A reset forgets what was asked, not the lines.
+// Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers
+// at random, reads in any order, no answer while `hold_i`, nothing written while `stall_i`. A reset
+// forgets what was asked, not the lines.
 //
-// Checks what a bus is owed: VALID and payload hold until READY, bursts as the facts of F2 and XDMA allow them, ids of reads unique,
-// write data not before their request is offered, no answer refused.
+// Checks what a bus is owed: VALID and payload hold until READY, bursts as the facts of F2 and XDMA
+// allow them, ids of reads unique, write data not before their request is offered, no answer
+// refused.
 module host_memory (
     input  logic         clk_i,
     input  logic         rst_i,
@@ -44,7 +46,8 @@ module host_memory (
   logic [31:0] ids = '0;
   logic [8:0] read_beat = '0, write_beat = '0;
   int unsigned pick;
-  // Whether the data of the request that is offered and not yet accepted came all the same; it is answered once it is accepted.
+  // Whether the data of the request that is offered and not yet accepted came all the same; it is
+  // answered once it is accepted.
   logic early = 1'b0;
 
   logic ar_stalled, aw_stalled, w_stalled;
@@ -53,7 +56,8 @@ module host_memory (
   logic [576:0] w_was;
 
   function automatic void check_burst(logic [63:0] addr, logic [7:0] len);
-    assert (addr[5:0] == '0 && 32'(addr[11:6]) + 32'(len) < 64) else $fatal(1, "burst %h + %0d", addr, len);
+    assert (addr[5:0] == '0 && 32'(addr[11:6]) + 32'(len) < 64)
+    else $fatal(1, "burst %h + %0d", addr, len);
   endfunction
 
   always @(posedge clk_i) begin
@@ -72,9 +76,12 @@ module host_memory (
       rvalid_o <= 1'b0;
       {ar_stalled, aw_stalled, w_stalled} <= '0;
     end else begin
-      if (ar_stalled) assert (arvalid_i && ar_was == {arid_i, araddr_i, arlen_i}) else $fatal(1, "AR taken back");
-      if (aw_stalled) assert (awvalid_i && aw_was == {awaddr_i, awlen_i}) else $fatal(1, "AW taken back");
-      if (w_stalled) assert (wvalid_i && w_was == {wlast_i, wstrb_i, wdata_i}) else $fatal(1, "W taken back");
+      if (ar_stalled)
+        assert (arvalid_i && ar_was == {arid_i, araddr_i, arlen_i}) else $fatal(1, "AR taken back");
+      if (aw_stalled)
+        assert (awvalid_i && aw_was == {awaddr_i, awlen_i}) else $fatal(1, "AW taken back");
+      if (w_stalled)
+        assert (wvalid_i && w_was == {wlast_i, wstrb_i, wdata_i}) else $fatal(1, "W taken back");
       ar_stalled <= arvalid_i && !arready_o;
       aw_stalled <= awvalid_i && !awready_o;
       w_stalled <= wvalid_i && !wready_o;
@@ -95,7 +102,8 @@ module host_memory (
       end
       if (wvalid_i && wready_o) begin
         assert (writes.size() > 0) else $fatal(1, "data before their request");
-        assert (wlast_i == (write_beat == 9'(writes[0].len))) else $fatal(1, "wlast in beat %0d", write_beat);
+        assert (wlast_i == (write_beat == 9'(writes[0].len)))
+        else $fatal(1, "wlast in beat %0d", write_beat);
         if (wstrb_i == '1) begin
           lines[writes[0].addr + {49'd0, write_beat, 6'd0}] = wdata_i;
           lines_written <= lines_written + 1;

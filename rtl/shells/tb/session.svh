@@ -1,17 +1,22 @@
-// What both benches do with a card behind their shell. The including bench has: `clk`, `host_read` and `host_write` of 32 bits,
-// `u_memory` (host_memory), `irqs` (requests seen), `hold` and `stall` (of the memory), `recover` (the shell's hardware reset), `dut`.
+// What both benches do with a card behind their shell. The including bench has: `clk`, `host_read`
+// and `host_write` of 32 bits, `u_memory` (host_memory), `irqs` (requests seen), `hold` and `stall`
+// (of the memory), `recover` (the shell's hardware reset), `dut`.
 //
-// What must hold in silicon is checked by `if` and `$fatal`, not by `assert`: runs with `+verilator+noassert` check it too.
+// What must hold in silicon is checked by `if` and `$fatal`, not by `assert`: runs with
+// `+verilator+noassert` check it too.
 //
-// A process of a bench drives at the falling edge and samples at the rising one: Verilator makes `<=` in an initial block a `=`, which the
-// device would see in the very edge that it was meant to follow.
-localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000, LogRing = 64'h1_0002_0000;
+// A process of a bench drives at the falling edge and samples at the rising one: Verilator makes
+// `<=` in an initial block a `=`, which the device would see in the very edge that it was meant to
+// follow.
+localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000,
+    LogRing = 64'h1_0002_0000;
 localparam logic [31:0] LaneBase = 32'h1000;
 // Where this session's rings lie, from the places above.
 logic [63:0] elsewhere = '0;
 
-// Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a random phase on, with N units; left out,
-// the shell divides its own by two. `slow`: clocks of the bus in one of the card, rounded up.
+// Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a
+// random phase on, with N units; left out, the shell divides its own by two. `slow`: clocks of the
+// bus in one of the card, rounded up.
 localparam int unsigned BusHalf = 8;
 int unsigned card_half = 0, slow = 2;
 initial begin
@@ -26,7 +31,8 @@ initial
     forever #(card_half) dut.u_card_clk.half_q = !dut.u_card_clk.half_q;
   end
 
-// The bench and the shell must see the same edges of the bus's clock in the same step, or one reads what the other writes at them.
+// The bench and the shell must see the same edges of the bus's clock in the same step, or one reads
+// what the other writes at them.
 logic [7:0] edges_q = '0, shell_edges_q = '0;
 always_ff @(posedge clk) begin
   edges_q <= edges_q + 8'd1;
@@ -56,17 +62,20 @@ endtask
 task automatic answered_at_once();
   logic [31:0] found;
   host_read(32'h000, found);
-  if (found != 32'hffff_ffff && found != 32'h4c55_4350) $fatal(1, "magic right after reset: %h", found);
+  if (found != 32'hffff_ffff && found != 32'h4c55_4350)
+    $fatal(1, "magic right after reset: %h", found);
   host_write(32'h060, 32'd0);
 endtask
 
 task automatic identify(logic [7:0] key_flags);
   expect_word(32'h000, 32'h4c55_4350, "magic");
-  for (int i = 0; i < 8; i++) expect_word(32'h020 + 32'(i * 4), layout_pkg::MapDigest[32*i+:32], "map digest");
+  for (int i = 0; i < 8; i++)
+    expect_word(32'h020 + 32'(i * 4), layout_pkg::MapDigest[32*i+:32], "map digest");
   expect_word(32'h018, {24'd0, key_flags}, "key flags");
   // A simulated card has the top bit of its design id's first byte set.
   for (int i = 0; i < 4; i++)
-    expect_word(32'h150 + 32'(i * 4), design_pkg::DesignId[32*i+:32] | (i == 0 ? 32'h80 : 32'h0), "design id");
+    expect_word(32'h150 + 32'(i * 4), design_pkg::DesignId[32*i+:32] | (i == 0 ? 32'h80 : 32'h0),
+        "design id");
   for (int i = 0; i < 4; i++) expect_word(32'h160 + 32'(i * 4), 32'd0, "boot nonce");
 endtask
 
@@ -93,7 +102,8 @@ task automatic write_pair(logic [31:0] addr, logic [63:0] value);
   host_write(addr + 32'd4, value[63:32]);
 endtask
 
-// Brings the card from RESET to RUN: the first OPEN is refused for its digest, which the card then shows.
+// Brings the card from RESET to RUN: the first OPEN is refused for its digest, which the card then
+// shows.
 task automatic open_session();
   logic [31:0] digest[8];
   for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), 32'd0);
@@ -129,11 +139,13 @@ task automatic stays_shut(string what);
     if (i == 4) {hold, stall} = '0;
     repeat (200 * slow) @(negedge clk);
     host_read(32'h44, status);
-    if (status[6:0] != {1'b1, 1'b1, 1'b1, 4'(layout_pkg::LifeClosing)}) $fatal(1, "%s: status %h after RESET", what, status);
+    if (status[6:0] != {1'b1, 1'b1, 1'b1, 4'(layout_pkg::LifeClosing)})
+      $fatal(1, "%s: status %h after RESET", what, status);
   end
 endtask
 
-// Answers that come behind the watchdog, and writes that stall in the middle of a record: no later session meets them.
+// Answers that come behind the watchdog, and writes that stall in the middle of a record: no later
+// session meets them.
 task automatic late_reads_and_stalled_writes();
   logic [511:0] kept[logic [63:0]];
   // The rings of each session lie elsewhere, so that a beat of one in those of another shows.

@@ -1,6 +1,7 @@
-//! The proofs that there are, and which modules stand in which of them, from what the proofs elaborated.
+//! The proofs of rtl/formal/proofs.toml, and which modules stand in which of them, from what the proofs elaborated.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,27 +10,211 @@ use std::path::{Path, PathBuf};
 pub const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
 /// The document that names the proofs of each module.
 pub const DOC: &str = "docs/verification.md";
+const TABLE: &str = "rtl/formal/proofs.toml";
+const CARD: &str = "rtl/portcullis.f";
+const STANDIN: &str = "sha256_standin";
+/// Included by the design's modules.
+const ASSERT: &str = "rtl/lib/assert.svh";
 
-/// The proofs, in order of their names.
-pub fn all() -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("rtl/formal")? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "sby") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    proof: Vec<Row>,
 }
 
-/// The first task of a proof that claims something, rather than only covers.
-pub fn claims_task(sby: &str) -> Result<String> {
-    let lines = sby.lines().skip_while(|line| *line != "[tasks]").skip(1).take_while(|line| !line.starts_with('['));
-    // A line is a task and the groups that it belongs to.
-    let mut claims = lines.filter(|line| line.split_whitespace().all(|word| word != "cover"));
-    let task = claims.find_map(|line| line.split_whitespace().next());
-    task.map(str::to_owned).context("a proof has a task besides `cover`")
+/// A proof as the table states it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    #[serde(default)]
+    card: bool,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    black_boxes: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    then: Vec<String>,
+    #[serde(default)]
+    instead_of_prep: Vec<String>,
+    tasks: Vec<TaskRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskRow {
+    name: String,
+    mode: Option<Mode>,
+    depth: u32,
+    #[serde(default)]
+    read: String,
+}
+
+/// How a task goes about it.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// By k-induction from reset.
+    Prove,
+    /// Every run of so many clocks.
+    Bmc,
+    /// Shows that something can happen.
+    Cover,
+}
+
+/// A proof with its files found.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// Its top is `NAME_props`.
+    pub name: String,
+    /// Relative to the workspace.
+    pub files: Vec<PathBuf>,
+    /// Modules whose outputs are free.
+    pub black_boxes: Vec<String>,
+    /// Of every task.
+    options: Vec<String>,
+    /// What Yosys does after reading.
+    pub steps: Vec<String>,
+    /// In the order of the table.
+    pub tasks: Vec<Task>,
+}
+
+/// One run of a proof.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Unique in its proof.
+    pub name: String,
+    /// What it does.
+    pub mode: Mode,
+    /// Clocks, or steps of the induction.
+    pub depth: u32,
+    /// Yosys' command that reads the design.
+    pub read: String,
+}
+
+/// The proofs, in order of their names.
+///
+/// # Errors
+/// The table cannot be read, or names a file that there is not.
+pub fn all() -> Result<Vec<Proof>> {
+    let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
+    let mut sources = BTreeMap::new();
+    index(Path::new("rtl"), &mut sources)?;
+    let mut proofs = Vec::new();
+    for row in table.proof {
+        let name = row.name.clone();
+        proofs.push(proof(row, &sources).with_context(|| format!("{TABLE}: `{name}`"))?);
+    }
+    ensure!(!proofs.is_empty(), "{TABLE} states no proofs");
+    ensure!(proofs.is_sorted_by(|a, b| a.name < b.name), "{TABLE} is not in the order of names");
+    Ok(proofs)
+}
+
+/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are unique.
+fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            index(&path, sources)?;
+        } else if path.extension().is_some_and(|e| e == "sv") {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let other = sources.insert(name, path.clone());
+            ensure!(other.is_none(), "two files have the name of {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
+    let top = format!("{}_props", row.name);
+    let mut files = Vec::new();
+    if row.card {
+        let list = fs::read_to_string(CARD).context(CARD)?;
+        let card = list.lines().map(str::trim).filter(|line| line.ends_with(".sv") && !line.ends_with("/sha256.sv"));
+        files.extend(card.map(PathBuf::from));
+    }
+    for name in row.card.then_some(STANDIN).into_iter().chain(row.files.iter().map(String::as_str)).chain([&*top]) {
+        files.push(sources.get(name).with_context(|| format!("no file `{name}.sv` in rtl"))?.clone());
+    }
+    let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+    let names = names.join(" ");
+    let boxes: String = row.black_boxes.iter().map(|name| format!(" --blackboxed-module {name}")).collect();
+    let mut tasks = Vec::new();
+    for task in row.tasks {
+        let mode = match (task.mode, task.name.as_str()) {
+            (Some(mode), _) => mode,
+            (None, "prove") => Mode::Prove,
+            (None, "bmc") => Mode::Bmc,
+            (None, "cover") => Mode::Cover,
+            (None, name) => anyhow::bail!("task `{name}` states no mode"),
+        };
+        let options = if task.read.is_empty() { String::new() } else { format!(" {}", task.read) };
+        let read = format!("read_slang -j 1{options}{boxes} --top {top} {names}");
+        tasks.push(Task { name: task.name, mode, depth: task.depth, read });
+    }
+    files.push(PathBuf::from(ASSERT));
+    let mut steps = row.instead_of_prep;
+    if steps.is_empty() {
+        steps.push(format!("prep -top {top}"));
+    }
+    steps.extend(row.then);
+    if !row.black_boxes.is_empty() {
+        steps.push("cutpoint -blackbox".to_owned());
+    }
+    ensure!(tasks.iter().any(Task::claims), "no task claims anything");
+    Ok(Proof { name: row.name, files, black_boxes: row.black_boxes, options: row.options, steps, tasks })
+}
+
+impl Task {
+    /// It claims something, rather than only covers.
+    #[must_use]
+    pub fn claims(&self) -> bool {
+        self.mode != Mode::Cover
+    }
+}
+
+impl Proof {
+    /// The proof of this name.
+    ///
+    /// # Errors
+    /// As [`all`], or there is none.
+    pub fn named(name: &str) -> Result<Self> {
+        all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
+    }
+
+    /// The folder in which `cargo xtask formal` leaves the design of the first task that claims something.
+    #[must_use]
+    pub fn model(&self) -> PathBuf {
+        let task = self.tasks.iter().find(|task| task.claims()).map_or("", |task| task.name.as_str());
+        PathBuf::from(format!("target/formal/{}_{task}/model", self.name))
+    }
+
+    /// The proof as `sby` takes it.
+    #[must_use]
+    pub fn sby(&self) -> String {
+        let lines = |of: &dyn Fn(&Task) -> Vec<String>| -> String {
+            self.tasks
+                .iter()
+                .flat_map(|task| of(task).into_iter().map(|line| format!("{}: {line}\n", task.name)))
+                .collect()
+        };
+        let shared = |list: &[String]| -> String { list.iter().map(|line| format!("{line}\n")).collect() };
+        let tasks: String = self.tasks.iter().map(|task| format!("{}\n", task.name)).collect();
+        let options = lines(&|task| match task.mode {
+            Mode::Prove => vec!["mode prove".to_owned(), format!("depth {}", task.depth)],
+            Mode::Bmc => vec!["mode bmc".to_owned(), format!("depth {}", task.depth)],
+            Mode::Cover => vec!["mode cover".to_owned(), "vcd off".to_owned(), format!("depth {}", task.depth)],
+        });
+        let reads = lines(&|task| vec![task.read.clone()]);
+        let files: String = self.files.iter().map(|file| format!("{}\n", file.display())).collect();
+        format!(
+            "[tasks]\n{tasks}\n[options]\n{}{options}\n[engines]\nsmtbmc bitwuzla\n\n[script]\n{reads}{}\n[files]\n{files}",
+            shared(&self.options),
+            shared(&self.steps)
+        )
+    }
 }
 
 /// For each module of these folders, as `gate/sweep`, the proofs whose design holds logic of its file.
@@ -47,37 +232,57 @@ pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>
         }
     }
     for proof in all()? {
-        let name = proof.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let sby = fs::read_to_string(&proof)?;
-        let design = design(&sby, &name)?;
+        let design = design(&proof)?;
         for (module, proofs) in &mut modules {
             let (_, file) = module.rsplit_once('/').unwrap_or_default();
-            let black = sby.contains(&format!("--blackboxed-module {file} "));
+            let black = proof.black_boxes.iter().any(|name| name == file);
             if !black && (design.contains(&format!("\"{file}.sv:")) || design.contains(&format!("|{file}.sv:"))) {
-                proofs.insert(name.clone());
+                proofs.insert(proof.name.clone());
             }
         }
     }
     Ok(modules)
 }
 
-/// The elaborated design of a proof's first task that proves.
-fn design(sby: &str, name: &str) -> Result<String> {
-    let task = claims_task(sby)?;
-    let path = format!("target/formal/{name}_{task}/model/design.il");
-    fs::read_to_string(&path).with_context(|| format!("`{path}` is not there: run `cargo xtask formal` first"))
+/// The elaborated design of a proof's first task that claims something.
+fn design(proof: &Proof) -> Result<String> {
+    let path = proof.model().join("design.il");
+    fs::read_to_string(&path)
+        .with_context(|| format!("`{}` is not there: run `cargo xtask formal` first", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::claims_task;
+    use super::{Mode, Row, proof};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
 
     #[test]
-    fn the_first_task_that_claims_is_found() {
-        let task = |tasks: &str| claims_task(&format!("[tasks]\n{tasks}\n\n[options]\nmode prove\n")).ok();
-        assert_eq!(task("prove\ncover").as_deref(), Some("prove"));
-        assert_eq!(task("cover\nbmc").as_deref(), Some("bmc"));
-        assert_eq!(task("pulse_cover cover\npulse prove\nlevel prove").as_deref(), Some("pulse"));
-        assert_eq!(task("cover"), None);
+    fn a_row_becomes_what_sby_reads() {
+        let row: Row = toml::from_str(
+            "name = \"a\"\nfiles = [\"b\", \"c\"]\nblack_boxes = [\"c\"]\n\
+             tasks = [{ name = \"cover\", depth = 9 }, { name = \"two\", mode = \"prove\", depth = 2, read = \"-G N=2\" }]",
+        )
+        .unwrap();
+        let sources: BTreeMap<_, _> =
+            ["b", "c", "a_props"].map(|name| (name.to_owned(), PathBuf::from(format!("rtl/x/{name}.sv")))).into();
+        let proof = proof(row, &sources).unwrap();
+        assert_eq!(proof.model(), PathBuf::from("target/formal/a_two/model"));
+        assert_eq!(proof.tasks[0].mode, Mode::Cover);
+        let text = proof.sby();
+        for needed in [
+            "[tasks]\ncover\ntwo\n",
+            "cover: mode cover\ncover: vcd off\ncover: depth 9\ntwo: mode prove\ntwo: depth 2\n",
+            "two: read_slang -j 1 -G N=2 --blackboxed-module c --top a_props b.sv c.sv a_props.sv\nprep -top a_props\ncutpoint -blackbox\n",
+            "[files]\nrtl/x/b.sv\nrtl/x/c.sv\nrtl/x/a_props.sv\nrtl/lib/assert.svh\n",
+        ] {
+            assert!(text.contains(needed), "{needed} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_proof_that_only_covers_claims_nothing() {
+        let row: Row = toml::from_str("name = \"a\"\nfiles = []\ntasks = [{ name = \"cover\", depth = 9 }]").unwrap();
+        assert!(proof(row, &BTreeMap::from([("a_props".to_owned(), PathBuf::from("a_props.sv"))])).is_err());
     }
 }

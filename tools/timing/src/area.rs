@@ -12,7 +12,7 @@ use std::time::Instant;
 const PARTS: [(&str, &str, &str); 14] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 a clock"),
     ("card_csr", "", "— registers and table windows"),
-    ("life", "", "— life: states, lock, faults, session records"),
+    ("lifecycle", "", "— lifecycle: states, lock, faults, session records"),
     ("lane", "", "— lane: rings, entry check, banks, log"),
     ("bank", "-G Rows=256", "— — bank of 256 rows; the other has 64"),
     ("ring", "", "— — rings"),

@@ -17,6 +17,10 @@ const PAGE: &str = "docs/timing.md";
 const WORK: &str = "target/xtask/timing";
 /// What gate and ring must reach, in tenths of a megahertz.
 const FLOOR: u64 = 1_250;
+/// What the hash core, the log and the registers must reach.
+const LOW_FLOOR: u64 = 1_100;
+/// Of what is reported only.
+const NONE: u64 = 0;
 /// What nextpnr is asked for; more than the floor, so that it does not stop there.
 const ASKED_MHZ: &str = "200";
 
@@ -25,22 +29,27 @@ struct Part {
     module: &'static str,
     parameters: &'static str,
     what: &'static str,
-    /// Must reach the floor.
-    held: bool,
+    /// What it must reach, in tenths of a megahertz.
+    floor: u64,
 }
 
-const fn part(module: &'static str, parameters: &'static str, what: &'static str, held: bool) -> Part {
-    Part { module, parameters, what, held }
+const fn part(module: &'static str, parameters: &'static str, what: &'static str, floor: u64) -> Part {
+    Part { module, parameters, what, floor }
 }
 
-const PARTS: [Part; 7] = [
-    part("entry_check", "", "gate: checks of an entry before it is judged", true),
-    part("stream_table", "", "gate: next sequence of 1,024 streams", true),
-    part("sweep", "", "gate: which row is swept next", true),
-    part("resolve", "", "gate: order of the stages over both answers", true),
-    part("bank", "-G Rows=256", "gate: table of 256 rows and the match of a row", true),
-    part("ring", "", "ring: fetch, records, completions, doorbells, watchdogs", true),
-    part("sha256", "", "log: hash core, one round a clock; reported, not held to the floor", false),
+const PARTS: [Part; 12] = [
+    part("entry_check", "", "gate: checks of an entry before it is judged", FLOOR),
+    part("stream_table", "", "gate: next sequence of 1,024 streams", FLOOR),
+    part("sweep", "", "gate: which row is swept next", FLOOR),
+    part("resolve", "", "gate: order of the stages over both answers", FLOOR),
+    part("bank", "-G Rows=256", "gate: table of 256 rows and the match of a row", FLOOR),
+    part("ring", "", "ring: fetch, records, completions, doorbells, watchdogs", FLOOR),
+    part("sha256", "", "hash: the core, one round a clock", LOW_FLOOR),
+    part("log_tree", "", "log: the tree of a lane, with its core", LOW_FLOOR),
+    part("card_csr", "", "csr: port, registers, table windows", LOW_FLOOR),
+    part("lifecycle", "", "csr: states, lock, faults, session records", NONE),
+    part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE),
+    part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE),
 ];
 
 /// What a routed module reached.
@@ -60,7 +69,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let mut slow = Vec::new();
     for part in PARTS.iter().filter(|p| filter.is_none_or(|f| p.module == f)) {
         let reached = route(part).with_context(|| format!("module `{}`", part.module))?;
-        let below = part.held && reached.fmax < FLOOR;
+        let below = reached.fmax < part.floor;
         let row = format!(
             "| `{}` | {} | {}.{}{} | {} | {} | {} |",
             part.module,
@@ -75,13 +84,19 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         println!("{row}");
         let _ = writeln!(page, "{row}");
         if below {
-            slow.push(format!("`{}` reaches {}.{} MHz", part.module, reached.fmax / 10, reached.fmax % 10));
+            slow.push(format!(
+                "`{}` reaches {}.{} of {} MHz",
+                part.module,
+                reached.fmax / 10,
+                reached.fmax % 10,
+                part.floor / 10
+            ));
         }
     }
     if filter.is_none() {
         fs::write(PAGE, page)?;
     }
-    ensure!(slow.is_empty(), "below the floor of {} MHz: {}", FLOOR / 10, slow.join(", "));
+    ensure!(slow.is_empty(), "below the floor: {}", slow.join(", "));
     Ok(())
 }
 
@@ -90,10 +105,11 @@ fn header() -> String {
         "# Timing\n\nWritten by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr, seed 1, on an LFE5U-85F of speed grade 8, each module alone \
          between registers,\nrouted. **A regression guard.** It says that no path grew, relative to the last time. It is not a result for the UltraScale+ \
          parts of\nF2 and Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
-         Gate and ring must reach {} MHz here, else the task fails. The hash core is reported only: shells run the card at half the clock of the\n\
-         bus (125 MHz) for its sake.\n\n\
+         Gate and ring must reach {} MHz here, the hash core, the log and the registers {} MHz, else the task fails. The rest is reported only.\n\
+         Shells run the card at half the clock of the bus, 125 MHz.\n\n\
          | module | what | MHz | LUT4 | flip-flops | longest path |\n| --- | --- | --- | --- | --- | --- |\n",
-        FLOOR / 10
+        FLOOR / 10,
+        LOW_FLOOR / 10
     )
 }
 

@@ -1,5 +1,5 @@
-// Stand-in for the HDK's file of this name: the small shell's ports of F2 by name, direction and width, in words of our own. For lint and
-// simulation only; a build includes the HDK's file.
+// Stand-in for the HDK's file of this name: the small shell's ports of F2 by name, direction and
+// width, in words of our own. For lint and simulation only; a build includes the HDK's file.
 // ---- Clock, reset, FLR, status, identity
 input  logic         clk_main_a0,
 input  logic         rst_main_n,

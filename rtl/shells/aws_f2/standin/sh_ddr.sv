@@ -1,4 +1,5 @@
-// Stand-in for the HDK's DDR block, of the ports that a design without DDR connects. For lint and simulation only.
+// Stand-in for the HDK's DDR block, of the ports that a design without DDR connects. For lint and
+// simulation only.
 module sh_ddr #(
     parameter int DDR_PRESENT = 0
 ) (
@@ -27,6 +28,7 @@ module sh_ddr #(
   if (DDR_PRESENT != 0) begin : g_present
     $fatal(1, "the stand-in has no DDR");
   end
-  assign {M_ACT_N, M_MA, M_BA, M_BG, M_CKE, M_ODT, M_CS_N, M_CLK_DN, M_CLK_DP, M_PAR, cl_RST_DIMM_N} = '0;
+  assign {M_ACT_N, M_MA, M_BA, M_BG, M_CKE, M_ODT, M_CS_N, M_CLK_DN, M_CLK_DP, M_PAR,
+      cl_RST_DIMM_N} = '0;
   assign {M_DQ, M_ECC, M_DQS_DP, M_DQS_DN} = 'z;
 endmodule

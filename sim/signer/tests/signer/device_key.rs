@@ -24,7 +24,7 @@ fn seeds_are_those_of_hmac() {
         let mut bench = Bench::new(model.rounds).unwrap();
         for _ in 0..20 {
             let (secret, design_id) = (random.bytes(), random.bytes());
-            let whole = 12 * (64 / u64::from(model.rounds) + 1) + 2;
+            let whole = 12 * (64 / u64::from(model.rounds) + 2) + 2;
             for stall in [Stall::None, Stall::Shared] {
                 let timed = bench.derive(&secret, &design_id, stall, random.bits()).unwrap();
                 assert_eq!(timed.value, derived(&secret, &design_id), "{model:?}, {stall:?}");

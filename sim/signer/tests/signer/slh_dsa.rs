@@ -18,8 +18,9 @@ const KEYGEN_OVERHEAD: u64 = 2 + 15 + 8 * 26;
 /// Likewise of a signature: nodes placed, the pushes of T_33 (33 less 8), and 1,068 words.
 const SIGN_OVERHEAD: u64 = 2 + 33 * 127 + 25 + 22 * (15 + 8 * 26) + 1068;
 
+/// A block is taken the clock after it is asked for, and answered `64 / rounds + 1` clocks after that.
 fn clocks(rounds: u32, blocks: u64, overhead: u64) -> u64 {
-    blocks * u64::from(64 / rounds + 1) + overhead
+    blocks * u64::from(64 / rounds + 2) + overhead
 }
 
 #[test]

@@ -173,7 +173,8 @@ fn tests_of(doc: &str, module: &str) -> Result<Vec<String>> {
 fn elaborate() -> Result<PathBuf> {
     let folder = Path::new(FOLDER).join("design-card");
     let list = fs::read_to_string("rtl/portcullis.f")?;
-    let files: Vec<PathBuf> = list.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect();
+    let files: Vec<PathBuf> =
+        list.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(PathBuf::from).collect();
     copy_flat(&files, &folder)?;
     let names: Vec<_> = files.iter().filter_map(|f| f.file_name()?.to_str()).collect();
     let parameters = format!("-G Lanes=1 -G Rounds={ROUNDS} -G WatchdogLog2={}", params::WATCHDOG_LOG2);

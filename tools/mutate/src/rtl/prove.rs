@@ -6,8 +6,8 @@
 
 use super::design::Cells;
 use super::{FOLDER, Mutant, Outcome, copy_flat};
-use anyhow::{Context, Result, ensure};
-use portcullis_tools::proofs;
+use anyhow::{Context, Result};
+use portcullis_tools::proofs::{Mode, Proof};
 use portcullis_tools::tool::{self, capture, python_tool};
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,50 +41,23 @@ pub(super) struct Claim {
 
 /// Every claim of a proof, its first one first.
 pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
-    let text = fs::read_to_string(format!("rtl/formal/{proof}.sby"))?;
-    let tasks = section(&text, "tasks");
-    let mut claims = Vec::new();
-    for line in tasks {
-        let words: Vec<_> = line.split_whitespace().collect();
-        let Some(task) = words.first().filter(|_| !words.contains(&"cover")) else { continue };
-        let of_task = |line: &'_ str| -> Option<String> {
-            match line.split_once(": ") {
-                Some((of, rest)) => words.contains(&of).then(|| rest.to_owned()),
-                None => Some(line.to_owned()),
-            }
-        };
-        let options: Vec<_> = section(&text, "options").into_iter().filter_map(of_task).collect();
-        let option = |name: &str| options.iter().find_map(|o| o.strip_prefix(name)).map(|v| v.trim().to_owned());
-        let script: Vec<_> = section(&text, "script").into_iter().filter_map(of_task).collect();
-        let (read, rest) = script.split_first().with_context(|| format!("rtl/formal/{proof}.sby reads nothing"))?;
-        ensure!(read.starts_with("read_slang"), "rtl/formal/{proof}.sby reads nothing at the head of its script");
-        claims.push(Claim {
-            proof: proof.to_owned(),
-            task: (*task).to_owned(),
-            unbounded: option("mode").as_deref() == Some("prove"),
-            depth: option("depth").with_context(|| format!("rtl/formal/{proof}.sby says no depth"))?,
-            read: read.clone(),
-            rest: rest.join("\n"),
-            files: section(&text, "files").into_iter().map(PathBuf::from).collect(),
-        });
-    }
-    let first = proofs::claims_task(&text)?;
-    ensure!(claims.first().is_some_and(|claim| claim.task == first), "rtl/formal/{proof}.sby: `{first}` comes first");
-    Ok(claims)
+    let proof = Proof::named(proof)?;
+    let claims = proof.tasks.iter().filter(|task| task.claims()).map(|task| Claim {
+        proof: proof.name.clone(),
+        task: task.name.clone(),
+        unbounded: task.mode == Mode::Prove,
+        depth: task.depth.to_string(),
+        read: task.read.clone(),
+        rest: proof.steps.join("\n"),
+        files: proof.files.clone(),
+    });
+    Ok(claims.collect())
 }
 
 /// Size of a proof's problem as `cargo xtask formal` left it, as a measure of what it costs.
 pub(super) fn size(proof: &str) -> u64 {
-    let task =
-        fs::read_to_string(format!("rtl/formal/{proof}.sby")).ok().and_then(|text| proofs::claims_task(&text).ok());
-    let path = format!("target/formal/{proof}_{}/model/design_smt2.smt2", task.unwrap_or_default());
+    let path = Proof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
     fs::metadata(path).map_or(u64::MAX, |data| data.len())
-}
-
-fn section<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
-    let head = format!("[{name}]");
-    let body = text.lines().skip_while(|line| line.trim() != head).skip(1);
-    body.take_while(|line| !line.starts_with('[')).map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
 impl Claim {

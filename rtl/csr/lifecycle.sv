@@ -1,44 +1,56 @@
-// The card's life: RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the table lock; session records; sticky faults.
+// The card's life: RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the table lock; session records;
+// sticky faults.
 //
-// Commands (a write of the command register; it acts one clock after the write, when the register holds its value):
+// Commands (a write of the command register; it acts one clock after the write, when the register
+// holds its value):
 //   LOAD   RESET, LOAD -> LOAD
 //   OPEN   LOAD -> OPENING -> RUN; a refused OPEN goes back to LOAD with `load_fault_o`
-//   CLOSE  RUN -> CLOSING -> LOAD; in FAULT it writes a CLOSE record with the cause, once, and stays in FAULT
-//   RESET  any state -> RESET, once the ring is quiet (CLOSING is shown meanwhile, and other commands are ignored)
-// While `needs_reset_i` stands (the bus may still owe something of an earlier session) OPEN is refused with FaultNeedsReset, a session
-// that runs gets that fault or the ring's own, and RESET does not end: only `rst_i` does.
-// Anything else is FaultCommand. Every entry to LOAD, a refused OPEN and LOAD in LOAD included, clears the tables.
+//   CLOSE  RUN -> CLOSING -> LOAD; in FAULT it writes a CLOSE record with the cause, once, and
+//   stays in FAULT RESET  any state -> RESET, once the ring is quiet (CLOSING is shown meanwhile,
+//   and other commands are ignored)
+// While `needs_reset_i` stands (the bus may still owe something of an earlier session) OPEN is
+// refused with FaultNeedsReset, a session that runs gets that fault or the ring's own, and RESET
+// does not end: only `rst_i` does. Anything else is FaultCommand. Every entry to LOAD, a refused
+// OPEN and LOAD in LOAD included, clears the tables.
 //
-// Lock: `locked_o` rises in the clock of a command write and stays up through OPENING, RUN, CLOSING and FAULT; it is low
-// in LOAD only. `cfg_locked_o` does the same for the configuration registers, which RESET leaves open too.
-// OPENING: checks in the order of the fault codes, the tables' digest after what needs no hashing, ring configuration last; then the
-// stream table is cleared, the OPEN record written, and RUN entered once that write was answered and the checkpoint over
-// it written. CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
-// RUN: tables that hash to another digest than OPEN's are a fault. A heartbeat that is presented waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
-// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow where the session's log is open and
-// the bus lives. The first cause stays until RESET.
-// Doorbells: the submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM may need
-// the space) and from the OPEN record on (the host may have consumed it already). Elsewhere a doorbell write is ignored: the
-// ring is not open then, and OPEN zeroes every pointer, so that none can be left over. The checkpoint head is like the other heads.
+// Lock: `locked_o` rises in the clock of a command write and stays up through OPENING, RUN, CLOSING
+// and FAULT; it is low in LOAD only. `cfg_locked_o` does the same for the configuration registers,
+// which RESET leaves open too. OPENING: checks in the order of the fault codes, the tables' digest
+// after what needs no hashing, ring configuration last; then the stream table is cleared, the OPEN
+// record written, and RUN entered once that write was answered and the checkpoint over it written.
+// CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
+// RUN: tables that hash to another digest than OPEN's are a fault. A heartbeat that is presented
+// waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
+// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow where the
+// session's log is open and the bus lives. The first cause stays until RESET. Doorbells: the
+// submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM
+// may need the space) and from the OPEN record on (the host may have consumed it already).
+// Elsewhere a doorbell write is ignored: the ring is not open then, and OPEN zeroes every pointer,
+// so that none can be left over. The checkpoint head is like the other heads.
 //
-// After reset: RESET, tables locked. The caller owes: a lane that answers `drop_o` and `run_o` in their clock.
-module life
+// After reset: RESET, tables locked. The caller owes: a lane that answers `drop_o` and `run_o` in
+// their clock.
+`include "assert.svh"
+
+module lifecycle
   import layout_pkg::*;
 (
     input  logic         clk_i,
     input  logic         rst_i,
     // Commands.
-    input  logic         command_write_i,    // The command register is written in this clock ...
-    input  logic [7:0]   command_i,          // ... and holds this one clock later.
+    input  logic         command_write_i,  // The command register is written in this clock ...
+    input  logic [7:0]   command_i,        // ... and holds this one clock later.
     // Tables.
     output logic         locked_o,
     output logic         cfg_locked_o,
     output logic         tables_clear_o,
-    output logic         check_o,            // Register the checks below; they are read one clock later.
+    // Register the checks below; they are read one clock later.
+    output logic         check_o,
     input  logic         header_fits_i,
-    input  logic         complete_i,         // Header and every counted row are valid.
-    output logic         digest_o,           // Hash the tables, until ...
-    input  logic         digest_done_i,      // ... the digest stands; the checks below are read in this clock.
+    input  logic         complete_i,  // Header and every counted row are valid.
+    output logic         digest_o,    // Hash the tables, until ...
+    // ... the digest stands; the checks below are read in this clock.
+    input  logic         digest_done_i,
     input  logic         digest_expected_i,  // It is the one that the host expects.
     input  logic         digest_same_i,      // It is the one that OPEN found.
     input  logic         changed_i,          // They were hashed again in RUN, and it was another.
@@ -47,15 +59,15 @@ module life
     output logic         ring_fetch_o,
     output logic         ring_halt_o,
     output logic         ring_clear_o,
-    output logic         tail_doorbell_o,    // The submission tail's doorbell acts.
-    output logic         head_doorbells_o,   // The completion and log heads' doorbells act.
+    output logic         tail_doorbell_o,   // The submission tail's doorbell acts.
+    output logic         head_doorbells_o,  // The completion and log heads' doorbells act.
     input  fault_e       ring_fault_i,
     input  logic         ring_bus_dead_i,
     input  logic         needs_reset_i,
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
-    output logic         hold_o,             // Take no more entries for now.
+    output logic         hold_o,  // Take no more entries for now.
     output logic         drop_o,
     output logic         streams_clear_o,
     input  logic         streams_clearing_i,
@@ -63,14 +75,17 @@ module life
     input  logic         record_ready_i,
     output record_type_e record_type_o,
     output fault_e       record_cause_o,
-    input  logic         log_open_i,          // OPEN is in the log of every lane, and CLOSE is missing in one.
+    // OPEN is in the log of every lane, and CLOSE is missing in one.
+    input  logic         log_open_i,
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
-    input  logic         beat_i,             // A heartbeat is presented.
-    output logic         sign_o,             // A checkpoint over the records so far, until ...
-    output life_e        sign_life_o,        // ... as of this state: closing behind every CLOSE record, a fault's too, ...
-    input  logic         sign_done_i,        // ... it was written. Without a checkpoint ring it is at once.
+    input  logic         heartbeat_i,  // A heartbeat is presented.
+    output logic         sign_o,       // A checkpoint over the records so far, until ...
+    // ... as of this state: closing behind every CLOSE record, a fault's too, ...
+    output life_e        sign_life_o,
+    // ... it was written. Without a checkpoint ring it is at once.
+    input  logic         sign_done_i,
     // Status.
     output life_e        life_o,
     output logic         busy_o,
@@ -102,7 +117,7 @@ module life
   logic alarm_q, close_q;   // Records that FAULT still has to write.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
   logic sign_q;             // FAULT still has to have a checkpoint made.
-  logic beat_q;             // A heartbeat waits for its record.
+  logic heartbeat_q;             // A heartbeat waits for its record.
   logic [2:0] wait_q;       // Clocks that a condition has held.
   fault_e fault_q, load_fault_q;
 
@@ -122,8 +137,10 @@ module life
       StQuiet: allowed = 1'b1;
       default: allowed = is_reset;
     endcase
-    ring_used = state_q == StOpenRecord || state_q == StOpenWait || state_q == StOpenSign || state_q == StRun
-        || state_q == StDrain || state_q == StRehash || state_q == StCloseRecord || state_q == StCloseWait
+    ring_used = state_q == StOpenRecord || state_q == StOpenWait || state_q == StOpenSign
+        || state_q == StRun
+        || state_q == StDrain || state_q == StRehash || state_q == StCloseRecord
+            || state_q == StCloseWait
         || state_q == StCloseSign;
     cause = FaultNone;
     if (command_q && !allowed) cause = FaultCommand;
@@ -140,27 +157,31 @@ module life
   assign cfg_locked_o = (state_q != StLoad && state_q != StReset) || command_q || command_write_i;
   assign check_o = state_q == StCheck;
   assign digest_o = state_q == StDigest || state_q == StRehash;
-  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !needs_reset_i && !command_q;
+  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !needs_reset_i
+      && !command_q;
   assign streams_clear_o = ring_open_o;
   assign ring_fetch_o = state_q == StRun && !faulting;
   assign ring_halt_o = state_q != StRun || faulting;
   assign ring_clear_o = state_q == StQuiet;
-  assign tail_doorbell_o = state_q == StRun || state_q == StDrain || state_q == StRehash || state_q == StCloseRecord
+  assign tail_doorbell_o = state_q == StRun || state_q == StDrain || state_q == StRehash
+      || state_q == StCloseRecord
       || state_q == StCloseWait || state_q == StCloseSign;
   assign head_doorbells_o = ring_used || state_q == StFault;
   assign run_o = (state_q == StRun || state_q == StDrain) && !faulting && !is_reset;
-  assign drop_o = faulting || is_reset || state_q == StReset || state_q == StLoad || state_q == StQuiet
+  assign drop_o = faulting || is_reset || state_q == StReset || state_q == StLoad
+      || state_q == StQuiet
       || ring_bus_dead_i;
-  assign hold_o = beat_q;
+  assign hold_o = heartbeat_q;
   assign record_valid_o = !faulting && (state_q == StOpenRecord || state_q == StCloseRecord
-      || (state_q == StRun && beat_q && !is_close)
+      || (state_q == StRun && heartbeat_q && !is_close)
       || (state_q == StFault && (alarm_q || close_q) && !sign_q));
   assign sign_o = !faulting && (state_q == StOpenSign || state_q == StCloseSign
       || (state_q == StFault && sign_q && lane_idle_i && written_i));
   assign sign_life_o = (state_q == StFault && last_record_q) ? LifeClosing : life_o;
   assign record_cause_o = fault_q;
   assign busy_o = !(state_q == StReset || state_q == StLoad || state_q == StFault) || !lane_idle_i
-      || (state_q == StFault && (alarm_q || close_q || sign_q || (log_open_i && !written_i && !ring_bus_dead_i)))
+      || (state_q == StFault && (alarm_q || close_q || sign_q
+          || (log_open_i && !written_i && !ring_bus_dead_i)))
       || (state_q == StRun && !ring_idle_i);
   assign fault_o = fault_q;
   assign load_fault_o = load_fault_q;
@@ -175,7 +196,8 @@ module life
     case (state_q)
       StReset: life_o = LifeReset;
       StLoad: life_o = LifeLoad;
-      StCheck, StJudge, StDigest, StStreams, StOpenRecord, StOpenWait, StOpenSign: life_o = LifeOpening;
+      StCheck, StJudge, StDigest, StStreams, StOpenRecord, StOpenWait,
+          StOpenSign: life_o = LifeOpening;
       StRun: life_o = LifeRun;
       StDrain, StRehash, StCloseRecord, StCloseWait, StCloseSign, StQuiet: life_o = LifeClosing;
       default: life_o = LifeFault;
@@ -243,12 +265,13 @@ module life
   end
 
   // Every entry to LOAD: from another state, or by the LOAD command in LOAD.
-  assign tables_clear_o = (state_d == StLoad && state_q != StLoad) || (state_q == StLoad && is_load);
+  assign tables_clear_o = (state_d == StLoad && state_q != StLoad)
+      || (state_q == StLoad && is_load);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StReset;
-      {command_q, alarm_q, close_q, last_record_q, sign_q, beat_q} <= '0;
+      {command_q, alarm_q, close_q, last_record_q, sign_q, heartbeat_q} <= '0;
       wait_q <= '0;
       fault_q <= FaultNone;
       load_fault_q <= FaultNone;
@@ -260,8 +283,8 @@ module life
       if (state_q == StLoad && is_open) load_fault_q <= FaultNone;
       if (refusal != FaultNone) load_fault_q <= refusal;
 
-      if (beat_i && state_q == StRun) beat_q <= 1'b1;
-      else if (state_q != StRun || (record_valid_o && record_ready_i)) beat_q <= 1'b0;
+      if (heartbeat_i && state_q == StRun) heartbeat_q <= 1'b1;
+      else if (state_q != StRun || (record_valid_o && record_ready_i)) heartbeat_q <= 1'b0;
 
       if (faulting) begin
         fault_q <= cause;
@@ -296,13 +319,16 @@ module life
   // ---- checks
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ($onehot(state_q)) else $error("life: state not one-hot");
-      assert (!(run_o && !locked_o)) else $error("life: running over unlocked tables");
-      assert (!(state_q == StFault && run_o)) else $error("life: running in FAULT");
-      assert (fault_q == FaultNone || state_q == StFault || state_q == StQuiet)
-      else $error("life: past a sticky fault without a reset");
-      assert (!(is_open && !locked_o)) else $error("life: OPEN with open tables");
-      assert (!(ring_open_o && needs_reset_i)) else $error("life: a session over a bus that may owe answers");
+      `ASSERT($onehot(state_q), "lifecycle: state not one-hot");
+      `ASSERT(!(run_o && !locked_o), "lifecycle: running over unlocked tables");
+      `ASSERT(!(state_q == StFault && run_o), "lifecycle: running in FAULT");
+      `ASSERT(
+          fault_q == FaultNone || state_q == StFault || state_q == StQuiet,
+          "lifecycle: past a sticky fault without a reset");
+      `ASSERT(!(is_open && !locked_o), "lifecycle: OPEN with open tables");
+      `ASSERT(
+          !(ring_open_o && needs_reset_i),
+          "lifecycle: a session over a bus that may owe answers");
     end
   end
 endmodule

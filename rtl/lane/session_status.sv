@@ -1,0 +1,51 @@
+// Where a lane's log stands in its session: OPEN is in it, CLOSE is in it, and the nonce of the
+// last heartbeat whose record is in it.
+//
+// What is in the tree is in the log, however long the ring has no place for it: nothing may follow
+// CLOSE. `opened_o` and `closed_o` rise in the clock in which their record is known to be in the
+// tree and fall with `open_i` or `clear_i`. A nonce that is presented (`presented_o`) becomes the
+// session's (`nonce_o`) a clock after the record that took it left for the ring.
+// After reset: neither, nonces 0. The caller owes: one session record at a time.
+module session_status
+  import layout_pkg::*;
+(
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         open_i,
+    input  logic         clear_i,
+    // A heartbeat is presented.
+    input  logic         heartbeat_i,
+    input  logic [63:0]  heartbeat_nonce_i,
+    // A session record is assembled.
+    input  logic         take_i,
+    input  record_type_e take_type_i,
+    // The record that stands.
+    input  logic         committed_i,  // It is the session's, and in the tree.
+    input  logic         sent_i,       // It leaves for the ring.
+    input  logic [7:0]   type_i,
+    output logic         opened_o,
+    output logic         closed_o,
+    output logic [63:0]  presented_o,
+    output logic [63:0]  nonce_o
+);
+  logic opened_q, closed_q, session_in;
+  assign session_in = committed_i && !clear_i;
+  assign opened_o = opened_q || (session_in && type_i == RecordTypeOpen);
+  assign closed_o = closed_q || (session_in && type_i == RecordTypeClose);
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i || clear_i) {opened_q, closed_q} <= '0;
+    else {opened_q, closed_q} <= {opened_o, closed_o};
+  end
+
+  logic [63:0] nonce_q, presented_q, recorded_q;
+  assign presented_o = presented_q;
+  assign nonce_o = nonce_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || open_i) {nonce_q, presented_q, recorded_q} <= '0;
+    else begin
+      if (heartbeat_i) presented_q <= heartbeat_nonce_i;
+      if (take_i && take_type_i == RecordTypeHeartbeat) recorded_q <= presented_q;
+      if (sent_i && type_i == RecordTypeHeartbeat) nonce_q <= recorded_q;
+    end
+  end
+endmodule
