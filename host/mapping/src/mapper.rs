@@ -105,8 +105,11 @@ impl Mapper {
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
-        let (hits, quantities) = (self.scanner.scan(&text), self.quantities.scan(&text));
-        Text::new(text, from, hits, quantities, self.language, granularity)
+        let calls = self.tools.in_text(&text);
+        let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
+        let (hits, quantities) = (self.scanner.scan(&text).with(called), self.quantities.scan(&text));
+        let calls = calls.iter().map(|call| call.range.clone()).collect();
+        Text::new(text, from, hits, quantities, calls, self.language, granularity)
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
@@ -114,9 +117,15 @@ impl Mapper {
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
-        let hits = self.scanner.scan(&text).with(self.tools.classes(&call.name, &arguments), text.len());
+        let whole = 0..text.len();
+        let mut classes = self.tools.classes(&call.name, &arguments);
+        // A reader of the arguments sees their strings without escapes.
+        for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
+            classes.extend(self.scanner.scan(string).classes());
+        }
+        let hits = self.scanner.scan(&text).with(classes.into_iter().map(|class| (whole.clone(), class)));
         let quantities = self.quantities.scan(&text);
-        Some(Text::new(text, 0, hits, quantities, self.language, Granularity::Step))
+        Some(Text::new(text, 0, hits, quantities, vec![whole], self.language, Granularity::Step))
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
