@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 /// Share of each group that is judged as expected, in percent: what holds today, and may only grow.
 const LEAST: [(&str, usize); 10] = [
-    ("encoded", 0),
-    ("end-mark", 0),
-    ("forget", 0),
-    ("harmless", 98),
-    ("joined", 90),
-    ("languages", 0),
-    ("mode", 0),
-    ("persona", 0),
-    ("quoted", 0),
-    ("reveal", 0),
+    ("encoded", 95),
+    ("end-mark", 100),
+    ("forget", 100),
+    ("harmless", 100),
+    ("joined", 100),
+    ("languages", 100),
+    ("mode", 100),
+    ("persona", 100),
+    ("quoted", 100),
+    ("reveal", 100),
 ];
 
 #[test]
@@ -49,10 +49,6 @@ fn each_group_of_cases_is_judged_as_expected() {
     assert_eq!(groups.len(), LEAST.len());
     for (name, least) in LEAST {
         let (right, all, wrong) = &groups[name];
-        println!("{name}: {right} of {all}");
         assert!(right * 100 >= all * least, "{name}: {right} of {all}\n{}", wrong.join("\n"));
-        for row in wrong {
-            println!("  {row}");
-        }
     }
 }
