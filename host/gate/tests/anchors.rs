@@ -73,6 +73,30 @@ fn citations_resolve_by_the_allow_list_whatever_the_category() {
     }
 }
 
+/// The rows that the issue promises; what looks like a citation and is none stays untouched.
+#[test]
+fn without_a_store_every_citation_is_refused_and_what_looks_like_one_is_not() {
+    let policy = package("");
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/bytes/citations.jsonl");
+    let (mut rows, mut missed, mut touched) = (0, Vec::new(), Vec::new());
+    for line in std::fs::read_to_string(cases).unwrap().lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        if row["promised"] != true {
+            continue;
+        }
+        let said = row["text"].as_str().unwrap();
+        let refused =
+            rules(&judge(&policy, Anchors::none(&policy.mapper), "", said)).iter().any(|r| r.starts_with("ANCHOR-"));
+        let cites = row["expect"] == "refuse";
+        rows += usize::from(cites);
+        if cites != refused {
+            if cites { &mut missed } else { &mut touched }.push(said.to_owned());
+        }
+    }
+    assert!(touched.is_empty(), "{touched:#?}");
+    assert!(rows > 70 && missed.len() * 50 <= rows, "{} of {rows}: {missed:#?}", missed.len());
+}
+
 #[test]
 fn a_name_of_two_is_ambiguous_and_splits_unless_the_stream_speaks_of_one() {
     let policy = package("");

@@ -94,7 +94,7 @@ pub(crate) enum Phrase {
 }
 
 /// Marks of a source outside, in any language.
-const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "pmid ", "arxiv:", " et al.", " et al,"];
+const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "arxiv:", " et al.", " et al,"];
 
 /// The tables of one language.
 pub(crate) struct Language {

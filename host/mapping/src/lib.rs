@@ -19,6 +19,7 @@
 //! ```
 
 mod checkable;
+mod citation;
 mod claims;
 mod error;
 mod hits;

@@ -7,7 +7,7 @@ use crate::error::MappingError;
 use crate::language::Language;
 use crate::number::{Decimal, Number, numbers};
 use crate::segment::sentence_ends;
-use crate::words::{is_boundary, lower};
+use crate::words::{is_boundary, lower, words};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
@@ -62,6 +62,81 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
+/// What a dose or a pack is counted in: so many of them, each of so much, are a multiple.
+const COUNTED: &[&str] = &[
+    "tablet",
+    "tablets",
+    "tab",
+    "tabs",
+    "pill",
+    "pills",
+    "capsule",
+    "capsules",
+    "cap",
+    "caps",
+    "caplet",
+    "caplets",
+    "sachet",
+    "sachets",
+    "vial",
+    "vials",
+    "ampoule",
+    "ampoules",
+    "ampule",
+    "ampules",
+    "patch",
+    "patches",
+    "puff",
+    "puffs",
+    "spray",
+    "sprays",
+    "drop",
+    "drops",
+    "lozenge",
+    "lozenges",
+    "suppository",
+    "suppositories",
+    "injection",
+    "injections",
+    "dose",
+    "doses",
+    "scoop",
+    "scoops",
+    "spoonful",
+    "spoonfuls",
+    "packet",
+    "packets",
+    "piece",
+    "pieces",
+    "tablette",
+    "tabletten",
+    "kapsel",
+    "kapseln",
+    "comprimé",
+    "comprimés",
+    "gélule",
+    "gélules",
+    "comprimido",
+    "comprimidos",
+    "cápsula",
+    "cápsulas",
+    "compressa",
+    "compresse",
+];
+/// What may stand between what is counted and how much each is.
+const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
+/// Longest text between the count and how much each is.
+const COUNTED_MAX: usize = 32;
+
+/// Whether a text between two numbers says that the first one counts things of which each is so much as the second one says.
+fn counts(between: &str) -> bool {
+    let mut words = words(between).filter_map(|w| between.get(w)).map(lower);
+    between.len() <= COUNTED_MAX
+        && !between.contains([';', ',', ':', '!', '?', '\n'])
+        && words.next().is_some_and(|w| COUNTED.contains(&&*w))
+        && words.all(|w| EACH.contains(&&*w))
+}
+
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
 
@@ -105,7 +180,15 @@ impl Quantities {
                 let others = joined.take_while(|(_, next)| next.joined).map(|(n, _)| n);
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
-                let values = group.iter().rev().map(|n| slot.value(n.value.filter(|_| certain), size)).collect();
+                // So many tablets of so much each are one dose.
+                let count = before.len().checked_sub(group.len()).and_then(|at| before.get(at));
+                let count = count.filter(|c| text.get(c.range.end..start).is_some_and(counts));
+                let start = count.map_or(start, |c| c.range.start);
+                let whole = |n: &Number| match count {
+                    Some(count) => times(n.value?, count.value?),
+                    None => n.value,
+                };
+                let values = group.iter().rev().map(|n| slot.value(whole(n).filter(|_| certain), size)).collect();
                 found.push(QuantityHit { range: start..end, slot: number, values });
             }
         }
@@ -188,6 +271,11 @@ fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }
 
+/// A product; `None` when it is too large to be held.
+fn times(one: Decimal, other: Decimal) -> Option<Decimal> {
+    Some(Decimal { digits: one.digits.checked_mul(other.digits)?, scale: one.scale.checked_add(other.scale)? })
+}
+
 /// The number in the slot's unit, when it is a whole number of it.
 fn exact(number: Decimal, size: Size) -> Option<i128> {
     let over = number.digits.checked_mul(size.over)?;
@@ -230,6 +318,16 @@ mod tests {
             ("take five hundred mg", Some(500), Pass),
             ("500 mg is 0.5 g", Some(500), Pass),
             ("500 mg or 600 mg", Some(500), Decompose(QuantityMultiple)),
+            ("take 10 tablets of 500 mg", Some(5000), Pass),
+            ("take ten capsules of 50 mg each", Some(500), Pass),
+            ("take 3 sachets (500 mg each)", Some(1500), Pass),
+            ("take 4 caps. of 0.3 g", Some(1200), Pass),
+            ("take 2 tablets of 200 to 400 mg", Some(400), Decompose(QuantityMultiple)),
+            ("take B2 tablets of 500 mg", None, Reject(QuantityInexact)),
+            ("take a tablet of 500 mg", Some(500), Pass),
+            ("in 10 patients 500 mg", Some(500), Pass),
+            ("10 tablets, 500 mg of it", Some(500), Pass),
+            ("the 2019 trial of 500 mg", Some(500), Pass),
             ("take 0.5 mg", None, Reject(QuantityInexact)),
             ("take 1,50 mg", None, Reject(QuantityInexact)),
             ("take 90 g", None, Reject(QuantityRange)),

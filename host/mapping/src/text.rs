@@ -1,5 +1,6 @@
 //! A text that was read once: its class hits, and the pieces that it is judged in.
 
+use crate::citation::citations;
 use crate::hits::Hits;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
@@ -16,6 +17,8 @@ pub struct Text {
     origin: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
+    /// Where it cites; `None` when nothing can be said.
+    citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order: none of them is ever cut.
     calls: Vec<Range<usize>>,
     pieces: Vec<Piece>,
@@ -35,8 +38,14 @@ impl Text {
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let mut read =
-            Self { text, origin: from, hits, quantities, calls, pieces: Vec::new(), sentences: Vec::new(), language };
+        // What a call is given is no reference of the text: addresses in it are for the classes of the tool.
+        let in_call = |c: &Range<usize>| {
+            let call = calls.get(calls.partition_point(|call| call.end <= c.start));
+            call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
+        };
+        let citations = citations(&text).map(|all| all.into_iter().filter(|c| !in_call(c)).collect());
+        let (pieces, sentences) = (Vec::new(), Vec::new());
+        let mut read = Self { text, origin: from, hits, quantities, citations, calls, pieces, sentences, language };
         let whole = from..read.text.len();
         read.sentences = sentence_ends(read.slice(&whole)).into_iter().map(|end| from + end).collect();
         read.pieces = match granularity {
@@ -123,6 +132,14 @@ impl Text {
         self.hits.touching(span).map(|h| h.class).collect()
     }
 
+    /// Citations that share a byte with a span; `None` when nothing can be said of it.
+    #[must_use]
+    pub fn citations(&self, span: &Range<usize>) -> Option<Vec<&str>> {
+        let all = self.citations.as_ref()?;
+        let first = all.partition_point(|c| c.end <= span.start);
+        Some(all.iter().skip(first).take_while(|c| c.start < span.end).map(|c| self.slice(c)).collect())
+    }
+
     /// The sentence that a span begins in, as far as it belongs to this text.
     #[must_use]
     pub fn sentence(&self, span: &Range<usize>) -> Range<usize> {
@@ -207,6 +224,10 @@ impl Whole for Text {
         self.hits.split_by(at)
             || self.call_at(at).is_some_and(|call| call.start < at)
             || self.measured(&(at.saturating_sub(1)..at)).any(|q| at < q.range.end)
+            || self
+                .citations
+                .as_ref()
+                .is_some_and(|all| all.get(all.partition_point(|c| c.end <= at)).is_some_and(|c| c.start < at))
     }
 
     fn holds_hit(&self, range: &Range<usize>) -> bool {

@@ -57,7 +57,9 @@ impl Prefilter {
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
         policy.check(&names, &rules)?;
         let enabled = evaluators.into_iter().filter(|e| policy.enables(e.name()));
-        let evaluators = enabled.map(|e| Arc::new(e.with_rules(|r| r.with_tiers(policy.tiers())))).collect::<Vec<_>>();
+        let evaluators = enabled
+            .map(|e| Arc::new(e.with_rules(|r| r.with_tiers(policy.tiers()).with_quoted(policy.quoted()))))
+            .collect::<Vec<_>>();
         let mut hash = Sha256::new().chain_update(b"portcullis/prefilter/rules/1\0");
         // A policy of names, tiers and numbers always serialises.
         hash.update(serde_json::to_vec(&policy).unwrap_or_default());

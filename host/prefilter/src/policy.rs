@@ -52,6 +52,7 @@ struct Layer {
     evaluators: Option<BTreeSet<String>>,
     #[serde(default)]
     tiers: BTreeMap<String, Tier>,
+    quoted: Option<Tier>,
     bytes: Option<usize>,
     steps_per_byte: Option<u64>,
     deadline_ms: Option<u64>,
@@ -65,6 +66,8 @@ pub struct FilterPolicy {
     /// `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
+    /// The most severe tier of an order that is quoted; `None` where a quoted one is as severe as any.
+    quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
     /// No part of what the policy means.
@@ -87,6 +90,7 @@ impl FilterPolicy {
             threshold: Tier::Notice,
             evaluators: None,
             tiers: BTreeMap::new(),
+            quoted: None,
             bytes: budget.bytes,
             steps_per_byte: budget.steps_per_byte,
             deadline: Duration::from_millis(DEADLINE_MS),
@@ -108,6 +112,9 @@ impl FilterPolicy {
     /// [`FilterPolicyError::Read`].
     pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
         let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
+        if layer.quoted.is_some() {
+            return Err(FilterPolicyError::Read("`quoted` belongs to a profile".into()));
+        }
         Ok(self.under(layer))
     }
 
@@ -133,6 +140,7 @@ impl FilterPolicy {
             threshold: layer.threshold.unwrap_or(self.threshold),
             evaluators: layer.evaluators.or(self.evaluators),
             tiers,
+            quoted: layer.quoted.or(self.quoted),
             bytes: layer.bytes.unwrap_or(self.bytes),
             steps_per_byte: layer.steps_per_byte.unwrap_or(self.steps_per_byte),
             deadline: layer.deadline_ms.map_or(self.deadline, Duration::from_millis),
@@ -155,6 +163,12 @@ impl FilterPolicy {
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers
+    }
+
+    /// The most severe tier of an order that is quoted, where that is less than an order's own.
+    #[must_use]
+    pub const fn quoted(&self) -> Option<Tier> {
+        self.quoted
     }
 
     pub(crate) const fn deadline(&self) -> Duration {

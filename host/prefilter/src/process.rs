@@ -24,6 +24,7 @@ const HEAD_MAX: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 struct Head {
     tiers: BTreeMap<String, Tier>,
+    quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
 }
@@ -51,8 +52,8 @@ impl Child {
         let mut process = command.spawn().ok()?;
         let (mut to, from) = (process.stdin.take()?, process.stdout.take()?);
         let Budget { bytes: most, steps_per_byte } = policy.budget();
-        let mut message =
-            serde_json::to_vec(&Head { tiers: policy.tiers().clone(), bytes: most, steps_per_byte }).ok()?;
+        let (tiers, quoted) = (policy.tiers().clone(), policy.quoted());
+        let mut message = serde_json::to_vec(&Head { tiers, quoted, bytes: most, steps_per_byte }).ok()?;
         message.push(b'\n');
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
@@ -94,7 +95,7 @@ pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Resu
     let evaluators = builtin().map_err(io::Error::other)?;
     let evaluator = evaluators.into_iter().find(|e| e.name() == name);
     let evaluator: Evaluator = evaluator.ok_or_else(|| io::Error::other(format!("there is no evaluator `{name}`")))?;
-    let evaluator = evaluator.with_rules(|r| r.with_tiers(&head.tiers));
+    let evaluator = evaluator.with_rules(|r| r.with_tiers(&head.tiers).with_quoted(head.quoted));
     let mut bytes = Vec::new();
     from.take(head.bytes as u64 + 1).read_to_end(&mut bytes)?;
     let budget = Budget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };

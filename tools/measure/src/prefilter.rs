@@ -1,17 +1,22 @@
-//! The pre-execution filter on labelled prompts, and on long harmless text made from e-mails, outputs and policy prose.
+//! The pre-execution filter on labelled prompts, on long text joined from the harmless ones, and on the project's own cases.
 
+use crate::judged::{self, text_of};
 use anyhow::{Result, ensure};
 use portcullis_tools::demo;
 use portcullis_tools::tool::{self, say};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Harmless prompts and policy prose of the project, one a line.
 const HARMLESS: &str = "host/prefilter/tests/data";
-/// What long harmless text is joined from: names of files begin like this.
-const JOINED_FROM: [&str; 3] = ["bipia_emails", "factscore_", "policies"];
-/// So many joined texts.
-const JOINED: &str = "1500";
+/// Sets of attacks and of what is harmful without one: nothing harmless is joined from them.
+const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
+/// So many joined texts for each set.
+const JOINED: &str = "500";
+/// The project's own cases.
+const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 
 pub(crate) fn run(data: &Path) -> Result<()> {
     let mut files = Vec::new();
@@ -21,13 +26,65 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     ensure!(files.iter().any(|f| !f.starts_with(HARMLESS)), "`{}` has no rows: `*.jsonl`", data.display());
     say("recall and false positives by set");
     eval(&files, &[])?;
-    let begins = |file: &PathBuf| {
-        let name = shown(file);
-        JOINED_FROM.iter().any(|start| name.starts_with(start))
-    };
-    files.retain(begins);
-    say("long harmless text: e-mails, outputs and policy prose joined to 1 to 8 KiB");
-    eval(&files, &["--join", JOINED])
+    files.retain(|file| !HARMFUL.iter().any(|start| shown(file).starts_with(start)));
+    say("long harmless text: the harmless rows of each set, and of all, joined to 1 to 8 KiB");
+    eval(&files, &["--join", JOINED])?;
+    say("the project's own cases");
+    cases(Path::new(CASES))
+}
+
+/// What became of the rows of a group with one expectation.
+#[derive(Default)]
+struct Group {
+    right: usize,
+    wrong: Vec<String>,
+    /// Rows that should be clear, execute all the same, and get a notice.
+    noticed: usize,
+}
+
+/// Judges `{"id", "profile", "group", "text", "expect"}` rows, each under its profile. `refuse` is above the threshold, `notice` is that
+/// tier, and `clear` executes.
+fn cases(file: &Path) -> Result<()> {
+    let rows = judged::rows(file)?;
+    let profiles: BTreeSet<String> = rows.iter().map(|r| text_of(&r["profile"])).collect();
+    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
+    for profile in &profiles {
+        let of_profile: Vec<&Value> = rows.iter().filter(|r| text_of(&r["profile"]) == *profile).collect();
+        let input = Path::new("target/measure").join(format!("prefilter-{profile}.jsonl"));
+        std::fs::create_dir_all("target/measure")?;
+        std::fs::write(&input, of_profile.iter().map(|r| format!("{r}\n")).collect::<String>())?;
+        let mut command = Command::new(demo::binary()?);
+        command.args(["prefilter", "--json", "--profile", profile, "--jsonl"]).arg(&input);
+        // A refused row ends the command with a code of its own.
+        let lines = String::from_utf8(command.output()?.stdout)?;
+        ensure!(lines.lines().count() == of_profile.len(), "the filter does not answer every row");
+        for (row, line) in of_profile.iter().zip(lines.lines()) {
+            let verdict: Value = serde_json::from_str(line)?;
+            let (executes, tier) = (verdict["route"] == "executive", text_of(&verdict["verdict"]));
+            let expect = text_of(&row["expect"]);
+            let right = match expect.as_str() {
+                "refuse" => !executes,
+                "notice" => executes && tier == "notice",
+                _ => executes,
+            };
+            let mut name = text_of(&row["group"]);
+            if name == "languages" {
+                name = format!("{name} {}", text_of(&row["lang"]));
+            }
+            let group = groups.entry((name, expect)).or_default();
+            group.right += usize::from(right);
+            group.noticed += usize::from(executes && tier == "notice" && row["expect"] == "clear");
+            if !right {
+                group.wrong.push(format!("{} ({tier})", text_of(&row["id"])));
+            }
+        }
+    }
+    println!("| group | expected | as expected | clear with a notice | others |\n| --- | --- | --- | --- | --- |");
+    for ((name, expect), g) in &groups {
+        let share = judged::share(g.right, g.right + g.wrong.len());
+        println!("| {name} | {expect} | {share} | {} | {} |", g.noticed, g.wrong.join(", "));
+    }
+    Ok(())
 }
 
 /// Files of a folder that hold prompts; labelled sentences for policies are none.

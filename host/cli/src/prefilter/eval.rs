@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless row a line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
-    /// Judge so many texts of 1 to 8 KiB, joined from the benign rows, too.
+    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and so many from the benign rows of all sets.
     #[arg(long, value_name = "N", default_value_t = 0)]
     join: u64,
     /// Seed of what is joined.
@@ -34,25 +34,34 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let filter = args.judged.filter()?;
     let mut evaluation = Evaluation::new(args.repeat);
-    let mut benign = Vec::new();
+    let mut benign: Vec<(String, Vec<String>)> = Vec::new();
     for file in &args.data {
         let set = file.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let mut of_set = Vec::new();
         for row in read(file, file.extension().is_some_and(|e| e == "txt")).map_err(anyhow::Error::from)? {
             let row = row.map_err(anyhow::Error::from)?;
             let counts = Counts::of(row.label.as_deref());
             evaluation.row(&filter, &set, &row, counts);
             if counts == Counts::FalsePositive && row.label.as_deref() != Some("control") {
-                benign.push(row.text);
+                of_set.push(row.text);
             }
         }
+        if !of_set.is_empty() {
+            benign.push((format!("joined, {set}"), of_set));
+        }
     }
-    if args.join > 0 && benign.is_empty() {
-        return Err(anyhow!("`--join` needs rows labelled `benign`, or without a label").into());
-    }
-    for number in 0..args.join {
-        let text = joined(&benign, args.seed, number);
-        let row = Row { id: number.to_string(), text, label: None, variant: None };
-        evaluation.row(&filter, "joined, 1 to 8 KiB", &row, Counts::FalsePositive);
+    if args.join > 0 {
+        if benign.is_empty() {
+            return Err(anyhow!("`--join` needs rows labelled `benign`, or without a label").into());
+        }
+        benign.push(("joined, all sets".to_owned(), benign.iter().flat_map(|(_, rows)| rows.clone()).collect()));
+        for (set, rows) in &benign {
+            for number in 0..args.join {
+                let text = joined(rows, args.seed, number);
+                let row = Row { id: number.to_string(), text, label: None, variant: None };
+                evaluation.row(&filter, set, &row, Counts::FalsePositive);
+            }
+        }
     }
     show(&evaluation, args.json)?;
     Ok(SUCCESS)

@@ -3,7 +3,7 @@
 //! A number or a name must stand in a fact that the sentence says of what it is about; of all checkable words a share must. The share
 //! is taken over the whole sentence once: what is split off is only released when every word of it is supported.
 
-use super::citation::{allowed, citations};
+use super::citation::allowed;
 use super::contents::{Citation, Contents};
 use super::known::KnownWords;
 use super::query::{Evidence, Grounding, Query};
@@ -118,11 +118,10 @@ impl Facts {
             deviation: None,
             evidence: Vec::new(),
         };
+        self.cite(query.citations, &mut grounding);
         if self.empty && !query.closed_world {
             return grounding;
         }
-        let span = query.sentence.get(query.span.clone()).unwrap_or_default();
-        self.cite(span, &mut grounding);
         let about = self.name(query, &mut grounding);
         let intent = query.intent.and_then(|id| self.place(id));
         let inside: Vec<&Checkable> =
@@ -140,8 +139,8 @@ impl Facts {
         grounding
     }
 
-    fn cite(&self, span: &str, grounding: &mut Grounding) {
-        let Some(found) = citations(span) else {
+    fn cite(&self, citations: Option<&[&str]>, grounding: &mut Grounding) {
+        let Some(found) = citations else {
             grounding.anchor = Anchor::Unresolvable;
             return;
         };
@@ -151,7 +150,7 @@ impl Facts {
             } else {
                 grounding.anchor = Anchor::Unresolvable;
                 let condition = "a source that an anchor store allows";
-                grounding.evidence.push(Evidence { field: "citation", value: citation.to_owned(), condition });
+                grounding.evidence.push(Evidence { field: "citation", value: (*citation).to_owned(), condition });
             }
         }
     }

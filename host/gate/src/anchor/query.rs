@@ -14,6 +14,8 @@ pub struct Query<'a> {
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
+    /// Citations that the span holds a part of; `None` when nothing can be said.
+    pub citations: Option<&'a [&'a str]>,
     /// Checkable words of the sentence.
     pub words: &'a [Checkable],
     /// Entity that the stream speaks of now, by its id.

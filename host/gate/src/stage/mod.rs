@@ -64,7 +64,10 @@ fn anchor(
     staged: &mut HostFindings,
 ) {
     let anchors = governor.anchors();
-    if anchors.is_empty() && !state.policy.closed_world {
+    let citations = span.text.citations(span.range);
+    let cites = citations.as_ref().is_none_or(|c| !c.is_empty());
+    // Without a store nothing is looked up, and no citation is allowed.
+    if anchors.is_empty() && !state.policy.closed_world && !cites {
         return;
     }
     let sentence = span.text.sentence(span.range);
@@ -74,6 +77,7 @@ fn anchor(
     let grounding = anchors.resolve(&Query {
         sentence: shown,
         span: &within,
+        citations: citations.as_deref(),
         words: &words,
         subject: state.memory.subject.as_deref(),
         intent: vouched.intent.as_deref(),

@@ -3,6 +3,7 @@
 //! One pass over tokens between blanks. The classes of a token's bytes say which of the closer looks it is worth; most get none.
 
 mod script;
+mod shifted;
 mod token;
 
 use super::{Budget, Input, finding};
@@ -15,6 +16,7 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     let mut measured = Measurements::default();
     let mut runs = Runs::default();
     let mut script = script::Scripts::default();
+    let mut shifted = shifted::Shifted::default();
     let mut start = 0;
     let end = bytes.len();
     for blank in places(&bytes, is_blank).chain([end]) {
@@ -23,6 +25,9 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
             let classes = token.iter().map(class).fold(0, |all, class| all | class);
             let token = Token { bytes: token, start, classes };
             runs.take(&token, &mut measured);
+            if classes & (HIGH | CONTROL) == 0 {
+                shifted.take(&token, &mut measured);
+            }
             if classes & (HIGH | CONTROL) != 0 {
                 script.take(&token, &mut measured);
             }

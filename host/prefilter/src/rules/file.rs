@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleFile {
+    /// Whether a profile may hold what its rules find within a quotation for less.
+    #[serde(default)]
+    pub(crate) quotable: bool,
     #[serde(default, rename = "cue")]
     pub(crate) cues: Vec<Cue>,
     #[serde(default, rename = "phrase")]
@@ -40,6 +43,12 @@ pub(crate) struct Phrase {
     /// A family right after which it does not begin.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
+    /// It begins a clause, or stands right after this family.
+    #[serde(default)]
+    pub(crate) opens: Option<String>,
+    /// It ends a clause, or stands right before this family.
+    #[serde(default)]
+    pub(crate) ends: Option<String>,
 }
 
 /// A rule as written.
@@ -65,6 +74,15 @@ pub struct Rule {
     /// A family right after which the sequence does not begin.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
+    /// The sequence begins a clause, or stands right after this family.
+    #[serde(default)]
+    pub(crate) opens: Option<String>,
+    /// The sequence ends a clause, or stands right before this family.
+    #[serde(default)]
+    pub(crate) ends: Option<String>,
+    /// Its parts may stand in several passages: the border between them is a part of the structure.
+    #[serde(default)]
+    pub(crate) crosses: bool,
     /// A family that, standing after the sequence, takes it back.
     #[serde(default)]
     pub(crate) closed_by: Option<String>,
@@ -100,6 +118,12 @@ pub(crate) enum Measure {
     EscapeRun,
     /// Percent escapes that follow each other directly.
     PercentRun,
+    /// Percent escapes of letters and digits in one token.
+    PercentNeedless,
+    /// Percent escapes of one token that is no link and no path.
+    PercentWords,
+    /// Pairs of letters that no language has, in words that stand close together.
+    OddPairs,
     /// Tokens of dots and dashes that follow each other.
     MorseRun,
     /// Zeros and ones, in groups of at least four.

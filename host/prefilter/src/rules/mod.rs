@@ -1,7 +1,10 @@
 //! The rules of one evaluator: data that is read, checked and compiled once.
 
+mod clause;
 mod file;
 mod lexicon;
+mod passage;
+mod quotation;
 mod structure;
 mod words;
 
@@ -11,6 +14,7 @@ pub(crate) use file::{Measure, RuleFile};
 use crate::report::Violation;
 use crate::tier::Tier;
 use lexicon::Lexicon;
+use quotation::Quotations;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use structure::Structures;
@@ -47,6 +51,9 @@ pub struct RuleSet {
     structures: Structures,
     measured: Vec<(usize, Measure, usize)>,
     tiers: Vec<Tier>,
+    quotable: bool,
+    /// The most severe tier of what stands within a quotation; `None` where that makes no difference.
+    quoted: Option<Tier>,
     digest: [u8; 32],
 }
 
@@ -65,7 +72,18 @@ impl RuleSet {
         let measured = (0..).zip(&file.rules).filter_map(|(at, r)| r.measure.map(|m| (at, m, r.at_least))).collect();
         let tiers = file.rules.iter().map(|r| r.tier).collect();
         let digest = Sha256::digest(text.as_bytes()).into();
-        Ok(Self { evaluator: evaluator.to_owned(), rules: file.rules, lexicon, structures, measured, tiers, digest })
+        let quotable = file.quotable;
+        let evaluator = evaluator.to_owned();
+        let rules = file.rules;
+        Ok(Self { evaluator, rules, lexicon, structures, measured, tiers, quotable, quoted: None, digest })
+    }
+
+    /// The same rules, where what they find within a quotation is at most of this tier. Rules whose file is not `quotable` stay as
+    /// they are.
+    #[must_use]
+    pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
+        self.quoted = quoted.filter(|_| self.quotable);
+        self
     }
 
     /// The same rules with other tiers for some; ids of other evaluators are passed over.
@@ -105,7 +123,8 @@ impl RuleSet {
 
     /// What the rules over cues find, with the steps that it took; `None` when it took more than `steps_max`.
     pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<RuleHit>, u64, bool) {
-        let mut run = self.structures.start();
+        let quotations = if self.quoted.is_some() { Quotations::of(bytes) } else { Quotations::default() };
+        let mut run = self.structures.start(bytes, quotations);
         let (steps, done) = self.lexicon.scan(bytes, steps_max, |hit, steps| run.hit(hit, steps));
         (run.found(), steps, done)
     }
@@ -114,7 +133,7 @@ impl RuleSet {
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
-            (value >= *least).then_some(RuleHit { rule: *rule, start, end })
+            (value >= *least).then_some(RuleHit { rule: *rule, start, end, quoted: false })
         };
         self.measured.iter().filter_map(found).collect()
     }
@@ -123,9 +142,10 @@ impl RuleSet {
     pub(crate) fn violations(&self, mut found: Vec<RuleHit>) -> Vec<(Tier, Violation)> {
         found.sort_unstable_by_key(|f| (f.rule, f.start));
         let violation = |f: RuleHit| {
-            let (rule, tier) = (self.rules.get(f.rule)?, self.tiers.get(f.rule)?);
+            let (rule, tier) = (self.rules.get(f.rule)?, *self.tiers.get(f.rule)?);
+            let tier = self.quoted.filter(|_| f.quoted).map_or(tier, |quoted| tier.min(quoted));
             let evaluator = self.evaluator.clone();
-            Some((*tier, Violation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
+            Some((tier, Violation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
         };
         found.into_iter().filter_map(violation).collect()
     }
@@ -137,6 +157,8 @@ pub(crate) struct RuleHit {
     pub(crate) rule: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// Whether it stands within a quotation.
+    pub(crate) quoted: bool,
 }
 
 /// The largest value of each measure, with its byte range.

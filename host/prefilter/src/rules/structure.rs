@@ -1,19 +1,25 @@
 //! Arrangements of cues: sequences, families that stand together, repetitions.
 //!
 //! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits whatever the input.
+//! What stands in another passage does not count, except for rules over the border itself.
 
 use super::RuleHit;
+use super::clause::{begins_clause, ends_clause};
 use super::file::{Families, Rule, RuleFile};
 use super::lexicon::Hit;
+use super::passage::Passages;
+use super::quotation::Quotations;
 
 /// Bytes after what bars an arrangement in which it does not begin: a blank, or a short word.
 const BARRED: usize = 8;
+/// Bytes between what leads in or out of an arrangement and the arrangement: a blank and a mark.
+const BESIDE: usize = 2;
 /// Before every place of an input, however far an arrangement reaches.
 const NOWHERE: i64 = i64::MIN / 2;
 /// Chains of phrases over phrases.
 const NESTING_MAX: usize = 4;
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Shape {
     /// Steps, of which one begins at most `gap` bytes after the one before ends.
     Sequence { steps: usize, gap: usize },
@@ -33,6 +39,12 @@ enum Yields {
 struct Arrangement {
     shape: Shape,
     yields: Yields,
+    /// Whether its parts may stand in several passages.
+    crosses: bool,
+    /// Whether it must begin a clause or follow a lead.
+    opens: bool,
+    /// Whether it must end a clause or stand before a tail.
+    ends: bool,
 }
 
 /// The arrangements of a rule file.
@@ -45,19 +57,31 @@ pub(super) struct Structures {
     closes: Vec<Vec<usize>>,
     /// By family: which arrangements do not begin right after it.
     bars: Vec<Vec<usize>>,
+    /// By family: which arrangements may begin right after it.
+    leads: Vec<Vec<usize>>,
+    /// By family: which arrangements may end right before it.
+    tails: Vec<Vec<usize>>,
 }
 
 impl Structures {
     pub(super) fn new(file: &RuleFile, families: &Families) -> Result<Self, (String, String)> {
         let none = || vec![Vec::new(); families.len()];
-        let bars = vec![Vec::new(); families.len()];
-        let mut all = Self { arrangements: Vec::new(), uses: none(), closes: vec![Vec::new(); families.len()], bars };
+        let empty = || vec![Vec::new(); families.len()];
+        let mut all = Self {
+            arrangements: Vec::new(),
+            uses: none(),
+            closes: empty(),
+            bars: empty(),
+            leads: empty(),
+            tails: empty(),
+        };
         for phrase in &file.phrases {
             let yields = families.get(&phrase.name).copied().map(Yields::Family);
             let yields = yields.ok_or_else(|| (phrase.name.clone(), "has no number".to_owned()))?;
             let shape = Shape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
             all.add(&phrase.name, shape, yields, &phrase.sequence, families)?;
-            all.bar(&phrase.name, phrase.unless_after.as_deref(), families)?;
+            let sides = [&phrase.unless_after, &phrase.opens, &phrase.ends];
+            all.beside(&phrase.name, sides, false, families)?;
         }
         for (number, rule) in file.rules.iter().enumerate() {
             let wrong = |problem: &str| Err((rule.id.clone(), problem.to_owned()));
@@ -71,7 +95,6 @@ impl Structures {
                 ([true, false, false], None) => {
                     let shape = Shape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
                     all.add(&rule.id, shape, yields, &rule.sequence, families)?;
-                    all.bar(&rule.id, rule.unless_after.as_deref(), families)?;
                 }
                 ([false, true, false], None) => {
                     let Rule { at_least, within, .. } = *rule;
@@ -99,6 +122,13 @@ impl Structures {
                 ([false, false, false], Some(_)) if rule.at_least > 0 => {}
                 _ => return wrong("is one of `sequence`, `together`, `repeated`, or a `measure` with `at_least`"),
             }
+            let sides = [&rule.unless_after, &rule.opens, &rule.ends];
+            if kinds.first() != Some(&true) && sides.iter().any(|side| side.is_some()) {
+                return wrong("has no `sequence` that could begin or end beside a family");
+            }
+            if rule.measure.is_none() {
+                all.beside(&rule.id, sides, rule.crosses, families)?;
+            }
         }
         all.add_closings(file, families)?;
         for uses in &mut all.uses {
@@ -125,17 +155,34 @@ impl Structures {
                 uses.push((number, slot));
             }
         }
-        self.arrangements.push(Arrangement { shape, yields });
+        self.arrangements.push(Arrangement { shape, yields, crosses: false, opens: false, ends: false });
         Ok(())
     }
 
-    /// The arrangement that was added last does not begin right after a family.
-    fn bar(&mut self, name: &str, family: Option<&str>, families: &Families) -> Result<(), (String, String)> {
-        let Some(family) = family else { return Ok(()) };
+    /// What may stand beside the arrangement that was added last: what bars it, leads into it, and follows it.
+    fn beside(
+        &mut self,
+        name: &str,
+        [bars, leads, tails]: [&Option<String>; 3],
+        crosses: bool,
+        families: &Families,
+    ) -> Result<(), (String, String)> {
         let number = self.arrangements.len().saturating_sub(1);
-        match families.get(family).and_then(|f| self.bars.get_mut(*f)) {
-            Some(bars) => bars.push(number),
-            None => return Err((name.to_owned(), format!("there is no family `{family}`"))),
+        if let Some(last) = self.arrangements.last_mut() {
+            *last = Arrangement {
+                shape: last.shape,
+                yields: last.yields,
+                crosses,
+                opens: leads.is_some(),
+                ends: tails.is_some(),
+            };
+        }
+        for (side, family) in [(&mut self.bars, bars), (&mut self.leads, leads), (&mut self.tails, tails)] {
+            let Some(family) = family else { continue };
+            match families.get(family).and_then(|f| side.get_mut(*f)) {
+                Some(of) => of.push(number),
+                None => return Err((name.to_owned(), format!("there is no family `{family}`"))),
+            }
         }
         Ok(())
     }
@@ -154,7 +201,8 @@ impl Structures {
         Ok(())
     }
 
-    pub(super) fn start(&self) -> Run<'_> {
+    /// Begins an input. `quotations` are the places where a finding may count for less.
+    pub(super) fn start<'s>(&'s self, bytes: &'s [u8], quotations: Quotations) -> Run<'s> {
         let places = |a: &Arrangement| match a.shape {
             Shape::Sequence { steps, .. } => (steps, 0),
             Shape::Together { slots, .. } => (0, slots),
@@ -168,10 +216,21 @@ impl Structures {
             total += more_places;
             starts += more_starts;
         }
-        let barred = vec![None; self.arrangements.len()];
-        let done = vec![false; self.arrangements.len()];
-        let (places, starts) = (vec![[None; 2]; total], vec![NOWHERE; starts]);
-        Run { structures: self, offsets, places, starts, barred, done, found: Vec::new() }
+        let count = self.arrangements.len();
+        Run {
+            structures: self,
+            bytes,
+            passages: Passages::of(bytes),
+            quotations,
+            offsets,
+            places: vec![[None; 2]; total],
+            starts: vec![NOWHERE; starts],
+            barred: vec![None; count],
+            led: vec![None; count],
+            ended: vec![None; count],
+            done: vec![false; count],
+            found: Vec::new(),
+        }
     }
 }
 
@@ -190,6 +249,9 @@ fn place_of(place: usize) -> i64 {
 /// One input's way through the structures.
 pub(super) struct Run<'s> {
     structures: &'s Structures,
+    bytes: &'s [u8],
+    passages: Passages<'s>,
+    quotations: Quotations,
     /// By arrangement: its first place, or its first start.
     offsets: Vec<usize>,
     /// By step of a sequence: the last two places, the later first; the last places of a repetition.
@@ -198,6 +260,10 @@ pub(super) struct Run<'s> {
     starts: Vec<i64>,
     /// By arrangement: where what bars it ended last.
     barred: Vec<Option<usize>>,
+    /// By arrangement: where what leads into it ended last.
+    led: Vec<Option<usize>>,
+    /// By arrangement: what is complete but for the family that must follow.
+    ended: Vec<Option<Place>>,
     /// By arrangement: whether its rule was found, for good.
     done: Vec<bool>,
     found: Vec<RuleHit>,
@@ -205,6 +271,7 @@ pub(super) struct Run<'s> {
 
 impl Run<'_> {
     pub(super) fn hit(&mut self, hit: Hit, steps: &mut u64) {
+        self.passages.go_to(hit.start);
         self.nested(hit, steps, 0);
     }
 
@@ -218,9 +285,18 @@ impl Run<'_> {
         if let Some(closes) = structures.closes.get(hit.family).filter(|c| !c.is_empty()) {
             self.found.retain(|f| !closes.contains(&f.rule));
         }
-        for number in structures.bars.get(hit.family).into_iter().flatten() {
-            if let Some(barred) = self.barred.get_mut(*number) {
-                *barred = Some(hit.end);
+        for (side, of) in [(&structures.bars, &mut self.barred), (&structures.leads, &mut self.led)] {
+            for number in side.get(hit.family).into_iter().flatten() {
+                if let Some(last) = of.get_mut(*number) {
+                    *last = Some(hit.end);
+                }
+            }
+        }
+        for number in structures.tails.get(hit.family).into_iter().flatten() {
+            *steps += 1;
+            let waits = self.ended.get(*number).copied().flatten();
+            if let Some(place) = waits.filter(|p| p.end <= hit.start && hit.start - p.end <= BESIDE) {
+                self.complete(*number, place, steps, depth);
             }
         }
         for (number, slot) in uses {
@@ -228,34 +304,53 @@ impl Run<'_> {
             if self.done.get(*number).copied().unwrap_or(true) {
                 continue;
             }
-            let barred = self.barred.get(*number).copied().flatten();
-            if *slot == 0 && barred.is_some_and(|end| end <= hit.start && hit.start - end <= BARRED) {
+            let Some(arrangement) = structures.arrangements.get(*number) else { continue };
+            if *slot == 0 && !self.may_begin(*number, arrangement, hit.start) {
                 continue;
             }
-            let Some(arrangement) = structures.arrangements.get(*number) else { continue };
             let Some(offset) = self.offsets.get(*number).copied() else { continue };
+            let floor = if arrangement.crosses { 0 } else { self.passages.start() };
             let complete = match arrangement.shape {
-                Shape::Sequence { steps, gap } => self.step(offset, *slot, steps, gap, hit),
+                Shape::Sequence { steps, gap } => self.step(offset, *slot, (steps, gap), floor, hit),
                 Shape::Together { slots, needed, at_least, within } => {
-                    self.meet(offset, *slot, (slots, needed), (at_least, within), hit)
+                    self.meet(offset, *slot, (slots, needed), (at_least, within), floor, hit)
                 }
-                Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, hit),
+                Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, floor, hit),
             };
             let Some(place) = complete else { continue };
-            match arrangement.yields {
-                Yields::Family(family) if depth < NESTING_MAX => {
-                    self.nested(Hit { family, start: place.start, end: place.end }, steps, depth + 1);
+            if !arrangement.ends || ends_clause(self.bytes, place.end) {
+                self.complete(*number, place, steps, depth);
+            } else if let Some(ended) = self.ended.get_mut(*number) {
+                *ended = Some(place);
+            }
+        }
+    }
+
+    /// Whether an arrangement may begin here, as far as what stands before it goes.
+    fn may_begin(&self, number: usize, arrangement: &Arrangement, at: usize) -> bool {
+        let near = |of: &[Option<usize>], most: usize| {
+            of.get(number).copied().flatten().is_some_and(|end| end <= at && at - end <= most)
+        };
+        !near(&self.barred, BARRED) && (!arrangement.opens || begins_clause(self.bytes, at) || near(&self.led, BESIDE))
+    }
+
+    /// Takes what an arrangement found on: a rule, or a family in turn.
+    fn complete(&mut self, number: usize, place: Place, steps: &mut u64, depth: usize) {
+        let structures = self.structures;
+        match structures.arrangements.get(number).map(|a| a.yields) {
+            Some(Yields::Family(family)) if depth < NESTING_MAX => {
+                self.nested(Hit { family, start: place.start, end: place.end }, steps, depth + 1);
+            }
+            Some(Yields::Family(_)) | None => {}
+            Some(Yields::Rule(rule)) => {
+                let quoted = self.quotations.hold(place.start, place.end);
+                if self.found.iter().all(|f| f.rule != rule || f.quoted != quoted) {
+                    self.found.push(RuleHit { rule, start: place.start, end: place.end, quoted });
                 }
-                Yields::Family(_) => {}
-                Yields::Rule(rule) => {
-                    if self.found.iter().all(|f| f.rule != rule) {
-                        self.found.push(RuleHit { rule, start: place.start, end: place.end });
-                    }
-                    // The first place stands, unless something may take it back.
-                    let closable = structures.closes.iter().any(|c| c.contains(&rule));
-                    if let Some(done) = self.done.get_mut(*number).filter(|_| !closable) {
-                        *done = true;
-                    }
+                // The first place stands, unless something may take it back or it counts for less than a later one may.
+                let closable = structures.closes.iter().any(|c| c.contains(&rule));
+                if let Some(done) = self.done.get_mut(number).filter(|_| !closable && !quoted) {
+                    *done = true;
                 }
             }
         }
@@ -270,11 +365,18 @@ impl Run<'_> {
         }
     }
 
-    fn step(&mut self, offset: usize, slot: usize, steps: usize, gap: usize, hit: Hit) -> Option<Place> {
+    fn step(
+        &mut self,
+        offset: usize,
+        slot: usize,
+        (steps, gap): (usize, usize),
+        floor: usize,
+        hit: Hit,
+    ) -> Option<Place> {
         let place = match slot.checked_sub(1) {
             None => Place { start: hit.start, end: hit.end },
             Some(before) => {
-                let reaches = |p: &&Place| p.end <= hit.start && hit.start - p.end <= gap;
+                let reaches = |p: &&Place| p.start >= floor && p.end <= hit.start && hit.start - p.end <= gap;
                 let from = self.places.get(offset + before)?.iter().flatten().find(reaches)?;
                 Place { start: from.start, end: hit.end }
             }
@@ -293,12 +395,13 @@ impl Run<'_> {
         slot: usize,
         (slots, needed): (usize, usize),
         (at_least, within): (usize, usize),
+        floor: usize,
         hit: Hit,
     ) -> Option<Place> {
         let begins = place_of(hit.start);
         *self.starts.get_mut(offset + slot)? = begins;
         let starts = self.starts.get(offset..offset + slots)?;
-        let earliest = place_of(hit.end) - place_of(within);
+        let earliest = (place_of(hit.end) - place_of(within)).max(place_of(floor));
         let near = |start: &&i64| **start >= earliest;
         if !starts.iter().take(needed).all(|start| near(&start)) || starts.iter().filter(near).count() < at_least {
             return None;
@@ -312,7 +415,7 @@ impl Run<'_> {
     }
 
     /// The places of a repetition are the last starts, the latest first.
-    fn repeat(&mut self, offset: usize, at_least: usize, within: usize, hit: Hit) -> Option<Place> {
+    fn repeat(&mut self, offset: usize, at_least: usize, within: usize, floor: usize, hit: Hit) -> Option<Place> {
         let places = self.places.get_mut(offset..offset + at_least)?;
         let latest = places.first().copied().and_then(|[first, _]| first);
         if latest.is_some_and(|l| l.end > hit.start) {
@@ -321,6 +424,7 @@ impl Run<'_> {
         places.rotate_right(1);
         *places.first_mut()? = [Some(Place { start: hit.start, end: hit.end }), None];
         let oldest = places.last().copied().and_then(|[first, _]| first)?;
-        (oldest.start + within >= hit.end).then_some(Place { start: oldest.start, end: hit.end })
+        (oldest.start >= floor && oldest.start + within >= hit.end)
+            .then_some(Place { start: oldest.start, end: hit.end })
     }
 }

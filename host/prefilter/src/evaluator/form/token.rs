@@ -107,7 +107,7 @@ fn class(byte: u8) -> u16 {
 }
 
 /// A token without the quotation marks, brackets and punctuation around it.
-fn trim(bytes: &[u8]) -> &[u8] {
+pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     let around =
         |b: &u8| matches!(b, b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'<' | b'>');
     let start = bytes.iter().position(|b| !around(b)).unwrap_or(bytes.len());
@@ -145,10 +145,21 @@ fn is_leet(token: &Token<'_>) -> bool {
     letters + signs == word.len() && letters >= signs && between
 }
 
-/// Escapes that follow each other directly.
+/// Whether a percent escape stands for a letter or digit, which need none (RFC 3986, 2.3).
+fn is_needless(escape: &[u8]) -> bool {
+    matches!(
+        escape,
+        [_, b'3', b'0'..=b'9', ..] | [_, b'4' | b'6', b'1'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..] | [_, b'5' | b'7', b'0'..=b'9' | b'a' | b'A', ..]
+    )
+}
+
+/// Escapes of a token: those that follow each other directly, and of those with percent signs all.
 fn escapes(token: &Token<'_>, measured: &mut Measurements) {
+    // Links and paths need some.
+    let is_link = token.bytes.iter().any(|b| matches!(b, b'/' | b'=' | b'?'));
     let mut at = 0;
     let (mut run, mut from, mut percent) = (0, 0, 0);
+    let (mut all, mut needless) = (0, 0);
     while let Some(rest) = token.bytes.get(at..).filter(|r| !r.is_empty()) {
         let hex = |skip: usize, count: usize| {
             rest.get(skip..skip + count).is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit))
@@ -158,6 +169,7 @@ fn escapes(token: &Token<'_>, measured: &mut Measurements) {
             [b'\\', b'u', ..] if hex(2, 4) => 6,
             [b'\\', b'0'..=b'3', b'0'..=b'7', b'0'..=b'7', ..] => 4,
             [b'&', b'#', more @ ..] => more.iter().take(8).position(|b| *b == b';').map_or(0, |p| p + 3),
+            [b'%', b'u', ..] if hex(2, 4) => 6,
             [b'%', ..] if hex(1, 2) => 3,
             _ => 0,
         };
@@ -170,7 +182,15 @@ fn escapes(token: &Token<'_>, measured: &mut Measurements) {
             from = at;
         }
         run += 1;
-        percent += usize::from(rest.first() == Some(&b'%'));
+        percent += usize::from(rest.first() == Some(&b'%') && length == 3);
+        if length == 3 {
+            all += 1;
+            needless += usize::from(is_needless(rest));
+            measured.note(Measure::PercentNeedless, needless, token.start, token.start + at + length);
+            if !is_link {
+                measured.note(Measure::PercentWords, all, token.start, token.start + at + length);
+            }
+        }
         at += length;
         let measure = if percent == run { Measure::PercentRun } else { Measure::EscapeRun };
         measured.note(measure, run, token.start + from, token.start + at);

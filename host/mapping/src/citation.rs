@@ -1,0 +1,198 @@
+//! Citations: the written forms in which text points at a source outside. What a store allows is the gate's to say; here they are
+//! found, so that no cut parts one.
+
+use regex_automata::meta::Regex;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Reporters of courts of the United States as the Bluebook abbreviates them (table T1), with and without blanks.
+const REPORTERS: &str = r"(?:U\. ?S\.|US|S\. ?Ct\.|L\. ?Ed\.(?: ?2d)?|F\.(?: ?(?:2d|3d|4th)| ?App'x)?|Fed\. ?(?:Appx\.|Cl\.)|F\. ?Supp\.(?: ?[23]d)?|F\. ?R\. ?D\.|B\. ?R\.|A\.(?: ?[23]d)?|P\.(?: ?[23]d)?|[NS]\. ?[EW]\.(?: ?[23]d)?|So\.(?: ?[23]d)?|Cal\. ?Rptr\.(?: ?[23]d)?|[A-Z][a-z]{1,4}\.(?: ?App\.)?(?: ?(?:2d|3d|4th|5th))|N\. ?Y\.(?: ?S\.)?(?: ?[23]d)?|A\. ?D\.(?: ?[23]d)?)";
+/// Neutral citations of courts and law reports that OSCOLA lists.
+const COURTS: &str = r"(?:UKSC|UKHL|UKPC|UKUT|UKFTT|UKEAT|EWCA (?:Civ|Crim)|EWHC|EWFC|EWCOP|CSIH|CSOH|HCJAC|NICA|NIQB|NIKB|IESC|IECA|IEHC|EAT|AC|QB|KB|Ch|Fam|WLR|All ER|Lloyd's Rep|Cr App R|BCLC|ICR|IRLR|FLR|STC|ECR|CMLR|EHRR|ER|CLR|HCA|SCC|FCA|NZSC)";
+/// Names of codes and treaties after an article's or section's number, beside those that a capital letter shows.
+const LAWS: &str =
+    r"(?:GDPR|UK GDPR|DS-?GVO|RGPD|AVG|TFEU|TEU|AEUV|EUV|ECHR|EMRK|GRC|GG|BGB|ABGB|ZGB|OR|StGB|StPO|ZPO|HGB)";
+/// The forms, the longer ones before those that they begin with.
+const FORMS: &[&str] = &[
+    // URLs (RFC 3986) in any case, and hosts that are written as one.
+    r#"(?i:(?-u:\b)(?:https?|ftp)://)[^\s"<>]{1,500}"#,
+    r#"(?i:(?-u:\b)www\.[a-z0-9-]{1,63})\.[^\s"<>]{1,300}"#,
+    // DOI (ISO 26324), PubMed, arXiv, registries, RFC series, ISSN (ISO 3297).
+    r#"(?-u:\b)10\.[0-9]{4,9}/[^\s"<>]{1,200}"#,
+    r"(?i:(?-u:\b)pmid:? {0,2}[0-9]{1,9}(?-u:\b))",
+    r"(?-u:\b)PMC[0-9]{5,9}(?-u:\b)",
+    r"(?i:(?-u:\b)arxiv: ?(?:[0-9]{4}\.[0-9]{4,5}|[a-z-]{2,12}(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]{1,2})?)",
+    r"(?-u:\b)NCT[0-9]{8}(?-u:\b)",
+    r"(?i:(?-u:\b)rfc[ -]?[0-9]{1,5}(?-u:\b))",
+    r"(?i:(?-u:\b)issn:? ?[0-9]{4}-[0-9]{3}[0-9x](?-u:\b))",
+    // Codes of the United States.
+    r"(?-u:\b)[0-9]{1,3} U\.? ?S\.? ?C\.?(?: ?A\.)? (?:§{1,2} ?)?[0-9]{1,5}[a-z]{0,2}(?:[-–][0-9]{1,5}[a-z]?)?(?:\([0-9A-Za-z]{1,4}\)){0,4}",
+    r"(?-u:\b)[0-9]{1,2} C\.? ?F\.? ?R\.? (?:§{1,2} ?|[Pp]arts? |[Ss]ec(?:tion|\.) )?[0-9]{1,4}(?:\.[0-9]{1,4})?(?:\([0-9A-Za-z]{1,4}\)){0,4}",
+    // Cases of the European Union and of Strasbourg; ECLI (2011/C 127/01).
+    r"(?-u:\b)ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:[0-9]{4}:[A-Za-z0-9.]{1,25}",
+    r"(?-u:\b)(?:Joined )?(?:Cases? )?[CTF][-‑–][0-9]{1,4}/[0-9]{2}(?: P)?(?-u:\b)(?:(?:,| and| to) [CTF][-‑–][0-9]{1,4}/[0-9]{2}(?-u:\b)){0,6}",
+    r"(?-u:\b)App(?:lication)?\.? [Nn]os?\.? [0-9]{1,6}/[0-9]{2}(?-u:\b)",
+    // Acts of the European Union (Interinstitutional Style Guide 3.1).
+    r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) \((?:EU|EC|EEC|Euratom|EG|UE|CE|EU, Euratom)\) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{2,4}",
+    r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{1,4}/(?:EU|EC|EEC|Euratom|JHA|CFSP|EG|EWG|UE|CE|CEE)(?-u:\b)",
+];
+/// An article of a treaty, regulation or code.
+const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
+/// Sections of codes that a paragraph sign shows.
+const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
+/// What stands after a case's first page: pages, the court and the year.
+const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
+/// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
+const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
+
+static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let mut forms: Vec<String> = FORMS.iter().map(|f| (*f).to_owned()).collect();
+    forms.extend([
+        format!(r"{ARTICLES}{LAWS}(?-u:\b)"),
+        r"(?-u:\b)Art(?:icle|\.) [0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3} [A-Z][A-Za-z]{1,12}(?-u:\b)".to_owned(),
+        r"(?-u:\b)[Aa]rt(?:icle|\.) [0-9]{1,4}(?:-[0-9]{1,3})? (?:du |del |della |de la )?(?:[Cc]ode|[Cc]odice|[Cc]ódigo) [a-z]{2,12}(?-u:\b)".to_owned(),
+        r"(?-u:\b)[Aa]rt\. [0-9]{1,4} c\. ?[cp]\.".to_owned(),
+        SECTIONS.to_owned(),
+        r"(?-u:\b)(?:[Ss]ections?|ss?\.) ?[0-9]{1,4}[A-Z]?(?:\([0-9a-z]{1,3}\)){0,3} of the (?:[A-Z][A-Za-z']{1,20} |of |and |the ){1,8}Act(?: [12][0-9]{3})?(?-u:\b)".to_owned(),
+        format!(r"(?-u:\b)[0-9]{{1,4}} {REPORTERS} [0-9]{{1,5}}(?-u:\b){AFTER_PAGE}"),
+        r"(?-u:\b)Nos?\. [0-9]{1,2}-[0-9]{1,5} \([^()]{2,40}[0-9]{4}\)".to_owned(),
+        format!(r"\[(?:1[89]|20)[0-9]{{2}}\] (?:[0-9]{{1,2}} )?{COURTS} [0-9]{{1,5}}(?-u:\b)(?: \([A-Za-z&]{{2,8}}\))?"),
+        format!(r"\((?:1[89]|20)[0-9]{{2}}\) [0-9]{{1,3}} {COURTS} [0-9]{{1,5}}(?-u:\b)"),
+        r"(?-u:\b)[A-Z][A-Za-z'-]{1,30} et al\.?,? \(?(?:1[89]|20)[0-9]{2}[a-z]?(?-u:\b)\)?".to_owned(),
+        BOOKS.to_owned(),
+    ]);
+    Regex::new_many(&forms).ok()
+});
+
+/// Where citations stand in a text, in order, without the marks that end a sentence. `None` when the patterns are not there, and
+/// nothing can be said.
+pub(crate) fn citations(text: &str) -> Option<Vec<Range<usize>>> {
+    let patterns = PATTERNS.as_ref()?;
+    // Every form holds a digit, or is a URL.
+    if !text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W')) {
+        return Some(Vec::new());
+    }
+    let found = patterns.find_iter(text).filter_map(|m| {
+        let shown = text.get(m.range())?;
+        let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
+        let trimmed = unopened(trimmed);
+        (!is_book(trimmed) || checks(trimmed)).then(|| m.start()..m.start() + trimmed.len())
+    });
+    Some(found.collect())
+}
+
+/// Without brackets at its end that nothing opened.
+fn unopened(text: &str) -> &str {
+    let mut text = text;
+    for (open, close) in [('(', ')'), ('[', ']')] {
+        while text.ends_with(close) && text.matches(close).count() > text.matches(open).count() {
+            text = text.strip_suffix(close).unwrap_or(text).trim_end_matches(['.', ',', ';', ':', '\'', '"']);
+        }
+    }
+    text
+}
+
+fn is_book(text: &str) -> bool {
+    text.get(..4).is_some_and(|l| l.eq_ignore_ascii_case("isbn"))
+        || text.starts_with("978-")
+        || text.starts_with("979-")
+}
+
+/// Whether the check digit of an ISBN is right.
+fn checks(text: &str) -> bool {
+    let number =
+        text.split_once([':', ' ']).filter(|(label, _)| label.starts_with(['i', 'I'])).map_or(text, |(_, n)| n);
+    let number = number.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let digits: Vec<u32> =
+        number.chars().filter_map(|c| if matches!(c, 'X' | 'x') { Some(10) } else { c.to_digit(10) }).collect();
+    match digits.as_slice() {
+        ten @ [_, _, _, _, _, _, _, _, _, _] => {
+            let sum: u32 = ten.iter().zip((1..=10).rev()).map(|(d, weight)| d * weight).sum();
+            sum % 11 == 0
+        }
+        thirteen @ [9, 7, 8 | 9, ..] if thirteen.len() == 13 => {
+            let sum: u32 = thirteen.iter().zip([1, 3].iter().cycle()).map(|(d, weight)| d * weight).sum();
+            sum % 10 == 0
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        citations(text).unwrap().into_iter().map(|r| &text[r]).collect()
+    }
+
+    #[test]
+    fn each_form_is_found_whole() {
+        for citation in [
+            "10.1000/xyz.123",
+            "PMID: 12345",
+            "arXiv:1706.03762v5",
+            "NCT01234567",
+            "RFC 8259",
+            "ISSN 2049-3630",
+            "42 U.S.C. § 1983",
+            "15 USC 78j(b)",
+            "29 C.F.R. § 1910.1200",
+            "40 CFR Part 60",
+            "410 U.S. 113",
+            "576 U.S. 644 (2015)",
+            "88 F.4th 1102",
+            "300 F. Supp. 3d 10, 14 (S.D.N.Y. 2018)",
+            "136 S. Ct. 2292",
+            "30 Cal. 3d 721",
+            "No. 21-4321 (2d Cir. 2022)",
+            "[2017] UKSC 5",
+            "[2003] EWCA Civ 9",
+            "[1990] 2 AC 605",
+            "(1998) 26 EHRR 1",
+            "C-131/12",
+            "Joined Cases C-6/90 and C-9/90",
+            "ECLI:EU:C:2014:317",
+            "Regulation (EU) 2022/2065",
+            "Directive 2000/31/EC",
+            "Richtlinie 93/13/EWG",
+            "Article 6(1) GDPR",
+            "Articles 12, 13 and 15 of the GDPR",
+            "Art. 5 GG",
+            "§ 823 BGB",
+            "§§ 305, 307 BGB",
+            "§ 15 Abs. 2 AktG",
+            "section 3 of the Theft Act 1968",
+            "https://example.org/a?b=c",
+            "HTTPS://example.org",
+            "www.example.org/x_(y)",
+            "Meyer et al. (2019)",
+            "ISBN 978-0-306-40615-7",
+            "ISBN-10: 0-19-853453-1",
+        ] {
+            assert_eq!(found(&format!("It says in {citation}, he said.")), [citation]);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_one_is_none() {
+        for text in [
+            "I paid 12 U.S. dollars for 483 books.",
+            "He ran 5 F and 10 C tests.",
+            "In [2017] the park opened.",
+            "Flight C-131 at 12.",
+            "The CFR is 2 %.",
+            "Regulation of 2016/17 heat",
+            "Article 6 of the list",
+            "A sign like § alone.",
+            "ISBN 978-0-306-40615-8",
+            "The RFC has 2119 words.",
+            "The www was new.",
+            "a://b",
+            "See section 5 below.",
+            "10.5/182 is the score.",
+        ] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
+    }
+}

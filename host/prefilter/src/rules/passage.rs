@@ -1,0 +1,106 @@
+//! Passages: what stands between blank lines and fences. A structure is looked for within one of them, because texts that were put
+//! together say nothing of each other.
+
+use crate::blocks::places;
+
+/// Spaces before a fence at most (CommonMark 0.31, 4.5).
+const INDENT_MAX: usize = 3;
+/// Signs of a fence at least.
+const FENCE_MIN: usize = 3;
+
+/// The passages of an input, in order.
+pub(super) struct Passages<'b> {
+    bytes: &'b [u8],
+    /// Ends of lines that are still to come.
+    lines: Box<dyn Iterator<Item = usize> + 'b>,
+    /// Where the line begins that is looked at next, and where the passage does.
+    line: usize,
+    start: usize,
+}
+
+impl<'b> Passages<'b> {
+    pub(super) fn of(bytes: &'b [u8]) -> Self {
+        Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
+    }
+
+    /// Goes on to the passage of a place, which lies behind all places before.
+    pub(super) fn go_to(&mut self, at: usize) {
+        while self.line <= at {
+            // The line that the place stands in has an end, or is the last.
+            let end = self.lines.next().unwrap_or(self.bytes.len());
+            let line = self.bytes.get(self.line..end).unwrap_or_default();
+            if parts(line) {
+                // What a fence says besides (its info string) goes with what follows.
+                self.start = self.line;
+            }
+            self.line = end + 1;
+        }
+    }
+
+    /// Where the passage begins.
+    pub(super) const fn start(&self) -> usize {
+        self.start
+    }
+}
+
+/// Whether a line parts what stands before it from what follows.
+fn parts(line: &[u8]) -> bool {
+    is_blank(line) || is_fence(line)
+}
+
+/// White space, or signs of a quotation and white space: a blank line of what is quoted.
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    let inner = line
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'>'))
+        .map_or(&[][..], |at| line.get(at..).unwrap_or_default());
+    inner.is_empty()
+        || (inner.first().is_some_and(|b| !b.is_ascii_graphic())
+            && std::str::from_utf8(inner).is_ok_and(|t| t.trim().is_empty()))
+}
+
+/// Whether a line opens or closes fenced code.
+pub(super) fn is_fence(line: &[u8]) -> bool {
+    let indent = line.iter().take_while(|b| matches!(b, b' ' | b'>')).count();
+    let quoted = line.iter().take(indent).any(|b| *b == b'>');
+    let rest = line.get(indent..).unwrap_or_default();
+    let Some(sign @ (b'`' | b'~')) = rest.first() else { return false };
+    (quoted || indent <= INDENT_MAX) && rest.iter().take_while(|b| *b == sign).count() >= FENCE_MIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(text: &str) -> Vec<usize> {
+        let mut passages = Passages::of(text.as_bytes());
+        let mut starts = vec![0];
+        for at in 0..text.len() {
+            passages.go_to(at);
+            if starts.last() != Some(&passages.start()) {
+                starts.push(passages.start());
+            }
+        }
+        starts
+    }
+
+    #[test]
+    fn passages_begin_at_blank_lines_and_fences() {
+        for (text, expected) in [
+            ("a\nb", vec![0]),
+            ("a\n\nb", vec![0, 2]),
+            ("a\r\n\r\nb\nc", vec![0, 3]),
+            ("a\n \t\nb", vec![0, 2]),
+            ("a\n\u{a0}\u{2003}\nb", vec![0, 2]),
+            ("> a\n>\n> b", vec![0, 4]),
+            ("a\n```rust\nb\n```\nc", vec![0, 2, 12]),
+            ("a\n~~~~\nb", vec![0, 2]),
+            ("a\n    ```\nb", vec![0]),
+            ("a `b` ``` c", vec![0]),
+            ("```\na", vec![0]),
+            ("a\n\u{e9}\nb", vec![0]),
+        ] {
+            assert_eq!(starts(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Quotations: what stands between quotation marks within a passage, in a block quotation, in code. Whoever quotes an order does not
+//! give it; the profile `document` holds it for less. It is never judged away: what is quoted and what is not are told apart by marks
+//! alone, and a structure that reaches out of its quotation counts in full.
+
+use super::passage::{is_blank, is_fence};
+
+/// Spaces before a line of code (CommonMark 0.31, 4.4).
+const CODE_INDENT: usize = 4;
+
+/// Ranges of an input that are quoted, in order and apart from each other.
+#[derive(Debug, Default)]
+pub(super) struct Quotations(Vec<(usize, usize)>);
+
+impl Quotations {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut all = Self::default();
+        let (mut start, mut fenced, mut prose) = (0, false, None);
+        let mut after_blank = true;
+        for line in bytes.split_inclusive(|b| *b == b'\n') {
+            let end = start + line.len();
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let indent = text.iter().take_while(|b| **b == b' ').count();
+            let block = text.get(indent) == Some(&b'>');
+            let coded = (indent >= CODE_INDENT || text.first() == Some(&b'\t')) && after_blank;
+            let fence = is_fence(text);
+            if fence || fenced || block || coded || is_blank(text) {
+                all.inline(bytes, prose.take(), start);
+                // A fence that nobody closes quotes nothing: what follows it would be all there is.
+                if (fenced && !fence) || block || (coded && !is_blank(text)) {
+                    all.push(start, end);
+                }
+            } else {
+                prose.get_or_insert(start);
+            }
+            if fence {
+                fenced = !fenced && closes_later(bytes.get(end..).unwrap_or_default());
+            }
+            // Lines of code follow each other.
+            after_blank = is_blank(text) || coded;
+            start = end;
+        }
+        all.inline(bytes, prose, start);
+        all
+    }
+
+    /// Whether a range stands within one quotation.
+    pub(super) fn hold(&self, start: usize, end: usize) -> bool {
+        let next = self.0.partition_point(|(from, _)| *from <= start);
+        next.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, to)| end <= *to)
+    }
+
+    /// One line after another of the same kind is one quotation.
+    fn push(&mut self, start: usize, end: usize) {
+        match self.0.last_mut() {
+            Some((_, to)) if *to == start => *to = end,
+            _ => self.0.push((start, end)),
+        }
+    }
+
+    /// What stands between quotation marks of a passage of prose that began at `from`.
+    fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
+        let Some(mut at) = from else { return };
+        let mut open: Option<(Mark, usize)> = None;
+        while at < to {
+            let rest = bytes.get(at..to).unwrap_or_default();
+            let (mark, length) = mark(rest);
+            let before = at.checked_sub(1).and_then(|b| bytes.get(b)).copied().unwrap_or(b' ');
+            let after = rest.get(length).copied().unwrap_or(b' ');
+            if let Some(mark) = mark {
+                match open {
+                    None if mark.opens(before, after) => open = Some((mark, at)),
+                    Some((by, start)) if mark.closes(by, before, after) => {
+                        self.0.push((start, at + length));
+                        open = None;
+                    }
+                    _ => {}
+                }
+            }
+            at += length;
+        }
+    }
+}
+
+/// Whether a fence stands at the start of some line.
+fn closes_later(bytes: &[u8]) -> bool {
+    bytes.split(|b| *b == b'\n').any(is_fence)
+}
+
+/// A quotation mark.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// One sign for both ends.
+    Straight(u8),
+    /// Curly double marks, of which languages use each for either end.
+    Double,
+    Single,
+    Guillemet,
+    /// Marks of East Asia: the opening one, and the closing one.
+    Corner(bool),
+}
+
+impl Mark {
+    fn opens(self, before: u8, after: u8) -> bool {
+        let bare =
+            !before.is_ascii_alphanumeric() && before < 0x80 && !matches!(before, b'.' | b'!' | b'?' | b',' | b';');
+        match self {
+            Self::Straight(_) => bare && !after.is_ascii_whitespace(),
+            Self::Single => bare,
+            Self::Corner(opens) => opens,
+            Self::Double | Self::Guillemet => true,
+        }
+    }
+
+    fn closes(self, open: Self, before: u8, after: u8) -> bool {
+        let ends = !before.is_ascii_whitespace() && !after.is_ascii_alphanumeric();
+        match (open, self) {
+            (Self::Straight(one), Self::Straight(other)) => one == other && ends,
+            (Self::Single, Self::Single) => ends,
+            (Self::Corner(true), Self::Corner(closes)) => !closes,
+            (Self::Double, Self::Double) | (Self::Guillemet, Self::Guillemet) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The quotation mark at the start of `bytes`, and how many bytes to go on.
+fn mark(bytes: &[u8]) -> (Option<Mark>, usize) {
+    match bytes {
+        [sign @ (b'"' | b'\'' | b'`'), ..] => (Some(Mark::Straight(*sign)), 1),
+        [0xe2, 0x80, 0x9c..=0x9f, ..] => (Some(Mark::Double), 3),
+        [0xe2, 0x80, 0x98..=0x9b, ..] => (Some(Mark::Single), 3),
+        [0xc2, 0xab | 0xbb, ..] => (Some(Mark::Guillemet), 2),
+        [0xe3, 0x80, sign @ 0x8c..=0x8f, ..] => (Some(Mark::Corner(sign % 2 == 0)), 3),
+        _ => (None, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quoted(text: &str) -> Vec<&str> {
+        Quotations::of(text.as_bytes()).0.into_iter().map(|(start, end)| &text[start..end]).collect()
+    }
+
+    #[test]
+    fn marks_blocks_and_code_quote() {
+        for (text, expected) in [
+            ("He wrote \"sing\" there.", vec!["\"sing\""]),
+            ("\"Note.\" Sing now. \"End.\"", vec!["\"Note.\"", "\"End.\""]),
+            ("\u{201c}Note.\u{201d} Sing. \u{201c}End.\u{201d}", vec!["\u{201c}Note.\u{201d}", "\u{201c}End.\u{201d}"]),
+            (
+                "\u{201e}Sing\u{201c} \u{ab}sing\u{bb} \u{300c}sing\u{300d}",
+                vec!["\u{201e}Sing\u{201c}", "\u{ab}sing\u{bb}", "\u{300c}sing\u{300d}"],
+            ),
+            ("Don't sing the players' song 'la la' now", vec!["'la la'"]),
+            ("a \"b\n\nc\" d", vec![]),
+            ("a\n> sing\n> now\nb", vec!["> sing\n> now\n"]),
+            ("a\n```\nsing\n```\nb", vec!["sing\n"]),
+            ("a\n```\nsing", vec![]),
+            ("a\n\n    sing\n    now\n\nb", vec!["    sing\n    now\n"]),
+            ("a\n    sing", vec![]),
+            ("run `sing` now", vec!["`sing`"]),
+            ("a 5\" pipe and a 6\" pipe", vec![]),
+        ] {
+            assert_eq!(quoted(text), expected, "{text:?}");
+        }
+    }
+}
