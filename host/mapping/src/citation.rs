@@ -108,11 +108,11 @@ fn checks(text: &str) -> bool {
     match digits.as_slice() {
         ten @ [_, _, _, _, _, _, _, _, _, _] => {
             let sum: u32 = ten.iter().zip((1..=10).rev()).map(|(d, weight)| d * weight).sum();
-            sum % 11 == 0
+            sum.is_multiple_of(11)
         }
         thirteen @ [9, 7, 8 | 9, ..] if thirteen.len() == 13 => {
             let sum: u32 = thirteen.iter().zip([1, 3].iter().cycle()).map(|(d, weight)| d * weight).sum();
-            sum % 10 == 0
+            sum.is_multiple_of(10)
         }
         _ => false,
     }
