@@ -18,6 +18,9 @@
 //! # }
 //! ```
 
+mod anchored;
+mod bytes;
+mod card;
 mod checkable;
 mod claims;
 mod error;
@@ -25,8 +28,10 @@ mod hits;
 mod language;
 mod logprobs;
 mod mapper;
+mod networks;
 mod number;
 mod pattern;
+mod phrase;
 mod quantity;
 mod reading;
 mod segment;
@@ -34,7 +39,9 @@ mod segmenter;
 mod text;
 mod token;
 mod tool;
+mod unfinished;
 mod validate;
+mod view;
 mod words;
 
 pub use checkable::Checkable;

@@ -2,13 +2,14 @@
 
 use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
-use crate::hits::{self, Scanner};
+use crate::hits::{self, Hits, Scanner};
 use crate::language::Language;
 use crate::logprobs::LogProbs;
-use crate::quantity::{self, Quantities};
+use crate::quantity::{self, Quantities, QuantityHit};
 use crate::reading::Reading;
 use crate::text::Text;
 use crate::tool::{self, Call, Tools, canonical};
+use crate::view::View;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Mutation, StageFinding};
@@ -105,7 +106,7 @@ impl Mapper {
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
-        let (hits, quantities) = (self.scanner.scan(&text), self.quantities.scan(&text));
+        let (hits, quantities) = self.look(&text);
         Text::new(text, from, hits, quantities, self.language, granularity)
     }
 
@@ -114,15 +115,32 @@ impl Mapper {
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
-        let hits = self.scanner.scan(&text).with(self.tools.classes(&call.name, &arguments), text.len());
-        let quantities = self.quantities.scan(&text);
+        let (hits, quantities) = self.look(&text);
+        let hits = hits.with(self.tools.classes(&call.name, &arguments), text.len());
         Some(Text::new(text, 0, hits, quantities, self.language, Granularity::Step))
+    }
+
+    /// Where the end of a text begins that a class pattern or a phrase could still complete, at most 1,024 bytes before its end; the text's
+    /// length when there is none. What stands from there on is not known to be harmless before more of the text is.
+    #[must_use]
+    pub fn unfinished(&self, text: &str) -> usize {
+        self.scanner.unfinished(text, View::of(text).as_ref())
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
     #[must_use]
     pub fn scan(&self, text: &str) -> usize {
-        self.scanner.scan(text).len()
+        self.scanner.scan(text, View::of(text).as_ref()).len()
+    }
+
+    /// What the text and its view hold.
+    fn look(&self, text: &str) -> (Hits, Vec<QuantityHit>) {
+        let view = View::of(text);
+        let mut quantities = self.quantities.scan(text);
+        if let Some(view) = &view {
+            quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
+        }
+        (self.scanner.scan(text, view.as_ref()), quantities)
     }
 
     /// Content words of a text, in lower case, sorted, each once.

@@ -124,9 +124,7 @@ fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
         }
     }
     say(&format!("judging {} cuts", cut.len()));
-    let parts = |row: &Value| -> Vec<String> {
-        row["parts"].as_array().into_iter().flatten().map(text_of).collect()
-    };
+    let parts = |row: &Value| -> Vec<String> { row["parts"].as_array().into_iter().flatten().map(text_of).collect() };
     let judged = judge(folder, &cut, |row| {
         let candidate = |text: String| vec![Candidate { text, logprobs: None, call: None }];
         let steps = parts(row).into_iter().map(candidate).collect();
@@ -168,8 +166,33 @@ fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usi
         offset += text.len();
     }
     let whole = texts.concat();
-    let inside = whole.char_indices().filter(|(at, c)| value.contains(at) && c.is_alphanumeric());
+    let markup = markup(&whole);
+    let seen = |at: &usize| !markup.iter().any(|range| range.contains(at));
+    let inside = whole.char_indices().filter(|(at, c)| value.contains(at) && c.is_alphanumeric() && seen(at));
     inside.skip(MAY_LEAVE).filter(|(at, _)| admitted.iter().any(|a| a.contains(at))).count()
+}
+
+/// Tags, commands of LaTeX and targets of links: letters in them are none of a value's.
+fn markup(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at..).unwrap_or_default();
+        let named = |tag: &str| {
+            tag.get(1..).is_some_and(|t| t.starts_with(|c: char| c == '/' || c == '!' || c.is_ascii_alphabetic()))
+        };
+        let tag = || rest.find('>').filter(|end| rest.get(..*end).is_some_and(|tag| named(tag) && !tag.contains('@')));
+        let command = || rest.find(|c: char| c != '\\' && !c.is_ascii_alphabetic());
+        let target = || rest.starts_with("](").then(|| rest.find(')')).flatten();
+        let name = || rest.starts_with("][").then(|| rest.get(1..)?.find(']')).flatten();
+        let end = match c {
+            '<' => tag(),
+            '\\' => command().filter(|end| *end > 1),
+            ']' => target().or_else(name),
+            _ => None,
+        };
+        found.extend(end.map(|end| at..at + end));
+    }
+    found
 }
 
 /// The leaves of each row's item, judged under the row's policy.
