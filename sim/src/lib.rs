@@ -16,6 +16,8 @@
 //! # }
 //! ```
 
+#![allow(unsafe_code, reason = "memory is shared with C++")]
+
 mod config;
 mod error;
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]

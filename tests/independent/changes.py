@@ -62,6 +62,9 @@ RAW = [
     ("a context under another name", "file-digest", put(f"contexts/{'0' * 64}.json", b"{}")),
     ("a witness note that is none", "witness-note", put("witness/00000000.note", b"x")),
     ("text of a span", "span-commitment", line("spans", 0, "text", "x")),
+    ("kind of a span", "span-commitment", line("spans", 0, "kind", "call")),
+    ("kind of a receipt", "receipt-salt", line("receipts", 0, "kind", "call")),
+    ("a span of no kind", NOT, line("spans", 0, "kind", "")),
     ("salt of a span", "span-commitment", line("spans", 0, "salt", "0" * 32)),
     (
         "held and text of a span moved",

@@ -415,5 +415,5 @@ def formatting(held):
     return all(any(ends[0] <= ord(character) <= ends[-1] for ends in RANGES) for character in held)
 
 
-def commitment(salt, text):
-    return sha(b"portcullis/span/1\0", salt, struct.pack("<I", len(text)), text)
+def commitment(kind, salt, text):
+    return sha({"text": b"portcullis/span/1\0", "call": b"portcullis/call/1\0"}[kind], salt, struct.pack("<I", len(text)), text)

@@ -250,7 +250,7 @@ def limit_latched(b, limit):
 
 def letters_under_end(b):
     at = b.find(END)
-    b.record(at, 92, formats.commitment(bytes(16), b"x"))
+    b.record(at, 92, formats.commitment("text", bytes(16), b"x"))
     b.lines("spans.jsonl", lambda lines: next(x for x in lines if x["index"] == at).update(salt="00" * 16, held="x"))
 
 

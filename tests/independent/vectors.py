@@ -31,7 +31,7 @@ def commitments(vectors):
     for v in vectors:
         salt = hmac.digest(unhex(v["salt_key"]), struct.pack("<QI", v["stream"], v["sequence"]), "sha256")[:16]
         same("commitments", salt.hex(), v["salt"])
-        same("commitments", formats.commitment(salt, (v["held"] + v["text"]).encode()).hex(), v["commitment"])
+        same("commitments", formats.commitment(v["kind"], salt, (v["held"] + v["text"]).encode()).hex(), v["commitment"])
 
 
 def contexts(vectors):

@@ -106,12 +106,15 @@ def read_bundle(folder):
     return files
 
 
+KIND = {"text", "call"}
 LINES = {
     "streams": ({"index": uint(64), "stream": uint(64), "id": text}, (BEGIN,)),
     "inputs": ({"index": uint(64), "input": lambda value: True}, (BEGIN,)),
-    "spans": ({"index": uint(64), "salt": hexes(16), "held": text, "text": text}, (VERDICT, END, REFUSED)),
-    "receipts": ({"serial": uint(64), "lane": uint(8), "index": uint(64), "salt": hexes(16)}, (VERDICT, END)),
+    "spans": ({"index": uint(64), "salt": hexes(16), "kind": KIND, "held": text, "text": text}, (VERDICT, END, REFUSED)),
+    "receipts": ({"serial": uint(64), "lane": uint(8), "index": uint(64), "salt": hexes(16), "kind": KIND}, (VERDICT, END)),
 }
+# What a line means that does not say it.
+DEFAULTS = {"spans": {"kind": "text"}, "receipts": {"kind": "text"}}
 
 
 def read_lines(files, kind, log):
@@ -121,7 +124,7 @@ def read_lines(files, kind, log):
         data = files[name][0].read_bytes() if name in files else b""
         check(not data or data.endswith(b"\n"))
         for raw in data.split(b"\n")[:-1]:
-            line = read_json(raw)
+            line = DEFAULTS.get(kind, {}) | read_json(raw)
             check(fits(line, LINES[kind][0]) and line["index"] > max(lines, default=-1))
             check(len(raw) < (64 * MB if kind in ("spans", "inputs") else MB))
             lines[line["index"]] = line
@@ -150,7 +153,7 @@ def check_texts(files, log, ticket, withheld, warnings):
     for index, line in spans.items():
         r, held, span = log.records[index], line["held"].encode(), line["text"].encode()
         where, salt = f"lane {log.lane}, span {index}", bytes.fromhex(line["salt"])
-        check(commitment(salt, held + span) == r.commitment, "span-commitment", where)
+        check(commitment(line["kind"], salt, held + span) == r.commitment, "span-commitment", where)
         long = r.length == 65535 and r.validation != PASS and len(span) > 65535
         shape = bool(held) == r.raw[8] & 1 and (len(span) == r.length or long)
         check(r.type == REFUSED or (shape if r.type == VERDICT else not span), "span-shape", where)
@@ -159,7 +162,8 @@ def check_texts(files, log, ticket, withheld, warnings):
         r, where = log.records[index], f"lane {log.lane}, receipt {index}"
         check(r.type == END or r.determination == ADMIT, "receipt-not-admitted", where)
         check((line["serial"], line["lane"]) == (ticket.serial, log.lane), "receipt-session", where)
-        check(index not in spans or spans[index]["salt"] == line["salt"], "receipt-salt", where)
+        same = index not in spans or all(spans[index][key] == line[key] for key in ("salt", "kind"))
+        check(same, "receipt-salt", where)
     begins = [r for r in log.records if r.type == BEGIN]
     for number, r in enumerate(begins):
         where, name = f"lane {log.lane}, BEGIN {r.index}", f"contexts/{r.commitment.hex()}.json"
@@ -297,14 +301,14 @@ def verify_proof(proof, receipt, shown, trust, allow_sim=False, time=None):
     """The warnings; "not-judged" is among them where the record is an END. The codes are those of bundles."""
     with reading("not-a-proof"):
         check(len(proof) <= MB)
-        proof, receipt = read_json(proof), read_json(receipt)
+        proof, receipt = read_json(proof), DEFAULTS["receipts"] | read_json(receipt)
         head = proof.get("head", {"size": 0, "path": []})
         check(fits(proof | {"head": head}, PROOF) and fits(receipt, LINES["receipts"][0]))
         r, path = read_record(bytes.fromhex(proof["record"])), list(map(bytes.fromhex, proof["path"]))
         c, message = read_checkpoint(bytes.fromhex(proof["checkpoint"])), bytes.fromhex(proof["ticket"])
     check((r.lane, r.index) == (receipt["lane"], receipt["index"]), "receipt-session")
     check(r.type == END or r.type == VERDICT and r.determination == ADMIT, "receipt-not-admitted")
-    check(commitment(bytes.fromhex(receipt["salt"]), shown) == r.commitment, "span-commitment")
+    check(commitment(receipt["kind"], bytes.fromhex(receipt["salt"]), shown) == r.commitment, "span-commitment")
     if r.type == END:
         check(formatting(shown.decode("utf-8", "replace")), "end-not-formatting")
     with reading("checkpoint-root"):

@@ -16,6 +16,8 @@
 //! with each other, with what was submitted, and with the session. After the first disagreement the card is lost, and every
 //! later call reports it.
 
+#![allow(unsafe_code, reason = "registers and memory are shared with a device")]
+
 mod card;
 mod choice;
 pub mod diagnostics;

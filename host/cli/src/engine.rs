@@ -2,14 +2,15 @@
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use portcullis_gate::engine::{DeadlineEngine, Engine, EngineError, Http, HttpSettings, Ngram, Protocol};
+use portcullis_gate::engine::{DeadlineEngine, Engine, EngineError, Http, HttpSettings, Ngram, Protocol, Template};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Which engine items that are tasks (`{"id", "intent", "facts"}`) are driven with.
 #[derive(clap::Args, Clone)]
 pub(crate) struct EngineArgs {
     /// Engine for tasks: `ngram:FILE` (n-grams of a text), `openai:http://HOST:PORT` (`/v1/completions`) or `llama:http://HOST:PORT`
-    /// (llama.cpp's `/completion`).
+    /// (llama.cpp's `/completion`); both also with `https://`.
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
     /// Seed of the first candidate of each place.
@@ -21,6 +22,16 @@ pub(crate) struct EngineArgs {
     /// Model, for servers that have several.
     #[arg(long, value_name = "NAME")]
     engine_model: Option<String>,
+    /// File of certificates (PEM) that may vouch for an `https://` server. Default: those of Mozilla's programme.
+    #[arg(long, value_name = "FILE")]
+    engine_ca: Option<PathBuf>,
+    /// Chat template: a file with `{prompt}` once, where intent and facts go and after which the answer begins; or `server`, which asks
+    /// llama.cpp's server to render its model's own. Default: none, for models that complete text.
+    #[arg(long, value_name = "FILE|server")]
+    engine_template: Option<String>,
+    /// Text at which the server stops; may be given several times.
+    #[arg(long, value_name = "TEXT")]
+    engine_stop: Vec<String>,
     /// Sampling temperature.
     #[arg(long, value_name = "DECIMAL", default_value = "0.8")]
     engine_temperature: String,
@@ -57,9 +68,18 @@ impl EngineArgs {
             "llama" => Protocol::Llama,
             _ => return Err(anyhow!("`{engine}`: expected `ngram:FILE`, `openai:URL` or `llama:URL`").into()),
         };
+        let read =
+            |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()));
         let settings = HttpSettings {
             protocol,
             address: rest.to_owned(),
+            authorities: self.engine_ca.as_deref().map(read).transpose()?,
+            template: match self.engine_template.as_deref() {
+                None => Template::None,
+                Some("server") => Template::Server,
+                Some(file) => Template::Text(read(Path::new(file))?),
+            },
+            stop: self.engine_stop.clone(),
             model: self.engine_model.clone(),
             seed: self.engine_seed,
             temperature: self.engine_temperature.clone(),

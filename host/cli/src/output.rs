@@ -6,9 +6,11 @@ use portcullis_gate::{Determination, Event, Summary, What};
 use portcullis_report::escape::printable;
 use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// How admitted text is written.
@@ -35,8 +37,48 @@ pub(crate) struct Output {
 struct Stream {
     id: String,
     determinations: Vec<(Determination, String)>,
-    released: String,
+    released: Vec<Released>,
     summary: Option<Summary>,
+}
+
+/// Released bytes: text, or a tool call.
+enum Released {
+    Text(String),
+    Call(String),
+}
+
+impl Stream {
+    fn release(&mut self, text: &str, calls: &[Range<usize>]) {
+        let mut from = 0;
+        for call in calls {
+            self.text(text.get(from..call.start).unwrap_or_default());
+            self.released.push(Released::Call(text.get(call.clone()).unwrap_or_default().to_owned()));
+            from = call.end;
+        }
+        self.text(text.get(from..).unwrap_or_default());
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.released.last_mut() {
+            Some(Released::Text(last)) => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.released.push(Released::Text(text.to_owned())),
+        }
+    }
+
+    /// The released text, and the calls with their places in it.
+    fn line(&self) -> Result<AdmittedLine<'_>, Failure> {
+        let mut line = AdmittedLine { id: &self.id, text: String::new(), calls: Vec::new() };
+        for released in &self.released {
+            match released {
+                Released::Text(text) => line.text.push_str(text),
+                Released::Call(call) => {
+                    line.calls.push(AdmittedCall { at: line.text.len(), call: serde_json::from_str(call)? });
+                }
+            }
+        }
+        Ok(line)
+    }
 }
 
 #[derive(Serialize)]
@@ -48,7 +90,16 @@ struct SummaryLine<'a> {
 #[derive(Serialize)]
 struct AdmittedLine<'a> {
     id: &'a str,
-    text: &'a str,
+    text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<AdmittedCall<'a>>,
+}
+
+/// An admitted tool call, byte for byte, and the place in the text where it stands.
+#[derive(Serialize)]
+struct AdmittedCall<'a> {
+    at: usize,
+    call: &'a RawValue,
 }
 
 impl Output {
@@ -64,12 +115,12 @@ impl Output {
         match event.what {
             What::Begun { id, .. } => stream.id = id,
             What::Determined(judged) => stream.determinations.push((judged.determination, judged.text)),
-            What::Released { text, .. } => {
+            What::Released { text, calls, .. } => {
                 if let Some((file, Shape::Plain)) = &mut self.admitted {
                     file.write_all(text.as_bytes())?;
                     file.flush()?;
                 }
-                stream.released.push_str(&text);
+                stream.release(&text, &calls);
             }
             What::Ended { id, summary, .. } => {
                 stream.id = id;
@@ -103,7 +154,7 @@ impl Output {
             self.text(stream, summary)?;
         }
         if let Some((file, Shape::JsonLines)) = &mut self.admitted {
-            writeln!(file, "{}", json_line(&AdmittedLine { id: &stream.id, text: &stream.released })?)?;
+            writeln!(file, "{}", json_line(&stream.line()?)?)?;
         }
         Ok(())
     }
@@ -120,8 +171,9 @@ impl Output {
         )?;
         for (d, span) in &stream.determinations {
             let what = d.determination.map_or("fault", |d| d.name());
+            let call = if d.kind.is_text() { "" } else { "call " };
             let indent = "  ".repeat(usize::from(d.parent.is_some()));
-            write!(self.stdout, "  {indent}{what:<9} {span:?}")?;
+            write!(self.stdout, "  {indent}{what:<9} {call}{span:?}")?;
             match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
                 (Some(stage), Some(rule), Some(reason)) => {
                     writeln!(self.stdout, "  [{} {}: {}]", stage.name(), printable(rule), printable(reason))?
@@ -135,7 +187,15 @@ impl Output {
         if let Some(why) = &summary.stopped {
             writeln!(self.stdout, "  stopped: {}", printable(why))?;
         }
-        writeln!(self.stdout, "  => {:?}", stream.released)?;
+        for released in &stream.released {
+            match released {
+                Released::Text(text) => writeln!(self.stdout, "  => {text:?}")?,
+                Released::Call(call) => writeln!(self.stdout, "  => call {}", printable(call))?,
+            }
+        }
+        if stream.released.is_empty() {
+            writeln!(self.stdout, "  => \"\"")?;
+        }
         Ok(())
     }
 

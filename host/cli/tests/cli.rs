@@ -242,12 +242,10 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// `docs/cli.md` is what `--help` says; `PORTCULLIS_WRITE_DOCS=1` writes it anew.
+/// `docs/cli.md` is what `--help` says; `cargo xtask gen` writes it anew.
 #[test]
 fn the_manual_is_what_help_says() {
-    let mut page = String::from(
-        "# Command line\n\nWritten from `--help` by a test: `PORTCULLIS_WRITE_DOCS=1 cargo test --package portcullis --test cli`.\n\n",
-    );
+    let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
     page += include_str!("exit_codes.md");
     for command in commands(&[]) {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -258,10 +256,14 @@ fn the_manual_is_what_help_says() {
         page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     }
     let path = root().join("docs/cli.md");
-    if std::env::var_os("PORTCULLIS_WRITE_DOCS").is_some() {
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &page).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), page, "run the command that docs/cli.md names");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap_or_default(),
+        page,
+        "docs/cli.md is not what `--help` says; run `cargo xtask gen`"
+    );
 }
 
 /// What the README tells a reader to type runs as it stands: the blocks that need no set-up of their own.

@@ -126,9 +126,93 @@ fn a_server_that_is_not_there_and_a_bad_address_are_errors() {
         let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(stderr.contains("error: 1 of 1 texts ended because no engine gave them"), "{stderr}");
     }
-    let (out, _, _) = run("openai", "https://example.org", &[]);
+    let (out, _, _) = run("openai", "example.org", &[]);
     assert_eq!(out.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&out.stderr).contains("local proxy"));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("no http:// or https:// address"));
+}
+
+/// Formatting moves a text on, and a place that is asked again is asked with another seed: after refusals, after going on without a candidate,
+/// and after a rollback.
+#[test]
+fn no_request_is_made_twice() {
+    let refused = r#"["x@example.org","y@example.org","z@example.org","x@example.org"]"#;
+    let steps = format!("[\"---\\n\"]\n[\"Ships sail.\"]\n[\"\\n***\\n\"]\n{refused}\n[\" Sailors sleep.\"]\n");
+    for extra in [
+        &[][..],
+        &["--on-refuse", "skip", "--max-proposals", "40"],
+        &["--release", "end", "--max-proposals", "40"],
+        &["--release", "end", "--on-refuse", "skip", "--max-proposals", "40"],
+    ] {
+        let server = Server::start(&steps, None);
+        let (_, _, released) = run("llama", &server.address, extra);
+        let requests = server.requests();
+        let unlike: std::collections::BTreeSet<_> = requests.iter().collect();
+        assert_eq!(unlike.len(), requests.len(), "{extra:?}");
+        let prompt: serde_json::Value = serde_json::from_str(&requests[1]).unwrap();
+        assert!(prompt["prompt"].as_str().unwrap().ends_with("---\n"), "what is held is in the prompt");
+        assert!(released.is_empty() || released.starts_with("---\nShips sail."), "{released}");
+    }
+}
+
+/// A server behind TLS, with an authority of its own; stop sequences and a chat template are sent as they were given.
+#[test]
+fn a_server_behind_tls_is_asked_with_its_authority_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+        .arg(path("key.pem"))
+        .arg("-out")
+        .arg(path("ca.pem"))
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        println!("\nSKIPPED no openssl to make a certificate with");
+        return;
+    }
+    std::fs::write(path("template"), "<|user|>{prompt}<|model|>").unwrap();
+    let server = r#"
+import http.server, json, ssl, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_): pass
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        assert body["stop"] == ["\n\n", "<|end|>"] and body["prompt"].startswith("<|user|>Tell of ships."), body
+        text = "" if body["prompt"].endswith("sail.") else "Ships sail."
+        answer = json.dumps({"choices": [{"text": text}]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1], sys.argv[2])
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_port, flush=True)
+server.serve_forever()
+"#;
+    let mut process = Command::new("python3")
+        .args(["-c", server])
+        .args([path("ca.pem"), path("key.pem")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(process.stdout.take().unwrap()), &mut port).unwrap();
+    let address = format!("https://localhost:{}", port.trim());
+    let (template, ca) = (path("template").display().to_string(), path("ca.pem").display().to_string());
+    let asked = ["--engine-template", &template, "--engine-stop", "\n\n", "--engine-stop", "<|end|>"];
+    let (out, lines, released) = run("openai", &address, &[&asked[..], &["--engine-ca", &ca]].concat());
+    assert_eq!(out.status.code(), Some(0), "{:?}", termination(&lines));
+    assert_eq!(released, "Ships sail.");
+    // Without its authority nothing is believed.
+    let (out, lines, released) = run("openai", &address, &asked);
+    assert_eq!((out.status.code(), released.as_str()), (Some(1), ""));
+    assert!(termination(&lines).1.contains("gone"), "{:?}", termination(&lines));
+    process.kill().unwrap();
+    process.wait().unwrap();
 }
 
 /// A task is not governed when nobody can write its text: not even beside texts that were.

@@ -1,6 +1,7 @@
 //! Types and wire layouts: semantic state, descriptor, verdict, record, fixed point. No I/O, no `unsafe`.
 
 pub mod class;
+pub mod commitment;
 pub mod context;
 pub mod drift;
 pub mod fixed;

@@ -1,13 +1,14 @@
 //! ReceiptProof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
 //! small JSON file that the reader of the span can check without the rest of the bundle.
 
-use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt, commitment};
+use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt};
 use crate::format::certificate::{self, CertificateError, DeviceCertificate};
 use crate::format::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint, head};
 use crate::format::log;
 use crate::format::ticket::{Ticket, TicketError};
 use crate::format::tree::{self, PROOF_MAX, Prover};
 use crate::verify::{Options, Signer, Trust, marks_of_simulation};
+use portcullis_core::commitment::commitment;
 use portcullis_core::hex::Hex;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
@@ -261,7 +262,7 @@ impl ReceiptProof {
             (Ok(RecordType::End), _) => Standing::NotJudged,
             _ => return Err(ReceiptError::NotAdmitted),
         };
-        if commitment(&receipt.salt.0, &[text]) != record.descriptor.commitment {
+        if commitment(receipt.kind, &receipt.salt.0, &[text]) != record.descriptor.commitment {
             return Err(ReceiptError::OtherText);
         }
         if standing == Standing::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {

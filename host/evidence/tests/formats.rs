@@ -5,11 +5,12 @@
 use portcullis_test_support::world;
 
 use hmac::{Hmac, KeyInit, Mac};
+use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::{Fault, ROW_NONE, Record};
 use portcullis_evidence::approval::Approval;
-use portcullis_evidence::bundle::{Bundle, commitment};
+use portcullis_evidence::bundle::Bundle;
 use portcullis_evidence::certificate::{TrustStore, key_id, verify_chain};
 use portcullis_evidence::log::LogChecker;
 use portcullis_evidence::tree::{self, Prover};
@@ -37,13 +38,18 @@ fn salt(key: &[u8; 32], stream: u64, sequence: u32) -> [u8; 16] {
 
 fn commitments() -> Value {
     let key = [7; 32];
-    let one = |(stream, sequence, held, text): (u64, u32, &str, &str)| {
+    let one = |(stream, sequence, kind, held, text): (u64, u32, SpanKind, &str, &str)| {
         let salt = salt(&key, stream, sequence);
-        let digest = commitment(&salt, &[held.as_bytes(), text.as_bytes()]);
-        json!({"salt_key": hex::encode(&key), "stream": stream, "sequence": sequence, "salt": hex::encode(&salt), "held": held,
+        let digest = commitment(kind, &salt, &[held.as_bytes(), text.as_bytes()]);
+        json!({"salt_key": hex::encode(&key), "stream": stream, "sequence": sequence, "salt": hex::encode(&salt), "kind": kind, "held": held,
                "text": text, "commitment": hex::encode(&digest)})
     };
-    let texts = [(0, 1, "", ""), (0, 2, " ", "The dose is 5 mg."), (u64::MAX, u32::MAX - 1, "\n", "Größe: 3 µm")];
+    let texts = [
+        (0, 1, SpanKind::Text, "", ""),
+        (0, 2, SpanKind::Text, " ", "The dose is 5 mg."),
+        (0, 2, SpanKind::Call, " ", r#"{"arguments":{},"name":"noop"}"#),
+        (u64::MAX, u32::MAX - 1, SpanKind::Text, "\n", "Größe: 3 µm"),
+    ];
     texts.into_iter().map(one).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The tables of reason codes in the documentation are made from the enums of the verifier.
 //!
-//! `cargo xtask gen` runs this with `PORTCULLIS_WRITE_DOCS` set, and then it writes them.
+//! `cargo xtask gen` runs this with `UPDATE_SNAPSHOTS=1`, and then it writes them.
 
 #![cfg(test)]
 
@@ -38,7 +38,7 @@ fn codes_are_documented() {
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (found, after) = rest.split_once(END).unwrap();
     let tables = tables();
-    if std::env::var_os("PORTCULLIS_WRITE_DOCS").is_some() {
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::write(&page, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
     } else {
         assert!(found == tables, "docs/verify.md: the tables of codes are not the verifier's; run `cargo xtask gen`");

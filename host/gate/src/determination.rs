@@ -1,5 +1,6 @@
 //! What the gate says of one mutation, as data and in words.
 
+use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::Mode;
 use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,8 +17,11 @@ pub struct Determination {
     pub seq: u32,
     /// Sequence of the mutation that this one is a part of.
     pub parent: Option<u32>,
-    /// Decompose depth.
+    /// Decompose depth; of a tool call, which is never split, the greatest.
     pub depth: u8,
+    /// What the span is.
+    #[serde(default, skip_serializing_if = "SpanKind::is_text")]
+    pub kind: SpanKind,
     /// First byte of the span in the text.
     pub start: usize,
     /// One past its last byte.

@@ -5,6 +5,7 @@ use crate::engine::{EngineError, Proposal};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::drift::Drift;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// An event of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,9 @@ pub enum What {
         seqs: Vec<u32>,
         /// The bytes, held inert ones included.
         text: String,
+        /// Which of them are tool calls, in order. What only looks like one is text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<Range<usize>>,
     },
     /// The stream is over; nothing of it follows.
     Ended {

@@ -2,7 +2,7 @@
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
 use crate::anchor::Anchors;
-use crate::commitment::Salts;
+use crate::salt::Salts;
 use crate::settings::Settings;
 use portcullis_core::context::{OnRefuse, Release};
 use portcullis_core::manifest::Limits;

@@ -4,7 +4,9 @@ use crate::source::{Candidate, Item};
 use portcullis_core::state::Task;
 use portcullis_mapping::{Call, LogProbs};
 use portcullis_policy::error::json_problem;
-use serde::Deserialize;
+use serde::de;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use std::io::{BufRead, Read};
 
 /// A line that is no item.
@@ -33,47 +35,64 @@ struct Line {
     facts: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Step {
-    One(Alternative),
-    Many(Vec<Alternative>),
-}
+/// One candidate, or a list of alternatives.
+struct Step(Vec<Candidate>);
 
+/// A candidate that is more than its text. The text of its numbers is kept: of a call, every digit counts.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Alternative {
-    Bare(String),
-    Full {
-        text: String,
-        #[serde(default)]
-        logprobs: Option<Vec<serde_json::Number>>,
-    },
-    Call {
-        call: CallLine,
-    },
+#[serde(deny_unknown_fields)]
+struct FullCandidate<'a> {
+    text: Option<String>,
+    #[serde(default, borrow)]
+    logprobs: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    call: Option<CallLine<'a>>,
 }
 
 /// A tool call: arguments as an object, or as the text that an engine gave.
 #[derive(Deserialize)]
-struct CallLine {
+#[serde(deny_unknown_fields)]
+struct CallLine<'a> {
     name: String,
-    arguments: serde_json::Value,
+    #[serde(borrow)]
+    arguments: &'a RawValue,
 }
 
-impl Alternative {
-    fn candidate(self) -> Candidate {
-        match self {
-            Self::Bare(text) => Candidate { text, logprobs: None, call: None },
-            Self::Call { call: CallLine { name, arguments } } => {
-                let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-                Candidate { text: String::new(), logprobs: None, call: Some(Call { name, arguments }) }
-            }
-            Self::Full { text, logprobs } => {
-                let texts: Option<Vec<String>> = logprobs.map(|l| l.iter().map(ToString::to_string).collect());
-                Candidate { text, logprobs: texts.map(|t| LogProbs::parse(&t)), call: None }
-            }
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        let steps = if raw.get().starts_with('[') {
+            let alternatives: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
+            alternatives.into_iter().map(candidate).collect()
+        } else {
+            candidate(raw).map(|one| vec![one])
+        };
+        steps.map(Self).map_err(de::Error::custom)
+    }
+}
+
+fn candidate(raw: &RawValue) -> Result<Candidate, String> {
+    let problem = |error| json_problem(&error);
+    if raw.get().starts_with('"') {
+        let text = serde_json::from_str(raw.get()).map_err(problem)?;
+        return Ok(Candidate { text, logprobs: None, logprobs_absent: None, call: None });
+    }
+    let FullCandidate { text, logprobs, call } = serde_json::from_str(raw.get()).map_err(problem)?;
+    let number = |raw: &&RawValue| raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    if !logprobs.iter().flatten().all(number) {
+        return Err("`logprobs` holds what is no number".to_owned());
+    }
+    let texts: Option<Vec<_>> = logprobs.map(|list| list.iter().map(|raw| raw.get().to_owned()).collect());
+    let logprobs = texts.map(|texts| LogProbs::parse(&texts));
+    match (text, call) {
+        (Some(text), None) => Ok(Candidate { text, logprobs, logprobs_absent: None, call: None }),
+        (None, Some(CallLine { name, arguments })) => {
+            let text = arguments.get();
+            let inner = text.starts_with('"').then(|| serde_json::from_str(text)).transpose().map_err(problem)?;
+            let call = Call { name, arguments: inner.unwrap_or_else(|| text.to_owned()) };
+            Ok(Candidate { text: String::new(), logprobs, logprobs_absent: None, call: Some(call) })
         }
+        _ => Err("a candidate is a text, {\"text\", \"logprobs\"} or {\"call\": {\"name\", \"arguments\"}}".to_owned()),
     }
 }
 
@@ -144,13 +163,7 @@ impl<R: BufRead> Lines<R> {
         match (line.text, line.candidates) {
             (Some(text), None) => Ok(Item::Text { id, text, task }),
             (None, Some(steps)) => {
-                let steps = steps
-                    .into_iter()
-                    .map(|s| match s {
-                        Step::One(a) => vec![a.candidate()],
-                        Step::Many(m) => m.into_iter().map(Alternative::candidate).collect(),
-                    })
-                    .collect::<Vec<Vec<Candidate>>>();
+                let steps: Vec<_> = steps.into_iter().map(|Step(alternatives)| alternatives).collect();
                 if steps.iter().any(Vec::is_empty) {
                     return Err(self.error("a step of `candidates` has no alternative"));
                 }
@@ -197,8 +210,13 @@ mod tests {
         );
         assert_eq!(got.len(), 2);
         assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
-        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
-        let full = Candidate { text: "r".into(), logprobs: Some(LogProbs::parse(&["-0.25"])), call: None };
+        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
+        let full = Candidate {
+            text: "r".into(),
+            logprobs: Some(LogProbs::parse(&["-0.25"])),
+            logprobs_absent: None,
+            call: None,
+        };
         assert_eq!(
             got[1],
             Ok(Item::Candidates {

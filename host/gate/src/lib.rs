@@ -5,7 +5,6 @@
 
 mod admission;
 pub mod anchor;
-mod commitment;
 mod determination;
 pub mod engine;
 mod event;
@@ -17,6 +16,7 @@ mod policy_card;
 mod rationale;
 pub mod remote;
 pub mod replay;
+mod salt;
 mod session_loop;
 mod settings;
 mod source;
@@ -24,12 +24,12 @@ mod stage;
 mod stream;
 
 pub use admission::{Engines, judged_bytes};
-pub use commitment::{SaltKey, SaltKeyError, Salts, commit};
 pub use determination::{DecidingField, Determination, Summary, Termination, Trigger};
 pub use event::{EndCommitment, Event, Judgement, What};
 pub use governor::Governor;
 pub use policy_card::{PolicyCardError, banks_on_card, judge_text};
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
+pub use salt::{SaltKey, SaltKeyError, Salts};
 pub use session_loop::{
     Bounds, Credit, SessionClosed, SessionHandle, SessionLoop, StreamHandle, StreamMessage, SubmitError,
 };

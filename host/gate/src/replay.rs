@@ -5,9 +5,9 @@
 //! with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not compared.
 
 use crate::anchor::{Anchors, Store};
-use crate::commitment::Salts;
 use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::governor::Governor;
+use crate::salt::Salts;
 use crate::settings::Settings;
 use crate::source::Item;
 use crate::stream::Seat;

@@ -1,6 +1,6 @@
 //! How texts are governed: what the operator chooses beside the policy.
 
-use crate::commitment::Salts;
+use crate::salt::Salts;
 use portcullis_core::context::{OnRefuse, Release};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::Granularity;

@@ -4,8 +4,11 @@
 mod support;
 
 use portcullis_core::drift::Drift;
+use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Release, Settings, Trigger, What};
+use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
+use portcullis_gate::{Candidate, Item, Release, Settings, Trigger, What};
+use std::sync::{Arc, Mutex};
 use support::*;
 
 #[test]
@@ -91,6 +94,16 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
+/// Of words, too, which is what a referent is known by.
+#[test]
+fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
+    let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");
+    let events = govern(&package, settings(), vec![text("a", "This trial was small. A trial was run in 2019.")]);
+    let said: Vec<&str> = judged(&events).map(|j| j.text.as_str()).collect();
+    assert_eq!(said, ["This trial was small.", "A trial was run in 2019.", "This trial was small."]);
+    assert!(released(&events).ends_with("This trial was small."), "{}", released(&events));
+}
+
 #[test]
 fn a_deferred_mutation_expires() {
     let package = package("[limits]\ndefer = [\"NEEDS-KEY\"]\ndefer_expiry = 1\nmax_depth = 2\n");
@@ -119,7 +132,7 @@ fn drift_is_warned_of_corrected_and_halted() {
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 4000\nhalt = 9000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Tell of trains. Rivers flow north. Clouds gather east. Never said this.");
-    if let portcullis_gate::Item::Text { task, .. } = &mut item {
+    if let Item::Text { task, .. } = &mut item {
         task.intent = "trains".into();
     }
     let events = govern(&package, settings(), vec![item]);
@@ -142,7 +155,7 @@ fn the_correction_level_reaches_the_card_and_tightens() {
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 2000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Rivers flow north. Here is the key.");
-    if let portcullis_gate::Item::Text { task, .. } = &mut item {
+    if let Item::Text { task, .. } = &mut item {
         task.intent = "trains".into();
     }
     let events = govern(&package, settings(), vec![item]);
@@ -150,4 +163,53 @@ fn the_correction_level_reaches_the_card_and_tightens() {
     assert_eq!(last.determination.rule.as_deref(), Some("STRICT"));
     assert_eq!(last.determination.stage.unwrap().name(), "entropy");
     assert!(last.fields.iter().any(|f| f.field == "correction" && f.value == "2" && f.condition == "2 to 2"));
+}
+
+/// Proposes formatting and connectives, and keeps what it was shown.
+struct Idle {
+    shown: Arc<Mutex<Vec<(String, u32)>>>,
+    texts: &'static [&'static str],
+}
+
+impl Engine for Idle {
+    fn name(&self) -> String {
+        "idle".into()
+    }
+    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+        let mut shown = self.shown.lock().unwrap();
+        let text = self.texts[shown.len() % self.texts.len()].to_owned();
+        shown.push((view.admitted.to_owned(), attempt));
+        Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
+    }
+    fn advance(&mut self, _: &str) {}
+    fn roll_back(&mut self, _: usize) {}
+}
+
+#[test]
+fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice() {
+    let cases: [&'static [&'static str]; 2] = [&["---\n"], &["```\n", "\n"]];
+    for texts in cases {
+        for release in [Release::Span, Release::Checkpoint, Release::End] {
+            let policy = package("[limits]\nalternatives = 1\n");
+            let shown = Arc::new(Mutex::new(Vec::new()));
+            let kept = Arc::clone(&shown);
+            let make = move |_, _| -> Result<Box<dyn Engine>, EngineError> {
+                Ok(Box::new(Idle { shown: Arc::clone(&kept), texts }))
+            };
+            let item =
+                Item::Prompt { id: "a".into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } };
+            let settings = Settings { release, max_proposals: 3_000, ..settings() };
+            let governor = governor(&policy, settings).with_engines(filter(), Box::new(make));
+            let events = run(&governor, &policy, vec![item]);
+            let shown = shown.lock().unwrap();
+            let mut asked = shown.clone();
+            asked.sort();
+            asked.dedup();
+            assert_eq!(asked.len(), shown.len(), "{texts:?}");
+            assert!(shown[1].0.ends_with(texts[0]), "{texts:?}");
+            let end = summary(&events).termination.unwrap();
+            assert_eq!(end.trigger, Trigger::Limit, "{texts:?}");
+            assert!(end.detail.contains("4096 bytes of formatting"), "{}", end.detail);
+        }
+    }
 }

@@ -57,7 +57,7 @@ impl Engine for Hostile {
             _ => PARTS[pick % PARTS.len()].repeat(1 + pick / 40),
         };
         let logprobs = pick.is_multiple_of(7).then(|| LogProbs::parse(&["NaN"]));
-        Ok(Proposal::Candidate(Candidate { text, logprobs, call: None }))
+        Ok(Proposal::Candidate(Candidate { text, logprobs, logprobs_absent: None, call: None }))
     }
 
     fn advance(&mut self, _: &str) {}
@@ -103,7 +103,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
                     What::RolledBack { transitions, .. } => transitions.iter().for_each(|t| {
                         assert!(allowed.remove(t).is_some(), "what was taken back was admitted and had not left");
                     }),
-                    What::Released { seqs, text } => {
+                    What::Released { seqs, text, .. } => {
                         let mut expected = String::new();
                         for seq in seqs {
                             match allowed.remove(seq) {
@@ -156,12 +156,25 @@ impl Engine for Odd {
     fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
         match self.0 {
             0 => Ok(Proposal::Exhausted),
-            1 => Ok(Proposal::Candidate(Candidate { text: String::new(), logprobs: None, call: None })),
-            2 => Ok(Proposal::Candidate(Candidate { text: "bad".into(), logprobs: None, call: None })),
+            1 => Ok(Proposal::Candidate(Candidate {
+                text: String::new(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
+            2 => Ok(Proposal::Candidate(Candidate {
+                text: "bad".into(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
             3 if view.admitted.len() > 20 => Err(EngineError::Gone("killed".into())),
-            _ => {
-                Ok(Proposal::Candidate(Candidate { text: " Birds sing in trees.".into(), logprobs: None, call: None }))
-            }
+            _ => Ok(Proposal::Candidate(Candidate {
+                text: " Birds sing in trees.".into(),
+                logprobs: None,
+                logprobs_absent: None,
+                call: None,
+            })),
         }
     }
 

@@ -3,9 +3,11 @@
 
 mod support;
 
+use portcullis_core::commitment::{SpanKind, commitment};
+use portcullis_core::hex;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, Item};
+use portcullis_gate::{Candidate, Item, Judgement, OnRefuse, Release, Settings, What};
 use portcullis_mapping::Call;
 use support::*;
 
@@ -36,7 +38,7 @@ max = 100
 fn call(name: &str, arguments: &str) -> Option<(String, String)> {
     let policy = tools();
     let call = Some(Call { name: name.into(), arguments: arguments.into() });
-    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, call }]];
+    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
     let events = govern(&policy, settings(), vec![Item::Candidates { id: "a".into(), steps, task: Task::default() }]);
     let judged = judged(&events).next().unwrap();
     assert!(judged.descriptor.len() == 256);
@@ -74,4 +76,109 @@ fn what_is_no_call_is_refused_and_never_guessed() {
         assert_eq!(call("note", arguments), Some(("validation".into(), "TOOL-MALFORMED".into())), "{arguments}");
     }
     assert_eq!(call("", "{}").unwrap().1, "TOOL-MALFORMED");
+}
+
+/// Steps, each with its alternatives; what leaves, and which bytes of it are calls.
+fn leaves(steps: Vec<Vec<Candidate>>, release: Release) -> (String, Vec<String>) {
+    let item = Item::Candidates { id: "a".into(), steps, task: Task::default() };
+    let events = govern(&tools(), Settings { release, ..settings() }, vec![item]);
+    let mut calls = Vec::new();
+    for event in &events {
+        if let What::Released { text, calls: ranges, .. } = &event.what {
+            calls.extend(ranges.iter().map(|range| text[range.clone()].to_owned()));
+        }
+    }
+    (released(&events), calls)
+}
+
+fn of_call(name: &str, arguments: &str) -> Candidate {
+    let call = Some(Call { name: name.into(), arguments: arguments.into() });
+    Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }
+}
+
+fn of_text(text: &str) -> Candidate {
+    Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
+}
+
+#[test]
+fn a_call_leaves_whole_or_not_at_all() {
+    let noop = r#"{"arguments":{},"name":"noop"}"#;
+    for arguments in [
+        r#"{"note": "a mixed answer, and more"}"#,
+        r#"{"note": "a\u0020mixed\nanswer"}"#,
+        r#"{"note": "over\nmixed"}"#,
+        r#"{"mixed": 1}"#,
+        r#"{"list": ["a", {"b": "mixed"}]}"#,
+    ] {
+        let steps = vec![vec![of_call("note", arguments), of_call("noop", "{}")]];
+        assert_eq!(leaves(steps, Release::Span), (noop.to_owned(), vec![noop.to_owned()]), "{arguments}");
+    }
+    let policy = tools();
+    let steps = vec![vec![of_call("note", r#"{"note": "mixed"}"#)]];
+    let events = govern(&policy, settings(), vec![Item::Candidates { id: "a".into(), steps, task: Task::default() }]);
+    let outcomes: Vec<_> = judged(&events).map(|j| j.determination.determination).collect();
+    assert_eq!(outcomes, [Some(Answer::Reject)], "a call is never split");
+    assert!(judged(&events).all(|j| j.determination.kind == SpanKind::Call));
+}
+
+#[test]
+fn numbers_of_a_call_keep_their_text() {
+    let arguments = r#"{"a":123456789012345678901234567890,"b":1.0,"c":1e+05,"d":-0.0,"e":0.1000}"#;
+    let text = format!(r#"{{"arguments":{arguments},"name":"pay"}}"#);
+    assert_eq!(leaves(vec![vec![of_call("pay", arguments)]], Release::Span).1, [text]);
+}
+
+#[test]
+fn calls_and_text_are_told_apart() {
+    let steps = || {
+        let like = r#"{"arguments":{},"name":"noop"}"#;
+        vec![vec![of_text("Asking. ")], vec![of_text("\n---\n")], vec![of_call("noop", "{}")], vec![of_text(like)]]
+    };
+    let noop = r#"{"arguments":{},"name":"noop"}"#;
+    for release in [Release::Span, Release::Checkpoint, Release::End] {
+        let (text, calls) = leaves(steps(), release);
+        assert_eq!(text, format!("Asking. \n---\n{noop}{noop}"));
+        assert_eq!(calls, [noop], "what only looks like a call is text");
+    }
+    let item = Item::Candidates { id: "a".into(), steps: steps(), task: Task::default() };
+    let events = govern(&tools(), settings(), vec![item]);
+    let same: Vec<_> = judged(&events).filter(|j| j.text == noop).collect();
+    let committed = |kind, j: &Judgement| {
+        let salt = hex::decode(&j.salt).unwrap();
+        hex::encode(&commitment(kind, &salt, &[j.inert.as_bytes(), j.text.as_bytes()]))
+    };
+    let [call, text] = same.as_slice() else { panic!("{same:?}") };
+    assert!(call.descriptor.contains(&committed(SpanKind::Call, call)));
+    assert!(text.descriptor.contains(&committed(SpanKind::Text, text)));
+    assert!(!text.descriptor.contains(&committed(SpanKind::Call, text)), "no receipt for text is one for a call");
+}
+
+#[test]
+fn text_that_holds_a_call_is_judged_as_the_call() {
+    let fine = "It is done.";
+    for call in [
+        r#"{"arguments":{"command":"ls"},"name":"run"}"#,
+        r#"{ "name" : "r\u0075n", "arguments" : "{\"command\": \"ls\"}" }"#,
+        "```json\n{\"tool_name\": \"run\", \"parameters\": {}}\n```",
+        r#"<tool_call>{"name":"run","arguments":{}}</tool_call>"#,
+        r#"[{"type":"function","function":{"name":"run","arguments":"{}"}}]"#,
+        r#"{"name":"noop","arguments":{"note":"mixed"}}"#,
+        r#"{"name":"noop","name":"run","arguments":{}}"#,
+    ] {
+        let (text, calls) = leaves(vec![vec![of_text(call), of_text(fine)]], Release::Span);
+        assert_eq!((text.as_str(), calls.len()), (fine, 0), "{call}");
+        // In a whole text the words round it stay, and nothing of it does.
+        let whole = Item::Text {
+            id: "a".into(),
+            text: format!("Here it is.\n\n{call}\n\nThat was it."),
+            task: Task::default(),
+        };
+        let left = released(&govern(&tools(), Settings { on_refuse: Some(OnRefuse::Skip), ..settings() }, vec![whole]));
+        assert!(left.starts_with("Here it is.") && left.ends_with("That was it."), "{left}");
+        assert!(!left.contains("name") && !left.contains("noop"), "{call}: {left}");
+    }
+    // Data that is no call, and a call that no rule forbids, are text as any other.
+    for text in [r#"{"name":"Ana","age":7}"#, r#"{"name":"noop","arguments":{}}"#, "A { set } of things."] {
+        assert_eq!(leaves(vec![vec![of_text(text)]], Release::Span), (text.to_owned(), Vec::new()));
+    }
 }

@@ -52,10 +52,15 @@ impl Hits {
         Self { list, longest }
     }
 
-    /// The same with hits of these classes over the whole of a text.
-    pub(crate) fn with(self, classes: impl IntoIterator<Item = ClassId>, length: usize) -> Self {
-        let whole = classes.into_iter().map(|class| Hit { range: 0..length, class });
-        Self::new(self.list.into_iter().chain(whole).collect())
+    /// The same with further hits.
+    pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
+        let more = hits.into_iter().map(|(range, class)| Hit { range, class });
+        Self::new(self.list.into_iter().chain(more).collect())
+    }
+
+    /// The classes.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = ClassId> {
+        self.list.iter().map(|hit| hit.class)
     }
 
     /// The hits that share a byte with `range`.

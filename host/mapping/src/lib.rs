@@ -25,6 +25,7 @@ mod checkable;
 mod claims;
 mod error;
 mod hits;
+mod json;
 mod language;
 mod logprobs;
 mod mapper;

@@ -106,8 +106,12 @@ impl Mapper {
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
+        let calls = self.tools.in_text(&text);
+        let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
         let (hits, quantities) = self.look(&text);
-        Text::new(text, from, hits, quantities, self.language, granularity)
+        let hits = hits.with(called);
+        let calls = calls.iter().map(|call| call.range.clone()).collect();
+        Text::new(text, from, hits, quantities, calls, self.language, granularity)
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
@@ -115,9 +119,15 @@ impl Mapper {
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
+        let whole = 0..text.len();
+        let mut classes = self.tools.classes(&call.name, &arguments);
+        // A reader of the arguments sees their strings without escapes.
+        for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
+            classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
+        }
         let (hits, quantities) = self.look(&text);
-        let hits = hits.with(self.tools.classes(&call.name, &arguments), text.len());
-        Some(Text::new(text, 0, hits, quantities, self.language, Granularity::Step))
+        let hits = hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
+        Some(Text::new(text, 0, hits, quantities, vec![whole], self.language, Granularity::Step))
     }
 
     /// Where the end of a text begins that a class pattern or a phrase could still complete, at most 1,024 bytes before its end; the text's

@@ -16,6 +16,8 @@ pub struct Text {
     origin: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
+    /// Tool calls, in order: none of them is ever cut.
+    calls: Vec<Range<usize>>,
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
@@ -29,11 +31,12 @@ impl Text {
         from: usize,
         hits: Hits,
         quantities: Vec<QuantityHit>,
+        calls: Vec<Range<usize>>,
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
         let mut read =
-            Self { text, origin: from, hits, quantities, pieces: Vec::new(), sentences: Vec::new(), language };
+            Self { text, origin: from, hits, quantities, calls, pieces: Vec::new(), sentences: Vec::new(), language };
         let whole = from..read.text.len();
         read.sentences = sentence_ends(read.slice(&whole)).into_iter().map(|end| from + end).collect();
         read.pieces = match granularity {
@@ -174,16 +177,24 @@ impl Text {
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
     }
 
-    /// Hits that overlap each other, joined.
+    /// Hits that overlap each other, joined, each with the call that it stands in.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in self.hits.touching(span) {
+            let call = self.call_at(hit.range.start).unwrap_or(&hit.range);
+            let (start, end) = (call.start.min(hit.range.start), call.end.max(hit.range.end));
             match clusters.last_mut() {
-                Some(last) if hit.range.start < last.end => last.end = last.end.max(hit.range.end),
-                _ => clusters.push(hit.range.clone()),
+                Some(last) if start < last.end => last.end = last.end.max(end),
+                _ => clusters.push(start..end),
             }
         }
         clusters
+    }
+
+    /// The call that a byte belongs to.
+    fn call_at(&self, at: usize) -> Option<&Range<usize>> {
+        let call = self.calls.get(self.calls.partition_point(|call| call.end <= at));
+        call.filter(|call| call.start <= at)
     }
 
     fn cut(&self, range: &Range<usize>, cuts: Vec<usize>) -> Vec<Piece> {
@@ -193,7 +204,9 @@ impl Text {
 
 impl Whole for Text {
     fn split_by(&self, at: usize) -> bool {
-        self.hits.split_by(at) || self.measured(&(at.saturating_sub(1)..at)).any(|q| at < q.range.end)
+        self.hits.split_by(at)
+            || self.call_at(at).is_some_and(|call| call.start < at)
+            || self.measured(&(at.saturating_sub(1)..at)).any(|q| at < q.range.end)
     }
 
     fn holds_hit(&self, range: &Range<usize>) -> bool {
@@ -209,7 +222,7 @@ mod tests {
     fn what_is_set_apart_takes_its_phrase_with_it() {
         let said = "Ana is an actor born in 1949, in Porto, and a writer.";
         let language = Language::of("en").unwrap();
-        let text = Text::new(said.into(), 0, Hits::default(), Vec::new(), language, Granularity::Span);
+        let text = Text::new(said.into(), 0, Hits::default(), Vec::new(), Vec::new(), language, Granularity::Span);
         let at = said.find("1949").unwrap();
         let apart = vec![at..at + 4, at..at + 4];
         let parts = text.split(&(0..said.len()), &apart);

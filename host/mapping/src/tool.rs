@@ -1,15 +1,14 @@
 //! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of arguments.
 
 use crate::error::MappingError;
+use crate::json::Json;
 use crate::pattern;
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::CLASSES;
 use regex_automata::meta::Regex;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
-use std::collections::BTreeMap;
-use std::fmt;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// A tool call as an engine proposes it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -51,17 +50,41 @@ impl Tools {
     }
 
     /// Classes of a call.
-    pub(crate) fn classes(&self, name: &str, arguments: &Value) -> Vec<ClassId> {
+    pub(crate) fn classes(&self, name: &str, arguments: &Json) -> Vec<ClassId> {
         let matches = |rule: &&Rule| {
-            let target = match &rule.argument {
-                Some(pointer) => arguments.pointer(pointer),
-                None => Some(arguments),
-            };
-            let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+            let targets = arguments.pointer(rule.argument.as_deref().unwrap_or_default());
             rule.name.as_deref().is_none_or(|n| n == name)
-                && target.is_some_and(|t| rule.pattern.as_ref().is_none_or(|p| p.is_match(&text(t))))
+                && targets.iter().any(|t| rule.pattern.as_ref().is_none_or(|p| p.is_match(&t.text())))
         };
         self.rules.iter().filter(matches).map(|r| r.class).collect()
+    }
+
+    /// The calls that stand in a text, in order. Whoever reads the text may make them, so that they are judged as calls.
+    pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
+        let mut found = Vec::new();
+        let mut from = 0;
+        let mut effort = EFFORT * (text.len() + 1);
+        while let Some(start) = text.get(from..).and_then(|rest| rest.find('{')).map(|at| from + at) {
+            let (json, length) = Json::prefix(text.get(start..).unwrap_or_default());
+            effort = effort.saturating_sub(length);
+            if effort == 0 {
+                // Nobody writes so. What cannot be read in bounded time counts as whatever the rules name.
+                let classes = self.rules.iter().map(|rule| rule.class).collect();
+                found.push(TextCall { range: start..text.len(), classes });
+                break;
+            }
+            let Some(json) = json else {
+                from = start + 1;
+                continue;
+            };
+            from = start + length;
+            let calls = calls(&json);
+            if !calls.is_empty() {
+                let classes = calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect();
+                found.push(TextCall { range: start..from, classes });
+            }
+        }
+        found
     }
 }
 
@@ -74,75 +97,48 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
 
 /// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the name is empty or
 /// the arguments are no JSON object: nothing is guessed, and a key that stands there twice is no object.
-pub(crate) fn canonical(call: &Call) -> Option<(String, Value)> {
-    let Strict(arguments) = serde_json::from_str(&call.arguments).ok()?;
-    if call.name.is_empty() || !arguments.is_object() {
+pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
+    let arguments = Json::parse(&call.arguments)?;
+    if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {
         return None;
     }
-    let text = serde_json::json!({"arguments": arguments, "name": call.name}).to_string();
+    let name = Json::String(call.name.clone());
+    let text = format!("{{\"arguments\":{arguments},\"name\":{name}}}");
     Some((text, arguments))
 }
 
-/// JSON in which no key stands twice in one object.
-struct Strict(Value);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
-    }
+/// A tool call that stands in a text, in one of the shapes that model servers and agent libraries read.
+pub(crate) struct TextCall {
+    /// Its bytes: the outermost object that it is in.
+    pub(crate) range: Range<usize>,
+    /// Classes of the call.
+    pub(crate) classes: Vec<ClassId>,
 }
 
-struct StrictVisitor;
+/// How often a byte is looked at, on average, to find the calls of a text: objects that are not closed are read from each brace anew.
+const EFFORT: usize = 32;
 
-impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Value;
+/// Members that hold the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct agents (`action`),
+/// and what libraries accept besides.
+const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "recipient_name"];
+/// Members that hold its arguments, in the same shapes.
+const ARGUMENTS: [&str; 9] =
+    ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is none"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Strict(value)) = access.next_element()? {
-            list.push(value);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        // Sorted here: what serde_json's map does depends on the features that it is built with.
-        let mut map = BTreeMap::new();
-        while let Some((key, Strict(value))) = access.next_entry::<String, Strict>()? {
-            if map.insert(key, value).is_some() {
-                return Err(de::Error::custom("a key that stands there twice"));
+/// Names and arguments of every call in a value. A key that stands there twice is read each way.
+fn calls(json: &Json) -> Vec<(&str, Cow<'_, Json>)> {
+    let mut found = Vec::new();
+    for object in json.values() {
+        for name in NAMES.iter().flat_map(|key| object.members(key)) {
+            let Json::String(name) = name else { continue };
+            for arguments in ARGUMENTS.iter().flat_map(|key| object.members(key)) {
+                // Arguments may be an object or its text.
+                let inner = if let Json::String(text) = arguments { Json::parse(text) } else { None };
+                found.push((name.as_str(), inner.map_or(Cow::Borrowed(arguments), Cow::Owned)));
             }
         }
-        Ok(Value::Object(map.into_iter().collect::<Map<_, _>>()))
     }
+    found
 }
 
 #[cfg(test)]
@@ -153,12 +149,43 @@ mod tests {
     fn one_call_has_one_text() {
         let text =
             |arguments: &str| canonical(&Call { name: "get".into(), arguments: arguments.into() }).map(|(t, _)| t);
-        let expected = Some(r#"{"arguments":{"a":[1,null],"b":"x"},"name":"get"}"#.to_owned());
-        assert_eq!(text(r#"{"b":"x", "a":[1, null]}"#), expected);
+        let expected = Some(r#"{"arguments":{"a":[1.0,null],"b":"x"},"name":"get"}"#.to_owned());
+        assert_eq!(text(r#"{"b":"x", "a":[1.0, null]}"#), expected);
         for bad in ["", "[]", "7", r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"b":1}}"#, "{", r#"{"a":1} x"#] {
             assert_eq!(text(bad), None, "{bad}");
         }
         assert_eq!(canonical(&Call { name: String::new(), arguments: "{}".into() }), None);
         assert_eq!(text(&format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200))), None, "nested too deep");
+    }
+
+    #[test]
+    fn a_text_holds_calls_in_the_shapes_that_are_read() {
+        let manifest = serde_json::json!({
+            "package": {"name": "p", "version": "1.0.0", "description": ""},
+            "enumerations": {"domain": ["d"], "audience": ["a"], "temporal": ["t"], "register": ["r"]},
+            "class": [{"name": "delete", "tool": [{"name": "delete", "argument": "/id", "regex": "7"}]}],
+        });
+        let tools = Tools::new(&serde_json::from_value(manifest).unwrap()).unwrap();
+        let classes = |text: &str| -> Vec<(String, usize)> {
+            let found = tools.in_text(text);
+            found.iter().map(|c| (text.get(c.range.clone()).unwrap().to_owned(), c.classes.len())).collect()
+        };
+        let call = r#"{"name":"delete","arguments":{"id":7}}"#;
+        assert_eq!(classes(&format!("First {{ not }} json, then {call}. End")), [(call.to_owned(), 1)]);
+        for call in [
+            r#"{"arguments":"{\"id\": 7}","name":"dele\u0074e"}"#,
+            r#"{"type":"function","function":{"name":"delete","arguments":{"id":7}}}"#,
+            r#"{"type":"tool_use","name":"delete","input":{"id":7}}"#,
+            r#"{"tool_name":"delete","parameters":{"id":7}}"#,
+            r#"{"functionCall":{"name":"delete","args":{"id":7}}}"#,
+            r#"{"action":"delete","action_input":{"id":7}}"#,
+            r#"{"name":"noop","name":"delete","arguments":{"id":1,"id":7}}"#,
+        ] {
+            assert_eq!(classes(&format!("```\n[{call}]\n```")), [(call.to_owned(), 1)]);
+        }
+        assert_eq!(classes(r#"{"name":"delete","arguments":{"id":8}}"#).len(), 1, "a call that no rule names");
+        let endless = r#"{"a":"#.repeat(20_000);
+        assert_eq!(classes(&endless).iter().map(|(_, classes)| *classes).collect::<Vec<_>>(), [1], "it ends");
+        assert_eq!(classes(r#"{"name":"Ana","id":7} {"arguments":{"id":7}}"#), [], "no calls");
     }
 }

@@ -6,6 +6,7 @@ use crate::Recorder;
 use portcullis_authority::ca::{self, Device, Window};
 use portcullis_authority::tickets::{Request, self_issued};
 use portcullis_card::driver::{RecordSink, SignedCheckpoint};
+use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
@@ -13,7 +14,7 @@ use portcullis_core::wire::{
     Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields,
     key_flags,
 };
-use portcullis_evidence::bundle::{self, Directory, FinishError, commitment, finish};
+use portcullis_evidence::bundle::{self, Directory, FinishError, finish};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::cose;
 use portcullis_evidence::sim::log::{Identity, Log};
@@ -163,7 +164,7 @@ impl Run {
         for seq in 1..=spans {
             let text = format!("Span {seq} of stream {number} is here.");
             let salt: [u8; 16] = Sha256::digest(&text)[..16].try_into().unwrap();
-            self.log.gate(slot, seq, commitment(&salt, &[text.as_bytes()]), Determination::Admit);
+            self.log.gate(slot, seq, commitment(SpanKind::Text, &salt, &[text.as_bytes()]), Determination::Admit);
             self.log.describe(slot, text.len() as u16, false);
             let (lane, index) = self.last(slot);
             let judged = json!({
@@ -173,11 +174,11 @@ impl Run {
                 "tick": 1, "log_index": index,
             });
             self.tell(number, What::Determined(serde_json::from_value(judged).unwrap()));
-            self.tell(number, What::Released { seqs: vec![seq], text });
+            self.tell(number, What::Released { seqs: vec![seq], text, calls: Vec::new() });
             // From here on a reader may have it.
             println!("released {lane} {index}");
         }
-        self.log.end(slot, spans + 1, commitment(&[1; 16], &[]));
+        self.log.end(slot, spans + 1, commitment(SpanKind::Text, &[1; 16], &[]));
         let (_, index) = self.last(slot);
         let summary = json!({"mode": mode, "mutations": spans, "admitted": spans, "rejected": 0, "decomposed": 0, "deferred": 0,
             "rolled_back": 0, "faults": 0, "bytes": 0, "bytes_admitted": 0, "trust_slope": 0, "stopped": null});

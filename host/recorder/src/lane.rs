@@ -1,7 +1,8 @@
 //! Lines about the records of one lane.
 
 use crate::RecorderError;
-use portcullis_evidence::bundle::{self, BundleError, LineFile, Writer};
+use portcullis_core::commitment::SpanKind;
+use portcullis_evidence::bundle::{self, BundleError, LineFile, Receipt, Writer};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
@@ -44,16 +45,23 @@ impl LaneWriter {
         Ok(())
     }
 
-    pub(crate) fn span(&mut self, index: u64, salt: &str, held: &str, text: &str) -> Result<Hex<16>, RecorderError> {
+    pub(crate) fn span(
+        &mut self,
+        index: u64,
+        salt: &str,
+        kind: SpanKind,
+        held: &str,
+        text: &str,
+    ) -> Result<Receipt, RecorderError> {
         let salt = hex::decode(salt).ok_or_else(|| RecorderError::Event(format!("record {index} has no salt")))?;
         let salt = Hex(salt);
-        self.spans.push(&bundle::SpanLine { index, salt, held: held.to_owned(), text: text.to_owned() })?;
-        Ok(salt)
+        self.spans.push(&bundle::SpanLine { index, salt, kind, held: held.to_owned(), text: text.to_owned() })?;
+        Ok(Receipt { serial: self.serial, lane: self.lane, index, salt, kind })
     }
 
-    /// The span of record `index` is released.
-    pub(crate) fn release(&mut self, index: u64, salt: Hex<16>) -> Result<(), BundleError> {
-        self.receipts.push(&bundle::Receipt { serial: self.serial, lane: self.lane, index, salt })
+    /// The span of that receipt is released.
+    pub(crate) fn release(&mut self, receipt: &Receipt) -> Result<(), BundleError> {
+        self.receipts.push(receipt)
     }
 
     /// Bytes of the receipts.

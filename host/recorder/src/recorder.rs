@@ -5,8 +5,8 @@ use crate::lane::LaneWriter;
 use crate::sink::{BundleSink, Logs};
 use crate::witness::Poster;
 use portcullis_card::driver::RecordSink;
-use portcullis_evidence::bundle::{self, BundleError, Writer};
-use portcullis_evidence::hex::Hex;
+use portcullis_core::commitment::SpanKind;
+use portcullis_evidence::bundle::{self, BundleError, Receipt, Writer};
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, What};
@@ -38,8 +38,8 @@ struct OpenStream {
     /// Whether the whole text was there from the start, so that it is written already.
     recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
-    /// Index and salt of the record of each sequence.
-    entries: BTreeMap<u32, (u64, Hex<16>)>,
+    /// What the reader of each sequence's span is given, once it is released.
+    entries: BTreeMap<u32, Receipt>,
     /// Sequences that were released before the event of their record: END's.
     early: Vec<u32>,
 }
@@ -137,15 +137,16 @@ impl Recorder {
                 if let Some(index) = judged.log_index {
                     let stream = self.open.entry(event.stream).or_default();
                     let lane = of_lane(&mut self.lanes, stream.lane)?;
-                    let salt = lane.span(index, &judged.salt, &judged.inert, &judged.text)?;
-                    stream.entries.insert(judged.determination.seq, (index, salt));
+                    let kind = judged.determination.kind;
+                    let receipt = lane.span(index, &judged.salt, kind, &judged.inert, &judged.text)?;
+                    stream.entries.insert(judged.determination.seq, receipt);
                 }
             }
             What::Released { seqs, .. } => {
                 let stream = self.open.entry(event.stream).or_default();
                 for seq in seqs {
                     match stream.entries.get(seq) {
-                        Some((index, salt)) => of_lane(&mut self.lanes, stream.lane)?.release(*index, *salt)?,
+                        Some(receipt) => of_lane(&mut self.lanes, stream.lane)?.release(receipt)?,
                         None => stream.early.push(*seq),
                     }
                 }
@@ -158,9 +159,9 @@ impl Recorder {
                 if let Some(closing) = closing
                     && let Some(index) = closing.log_index
                 {
-                    let salt = lane.span(index, &closing.salt, &closing.inert, "")?;
+                    let receipt = lane.span(index, &closing.salt, SpanKind::Text, &closing.inert, "")?;
                     if stream.early.contains(&closing.seq) {
-                        lane.release(index, salt)?;
+                        lane.release(&receipt)?;
                     }
                 }
                 if !stream.recorded {

@@ -8,7 +8,7 @@ use portcullis_tools::tool::{self, capture, cargo, say};
 use portcullis_tools::{setup, task};
 
 /// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
-const LICENCES: [&str; 12] = [
+const LICENCES: [&str; 13] = [
     "MIT",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -16,6 +16,7 @@ const LICENCES: [&str; 12] = [
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT-0",
     "Unicode-3.0",

@@ -4,6 +4,8 @@
 //! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed
 //! and of every one after it.
 
+#![allow(unsafe_code, reason = "the models are C++")]
+
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
 mod models;

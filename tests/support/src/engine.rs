@@ -1,7 +1,8 @@
 //! An engine behind HTTP that answers with recorded steps, well or with a fault: `/v1/completions` and llama.cpp's `/completion`.
 //!
 //! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets the first step, a
-//! prompt that was seen before gets its step again, and the seed chooses the alternative.
+//! prompt that was seen before gets its step again, and the seed chooses the alternative. Log-probabilities are those of the text's words,
+//! the last of what is left of it.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -92,6 +93,18 @@ impl Server {
     }
 }
 
+/// A text as so many tokens: a word each, and the last what is left.
+fn tokens(text: &str, count: usize) -> Vec<&str> {
+    text.splitn(count.max(1), ' ')
+        .enumerate()
+        .map(|(at, word)| {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            &text[start.saturating_sub(usize::from(at > 0))..start + word.len()]
+        })
+        .take(count)
+        .collect()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
@@ -128,13 +141,16 @@ impl Steps {
         let fault = self.fault.filter(|(_, after)| number > *after).map(|(fault, _)| fault);
         let openai = first.contains("/v1/completions");
         let (text, logprobs) = self.step(&request);
-        let logprobs = if fault == Some(Fault::Logprobs) { vec![json!(7.5), json!(-0.1)] } else { logprobs };
+        let logprobs = if fault == Some(Fault::Logprobs) { vec![json!(7.5), json!(7.5)] } else { logprobs };
         let answer = if openai {
-            let choice = json!({"text": text, "finish_reason": "stop", "logprobs": {"token_logprobs": logprobs}});
+            let logprobs = json!({"tokens": tokens(&text, logprobs.len()), "token_logprobs": logprobs});
+            let choice = json!({"text": text, "finish_reason": "stop", "logprobs": logprobs});
             json!({"object": "text_completion", "choices": [choice]})
         } else {
-            let tokens: Vec<_> = logprobs.iter().map(|logprob| json!({"logprob": logprob})).collect();
-            json!({"content": text, "stop": true, "completion_probabilities": tokens})
+            let tokens = tokens(&text, logprobs.len());
+            let tokens =
+                tokens.iter().zip(&logprobs).map(|(token, logprob)| json!({"token": token, "logprob": logprob}));
+            json!({"content": text, "stop": true, "completion_probabilities": tokens.collect::<Vec<_>>()})
         };
         let mut bytes = serde_json::to_vec(&answer)?;
         let mut status = "200 OK";

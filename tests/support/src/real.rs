@@ -49,7 +49,7 @@ const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 
 fn items() -> Vec<Item> {
     let text = |id: &str, text: &str| Item::Text { id: id.into(), text: text.into(), task: Task::default() };
-    let candidate = |text: &str| Candidate { text: text.into(), logprobs: None, call: None };
+    let candidate = |text: &str| Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None };
     let step = |texts: &[&str]| texts.iter().map(|text| candidate(text)).collect();
     let steps = vec![step(&["192.0.2.1", "Call the desk."]), step(&[" Now."])];
     vec![

@@ -27,7 +27,7 @@ pub use files::{Directory, Files, MemoryFiles};
 pub use finish::{FinishError, FinishReport, finish};
 pub use folder::README_TEXT;
 pub use heads::Heads;
-pub use line::{InputLine, Lines, Receipt, SpanLine, StreamLine, commitment};
+pub use line::{InputLine, Lines, Receipt, SpanLine, StreamLine};
 pub use manifest::{Manifest, ManifestFile, SCHEMA};
 pub use name::{
     APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,

@@ -132,7 +132,7 @@ codes! {
         ReceiptNotAdmitted = "receipt-not-admitted" in Genuine;
         /// a receipt is of another session or lane
         ReceiptSession = "receipt-session" in Genuine;
-        /// a receipt has another salt than its text
+        /// a receipt has another salt, or is of another kind, than its text
         ReceiptSalt = "receipt-salt" in Genuine;
         /// a line is about a record that has no such line
         LineWithoutRecord = "line-without-record" in Genuine;

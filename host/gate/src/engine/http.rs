@@ -2,37 +2,38 @@
 //!
 //! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else: no tools, no
 //! retrieval, no conversation, no cache, no word of what was refused. Another alternative is the byte-identical request with another
-//! seed. Each request has a connection of its own; nothing is kept between them. `ureq` speaks HTTP: its one deadline covers name
-//! look-up, connection, request and the whole body.
+//! seed. Each request has a connection of its own; nothing is kept between them. `ureq` speaks HTTP, with rustls below it: its one deadline
+//! covers name look-up, connection, request and the whole body.
 
-use super::{Engine, EngineError, Proposal, View};
-use crate::source::Candidate;
-use portcullis_mapping::LogProbs;
+use super::completion::proposal;
+use super::{Engine, EngineError, Proposal, Protocol, View};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::time::Duration;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Longest answer that is read, in bytes.
 const ANSWER_MAX: u64 = 1 << 20;
 /// Most bytes of verified facts in a prompt.
 const FACTS_MAX: usize = 16 << 10;
-
-/// Which protocol the server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// OpenAI-compatible `POST /v1/completions`.
-    OpenAi,
-    /// llama.cpp's `POST /completion`.
-    Llama,
-}
+/// What a template holds where the operator's words go.
+const PROMPT: &str = "{prompt}";
 
 /// How a server is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
     /// Which protocol.
     pub protocol: Protocol,
-    /// `http://host:port`, without a path.
+    /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
+    /// Certificates (PEM) that may vouch for an `https` server; `None`: those of Mozilla's programme.
+    pub authorities: Option<String>,
+    /// What the prompt stands in, with the word `{prompt}` where it goes.
+    pub template: Template,
+    /// Texts at which the server stops.
+    pub stop: Vec<String>,
     /// Model, for servers that have several.
     pub model: Option<String>,
     /// Seed of the first candidate of each place; the next has the next.
@@ -45,12 +46,28 @@ pub struct HttpSettings {
     pub deadline: Duration,
 }
 
+/// What the operator's words stand in before the admitted text, so that a model that was trained on conversations goes on as the one who
+/// answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Template {
+    /// Nothing: the words, a blank line, the admitted text.
+    #[default]
+    None,
+    /// A text with one `{prompt}`; admitted text follows it.
+    Text(String),
+    /// What llama.cpp's `POST /apply-template` makes of the words as a user's message.
+    Server,
+}
+
 /// A server as an engine.
 pub struct Http {
     settings: HttpSettings,
-    url: String,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
+    /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made twice.
+    asked: BTreeMap<[u8; 32], u64>,
+    /// What the server made of the operator's words.
+    rendered: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -64,6 +81,8 @@ struct OpenAiRequest<'a> {
     logprobs: u32,
     stream: bool,
     seed: u64,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -75,60 +94,44 @@ struct LlamaRequest<'a> {
     cache_prompt: bool,
     stream: bool,
     seed: u64,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
 }
 
 #[derive(Deserialize)]
-struct OpenAiAnswer {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    text: String,
-    #[serde(default)]
-    logprobs: Option<TokenLogprobs>,
-}
-
-#[derive(Deserialize)]
-struct TokenLogprobs {
-    #[serde(default)]
-    token_logprobs: Vec<Option<Box<RawValue>>>,
-}
-
-#[derive(Deserialize)]
-struct LlamaAnswer {
-    content: String,
-    #[serde(default)]
-    completion_probabilities: Vec<LlamaToken>,
-}
-
-#[derive(Deserialize)]
-struct LlamaToken {
-    #[serde(default)]
-    logprob: Option<Box<RawValue>>,
+struct Rendered {
+    prompt: String,
 }
 
 impl Http {
     /// An engine that asks a server.
     ///
     /// # Errors
-    /// The address is no `http://` address, or the temperature no number.
+    /// The address, the temperature, a certificate or the template cannot be used.
     pub fn new(settings: HttpSettings) -> Result<Self, EngineError> {
-        let path = match settings.protocol {
-            Protocol::OpenAi => "/v1/completions",
-            Protocol::Llama => "/completion",
-        };
-        let address = settings.address.trim_end_matches('/');
-        if !address.starts_with("http://") {
-            let what = format!("`{address}` is no http:// address; for https put a local proxy in front");
-            return Err(EngineError::Gone(what));
+        let unusable = |what: String| Err(EngineError::Gone(what));
+        let address = settings.address.trim_end_matches('/').to_owned();
+        if !address.starts_with("http://") && !address.starts_with("https://") {
+            return unusable(format!("`{address}` is no http:// or https:// address"));
         }
         let number = settings.temperature.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let temperature = RawValue::from_string(settings.temperature.clone()).ok().filter(|_| number);
-        let temperature =
-            temperature.ok_or_else(|| EngineError::Gone(format!("`{}` is no temperature", settings.temperature)))?;
+        let Some(temperature) = temperature else {
+            return unusable(format!("`{}` is no temperature", settings.temperature));
+        };
+        match &settings.template {
+            Template::Text(text) if text.matches(PROMPT).count() != 1 => {
+                return unusable(format!("the template does not hold `{PROMPT}` once"));
+            }
+            Template::Server if settings.protocol != Protocol::Llama => {
+                return unusable("only llama.cpp's server renders a template: give its text".to_owned());
+            }
+            _ => {}
+        }
+        let roots = settings.authorities.as_deref().map(authorities).transpose()?.unwrap_or(RootCerts::WebPki);
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(settings.deadline))
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
             .max_redirects(0)
             .http_status_as_error(false)
             .max_idle_connections(0)
@@ -136,11 +139,40 @@ impl Http {
             .user_agent("portcullis")
             .build()
             .new_agent();
-        Ok(Self { url: format!("{address}{path}"), temperature, agent, settings })
+        let settings = HttpSettings { address, ..settings };
+        Ok(Self { settings, temperature, agent, asked: BTreeMap::new(), rendered: None })
     }
 
-    fn body(&self, prompt: &str, attempt: u32) -> Result<Vec<u8>, EngineError> {
-        let seed = self.settings.seed.wrapping_add(u64::from(attempt));
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.settings.address)
+    }
+
+    /// The whole prompt: the operator's words as the template has them, then the admitted text.
+    fn prompt(&mut self, view: &View<'_>) -> Result<String, EngineError> {
+        let words = words(view);
+        let before = match &self.settings.template {
+            Template::None if words.is_empty() => words,
+            Template::None => words + "\n\n",
+            Template::Text(text) => text.replace(PROMPT, &words),
+            Template::Server => match &self.rendered {
+                Some(rendered) => rendered.clone(),
+                None => self.rendered.insert(self.render(&words)?).clone(),
+            },
+        };
+        Ok(before + view.admitted)
+    }
+
+    /// Has the server put the words into its model's template.
+    fn render(&self, words: &str) -> Result<String, EngineError> {
+        let unusable = |e: serde_json::Error| EngineError::Answer(format!("the server rendered no template: {e}"));
+        let request = serde_json::json!({"messages": [{"role": "user", "content": words}]});
+        let answer = self.post("/apply-template", &serde_json::to_vec(&request).map_err(unusable)?)?;
+        let Rendered { prompt } = serde_json::from_slice(&answer).map_err(unusable)?;
+        Ok(prompt)
+    }
+
+    fn body(&self, prompt: &str, asked: u64) -> Result<Vec<u8>, EngineError> {
+        let seed = self.settings.seed.wrapping_add(asked);
         let (tokens, temperature) = (self.settings.tokens, &*self.temperature);
         let body = match self.settings.protocol {
             Protocol::OpenAi => serde_json::to_vec(&OpenAiRequest {
@@ -152,6 +184,7 @@ impl Http {
                 logprobs: 1,
                 stream: false,
                 seed,
+                stop: &self.settings.stop,
             }),
             Protocol::Llama => serde_json::to_vec(&LlamaRequest {
                 prompt,
@@ -161,99 +194,67 @@ impl Http {
                 cache_prompt: false,
                 stream: false,
                 seed,
+                stop: &self.settings.stop,
             }),
         };
         body.map_err(|e| EngineError::Answer(e.to_string()))
     }
 
-    fn post(&self, body: &[u8]) -> Result<Vec<u8>, EngineError> {
+    fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let url = self.url(path);
         let failed = |error: ureq::Error| match error {
             ureq::Error::Timeout(_) => {
                 EngineError::Deadline { millis: u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX) }
             }
             ureq::Error::BodyExceedsLimit(_) => EngineError::Answer(format!("it is longer than {ANSWER_MAX} bytes")),
-            error => EngineError::Gone(format!("{}: {error}", self.url)),
+            error => EngineError::Gone(format!("{url}: {error}")),
         };
-        let request =
-            self.agent.post(&self.url).header("content-type", "application/json").header("connection", "close");
+        let request = self.agent.post(&url).header("content-type", "application/json").header("connection", "close");
         let mut answer = request.send(body).map_err(failed)?;
         let status = answer.status().as_u16();
         let bytes = answer.body_mut().with_config().limit(ANSWER_MAX).read_to_vec().map_err(failed)?;
-        if status == 200 {
-            Ok(bytes)
-        } else {
-            Err(EngineError::Answer(format!("{} answered with status {status}", self.url)))
-        }
+        if status == 200 { Ok(bytes) } else { Err(EngineError::Answer(format!("{url} answered with status {status}"))) }
     }
 }
 
-/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives.
-///
-/// # Errors
-/// [`EngineError::Answer`]: bytes that are no answer of this protocol.
-pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32) -> Result<Proposal, EngineError> {
-    let (text, logprobs) = read(protocol, answer)?;
-    let span = first_span(&text);
-    if span.trim().is_empty() {
-        return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
-    }
-    let logprobs = (!logprobs.is_empty()).then(|| LogProbs::parse(&logprobs));
-    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, call: None }))
-}
-
-fn read(protocol: Protocol, bytes: &[u8]) -> Result<(String, Vec<String>), EngineError> {
-    let bad = |e: serde_json::Error| EngineError::Answer(format!("the server gave no completion: {e}"));
-    let texts = |raw: Vec<Option<Box<RawValue>>>| raw.into_iter().flatten().map(|r| r.get().to_owned()).collect();
-    match protocol {
-        Protocol::OpenAi => {
-            let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
-            let mut choices = answer.choices.into_iter();
-            let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
-            Ok((choice.text, choice.logprobs.map(|l| texts(l.token_logprobs)).unwrap_or_default()))
-        }
-        Protocol::Llama => {
-            let answer: LlamaAnswer = serde_json::from_slice(bytes).map_err(bad)?;
-            Ok((answer.content, texts(answer.completion_probabilities.into_iter().map(|t| t.logprob).collect())))
-        }
-    }
-}
-
-/// The prompt: intent, facts, admitted text. Only these, and bounded.
-fn prompt(view: &View<'_>) -> String {
-    let mut prompt = view.intent.trim().to_owned();
+/// The operator's words: intent and facts. Only these, and bounded.
+fn words(view: &View<'_>) -> String {
+    let mut words = view.intent.trim().to_owned();
     let mut room = FACTS_MAX;
     for fact in view.facts {
         let Some(left) = room.checked_sub(fact.len()) else { break };
         room = left;
-        prompt.push_str(if prompt.is_empty() { "- " } else { "\n- " });
-        prompt.push_str(fact);
+        words.push_str(if words.is_empty() { "- " } else { "\n- " });
+        words.push_str(fact);
     }
-    if !prompt.is_empty() {
-        prompt.push_str("\n\n");
-    }
-    prompt + view.admitted
+    words
 }
 
-/// The first sentence of a completion, with the white space before it. What follows is asked for again, after this was judged.
-fn first_span(text: &str) -> &str {
-    let begin = text.len() - text.trim_start().len();
-    let mut characters = text.char_indices().skip_while(|(at, _)| *at < begin).peekable();
-    while let Some((at, c)) = characters.next() {
-        let next = characters.peek().map(|(_, c)| *c);
-        if c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace)) {
-            return text.get(..at + c.len_utf8()).unwrap_or(text);
+fn authorities(pem: &str) -> Result<RootCerts, EngineError> {
+    let unusable = |what: String| EngineError::Gone(format!("the file of authorities: {what}"));
+    let mut certificates = Vec::new();
+    for item in parse_pem(pem.as_bytes()) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(error.to_string()))? {
+            certificates.push(certificate);
         }
     }
-    text
+    if certificates.is_empty() {
+        return Err(unusable("it holds no certificate in PEM".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
 }
 
 impl Engine for Http {
     fn name(&self) -> String {
-        self.url.clone()
+        self.url(self.settings.protocol.path())
     }
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
-        let answer = self.post(&self.body(&prompt(view), attempt)?)?;
+        let prompt = self.prompt(view)?;
+        let digest = Sha256::digest(&prompt).into();
+        let asked = self.asked.get(&digest).copied().unwrap_or(0);
+        let answer = self.post(self.settings.protocol.path(), &self.body(&prompt, asked)?)?;
+        self.asked.insert(digest, asked + 1);
         proposal(self.settings.protocol, &answer, attempt)
     }
 
@@ -270,6 +271,9 @@ mod tests {
         let settings = HttpSettings {
             protocol,
             address: "http://127.0.0.1:1".into(),
+            authorities: None,
+            template: Template::None,
+            stop: Vec::new(),
             model: None,
             seed: 40,
             temperature: "0.8".into(),
@@ -282,10 +286,13 @@ mod tests {
     #[test]
     fn an_alternative_is_the_same_request_with_another_seed() {
         for protocol in [Protocol::OpenAi, Protocol::Llama] {
-            let engine = engine(protocol);
+            let mut engine = engine(protocol);
             let facts = ["Ships float.".to_owned()];
-            let prompt = prompt(&View { intent: "Tell of ships.", facts: &facts, admitted: "Ships sail." });
+            let view = View { intent: "Tell of ships.", facts: &facts, admitted: "Ships sail." };
+            let prompt = engine.prompt(&view).unwrap();
             assert_eq!(prompt, "Tell of ships.\n- Ships float.\n\nShips sail.");
+            engine.settings.template = Template::Text("<user>{prompt}<model>".to_owned());
+            assert_eq!(engine.prompt(&view).unwrap(), "<user>Tell of ships.\n- Ships float.<model>Ships sail.");
             let of = |attempt| String::from_utf8(engine.body(&prompt, attempt).unwrap()).unwrap();
             assert_eq!(of(0).replace("\"seed\":40", "\"seed\":42"), of(2));
             for word in ["tool", "messages", "user", "session", "conversation", "reject"] {
@@ -295,10 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_one_sentence() {
-        assert_eq!(first_span(" It rained. Then it"), " It rained.");
-        assert_eq!(first_span("3.5 mg"), "3.5 mg");
-        assert_eq!(first_span("\n\nYes! No"), "\n\nYes!");
+    fn settings_that_cannot_be_used_are_said_before_anything_is_asked() {
+        let settings = engine(Protocol::OpenAi).settings;
+        let template = |text: &str| Template::Text(text.to_owned());
+        for (bad, why) in [
+            (HttpSettings { address: "ftp://a".into(), ..settings.clone() }, "no http:// or https:// address"),
+            (HttpSettings { temperature: "hot".into(), ..settings.clone() }, "no temperature"),
+            (HttpSettings { template: template("none"), ..settings.clone() }, "`{prompt}` once"),
+            (HttpSettings { template: template("{prompt}{prompt}"), ..settings.clone() }, "`{prompt}` once"),
+            (HttpSettings { template: Template::Server, ..settings.clone() }, "give its text"),
+            (HttpSettings { authorities: Some("x".into()), ..settings.clone() }, "no certificate in PEM"),
+        ] {
+            let error = Http::new(bad).err().unwrap().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

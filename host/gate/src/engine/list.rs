@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn alternatives_end_and_the_way_back() {
-        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
+        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
         let mut engine = ListEngine::new(vec![vec![candidate("a"), candidate("b")], vec![candidate("c")]]);
         let view = View { intent: "", facts: &[], admitted: "" };
         assert_eq!(engine.propose(&view, 1), Ok(Proposal::Candidate(candidate("b"))));

@@ -1,13 +1,15 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
 //! refused, not why, not that anything was.
 
+mod completion;
 mod deadline;
 mod http;
 mod list;
 mod ngram;
 
+pub use completion::proposal;
 pub use deadline::DeadlineEngine;
-pub use http::{Http, HttpSettings, Protocol, proposal};
+pub use http::{Http, HttpSettings, Template};
 pub use list::ListEngine;
 pub use ngram::Ngram;
 
@@ -28,6 +30,25 @@ pub struct View<'a> {
 impl View<'_> {
     /// Most bytes of admitted text that an engine is shown.
     pub const ADMITTED_MAX: usize = 16 << 10;
+}
+
+/// Which protocol the server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenAI-compatible `POST /v1/completions`.
+    OpenAi,
+    /// llama.cpp's `POST /completion`.
+    Llama,
+}
+
+impl Protocol {
+    /// Path of the requests.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::OpenAi => "/v1/completions",
+            Self::Llama => "/completion",
+        }
+    }
 }
 
 /// What an engine proposes.

@@ -84,7 +84,7 @@ impl Engine for Ngram {
         }
         let words = said.split_off(from).join(" ");
         let text = if from == 0 { words } else { format!(" {words}") };
-        Ok(Proposal::Candidate(Candidate { text, logprobs: None, call: None }))
+        Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
     // Everything it needs stands in the view.

@@ -20,9 +20,10 @@ struct DeferredWork {
     known: Knowledge,
 }
 
-/// What a resubmission can be waiting for: classes, quantities, referents and claims.
+/// What a resubmission can be waiting for: words, classes, quantities, referents and claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Knowledge {
+    words: usize,
     established: u128,
     quantities: [Option<i32>; portcullis_core::wire::QUANTITY_SLOTS],
     referents: usize,
@@ -34,6 +35,7 @@ impl Knowledge {
     pub(super) fn of(state: &SemanticState) -> Self {
         let memory = &state.memory;
         Self {
+            words: memory.words.len(),
             established: memory.established.0,
             quantities: memory.quantities,
             referents: memory.referents.len(),

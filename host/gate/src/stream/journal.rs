@@ -69,8 +69,8 @@ impl Journal {
 
     /// Everything admitted and not released leaves.
     pub(super) fn release(&mut self) {
-        if let Some((seqs, text)) = self.unreleased.take() {
-            self.push(What::Released { seqs, text });
+        if let Some(released) = self.unreleased.take() {
+            self.push(released);
         }
     }
 
@@ -80,7 +80,7 @@ impl Journal {
             Some(EndCommitment { seq, inert: inert.clone(), salt: hex::encode(&salt), log_index: index_of(record) });
         // Trailing inert bytes are covered by END's commitment, so they go out with it.
         if !inert.is_empty() {
-            self.unreleased.push(seq, inert);
+            self.unreleased.push(seq, &inert, None);
         }
         self.release();
     }
@@ -106,6 +106,7 @@ impl Journal {
             seq: flight.sequence,
             parent: work.parent,
             depth: work.depth,
+            kind: work.kind,
             start: work.range.start - work.text.origin(),
             end: work.range.end - work.text.origin(),
             step: work.place.map(|(place, _)| place),

@@ -17,7 +17,6 @@ pub(crate) use request::Source;
 pub use request::StreamRequest;
 pub use seat::Seat;
 
-use crate::commitment::commit;
 use crate::determination::{Termination, Trigger};
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::{Event, What};
@@ -28,6 +27,7 @@ use crate::stage;
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};
 use portcullis_card::{Outcome, SessionError};
+use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
@@ -68,6 +68,9 @@ pub(crate) enum Next {
     /// Nothing: the stream is over.
     Done,
 }
+
+/// Most inert bytes that are held for an engine: one that proposes nothing else ends its stream.
+const HELD_MAX: usize = 4096;
 
 /// A stream under a governor.
 pub(crate) struct StreamMachine<'g> {
@@ -163,7 +166,7 @@ impl<'g> StreamMachine<'g> {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest()),
             Phase::Body => self.next_span(),
             Phase::End => {
-                let digest = commit(self.salt(), &[self.queue.held().as_bytes()]);
+                let digest = commitment(SpanKind::Text, &self.salt(), &[self.queue.held().as_bytes()]);
                 self.submit(PendingEntry::Session, Opcode::End, digest)
             }
             Phase::Done => Next::Done,
@@ -248,8 +251,9 @@ impl<'g> StreamMachine<'g> {
                 malformed: work.malformed,
             },
         );
-        let commitment = commit(self.salt(), &[self.queue.held().as_bytes(), work.slice().as_bytes()]);
-        let descriptor = mutation.descriptor(self.place(), commitment);
+        let parts = [self.queue.held().as_bytes(), work.slice().as_bytes()];
+        let digest = commitment(work.kind, &self.salt(), &parts);
+        let descriptor = mutation.descriptor(self.place(), digest);
         let flight = InFlight { work, sequence: self.sequence, mutation, descriptor, findings };
         self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
         Next::Entry(descriptor)
@@ -351,7 +355,9 @@ impl<'g> StreamMachine<'g> {
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
         let mut bytes = self.queue.take_held();
+        let held = bytes.len();
         bytes.push_str(flight.work.slice());
+        let call = (flight.work.kind == SpanKind::Call).then_some(held..bytes.len());
         self.journal.summary.bytes_admitted += bytes.len();
         if let Some(proposer) = &mut self.proposer {
             match flight.work.waited {
@@ -359,7 +365,7 @@ impl<'g> StreamMachine<'g> {
                 None => proposer.admitted(flight.sequence, undo, &bytes),
             }
         }
-        self.journal.unreleased.push(flight.sequence, bytes);
+        self.journal.unreleased.push(flight.sequence, &bytes, call);
         if self.governor.release() == Release::Span {
             self.seal();
         }
@@ -378,7 +384,7 @@ impl<'g> StreamMachine<'g> {
     }
 
     /// Puts the parts of a span on top of the work. A span without smaller parts goes back at the depth limit, where the card
-    /// answers a decompose with a reject.
+    /// answers a decompose with a reject. A tool call has none, and is submitted so.
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
@@ -468,7 +474,11 @@ impl<'g> StreamMachine<'g> {
             self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
             return false;
         }
-        proposer.ask();
+        if self.queue.held().len() > HELD_MAX {
+            self.stop(Trigger::Limit, format!("over {HELD_MAX} bytes of formatting with nothing between them"));
+            return false;
+        }
+        proposer.ask(self.queue.held());
         true
     }
 
@@ -560,7 +570,8 @@ impl<'g> StreamMachine<'g> {
         }
     }
 
-    /// Makes a tool call the work: one step. One that does not parse is judged by what was written, and stage 2 rejects it.
+    /// Makes a tool call the work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is
+    /// judged by what was written, and stage 2 rejects it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>, place: (usize, u8)) {
         let read = self.governor.mapper.read_call(call);
         let malformed = read.is_none();
@@ -570,7 +581,9 @@ impl<'g> StreamMachine<'g> {
         });
         self.journal.summary.bytes += text.as_str().len();
         let range = 0..text.as_str().len();
-        self.queue.push(Work { range, malformed, ..Work::whole(Arc::new(text), logprobs, Some(place)) });
+        let depth = self.governor.limits().max_depth;
+        let whole = Work::whole(Arc::new(text), logprobs, Some(place));
+        self.queue.push(Work { kind: SpanKind::Call, range, depth, malformed, ..whole });
     }
 
     /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.

@@ -30,10 +30,10 @@ pub(super) struct Target {
 }
 
 /// What was asked and is not answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// Bytes of the admitted text that the engine is shown.
-    text_end: usize,
+    /// What will stand before the answer, as far as the engine is shown it: admitted text, then the inert bytes that are held.
+    shown: String,
     attempt: u32,
     /// The answer is the other way of a rollback to this place.
     pub(super) rollback: Option<Target>,
@@ -69,22 +69,27 @@ pub(super) struct Proposer {
 
 impl Proposer {
     /// Asks for the candidate of the current attempt.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn ask(&mut self, held: &str) {
         self.proposals += 1;
-        self.request = Some(Request { text_end: self.text.len(), attempt: self.step.attempt, rollback: None });
+        let shown = self.ending(self.text.len(), held, View::ADMITTED_MAX);
+        self.request = Some(Request { shown, attempt: self.step.attempt, rollback: None });
+    }
+
+    /// The end, at most `most` bytes, of the first `end` bytes of the admitted text and what is held after them.
+    fn ending(&self, end: usize, held: &str, most: usize) -> String {
+        let text = [self.text.get(..end).unwrap_or_default(), held].concat();
+        let from = text.ceil_char_boundary(text.len().saturating_sub(most));
+        text.get(from..).unwrap_or_default().to_owned()
     }
 
     pub(super) const fn is_asking(&self) -> bool {
         self.request.is_some()
     }
 
-    /// What is asked, and the attempt. The engine is shown the operator's words and admitted text, nothing else.
+    /// What is asked, and the attempt. The engine is shown the operator's words, admitted text and held inert bytes, nothing else.
     pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
-        let Request { text_end, attempt, .. } = self.request?;
-        let from = text_end.saturating_sub(View::ADMITTED_MAX);
-        let from = (from..=text_end).find(|at| self.text.is_char_boundary(*at)).unwrap_or(text_end);
-        let admitted = self.text.get(from..text_end).unwrap_or_default();
-        Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted }, attempt))
+        let Request { shown, attempt, .. } = self.request.as_ref()?;
+        Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
     /// What the engine is told before the request, in order.
@@ -100,9 +105,7 @@ impl Proposer {
     /// The end of what stands before the next candidate: admitted text, then held inert bytes. As long as a pattern can reach.
     pub(super) fn tail(&self, held: &str) -> String {
         const REACH: usize = 1024;
-        let start = self.text.len().saturating_sub(REACH);
-        let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len());
-        [self.text.get(start..).unwrap_or_default(), held].concat()
+        self.ending(self.text.len(), held, REACH + held.len())
     }
 
     pub(super) const fn proposals(&self) -> u32 {
@@ -126,8 +129,8 @@ impl Proposer {
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
         // The engine goes on from all that will stand there, the held bytes included.
-        let text = if self.step.admitted.is_empty() { held } else { said };
-        self.moves.push(Move::Advance(text.to_owned()));
+        let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
+        self.moves.push(Move::Advance(kept.unwrap_or(said).to_owned()));
         self.place += 1;
         let step = std::mem::take(&mut self.step);
         if keep {
@@ -156,13 +159,14 @@ impl Proposer {
         for back in back..=self.reversible.len() {
             let at = self.reversible.len() - back;
             let Some(step) = self.reversible.get(at) else { break };
-            let (text_end, attempt) = (step.text_before, step.attempt + 1);
+            let attempt = step.attempt + 1;
             if attempt > u32::from(limits.alternatives) {
                 continue;
             }
             self.moves.push(Move::RollBack(back));
             self.proposals += 1;
-            self.request = Some(Request { text_end, attempt, rollback: Some(Target { back, at }) });
+            let shown = self.ending(step.text_before, &step.inert, View::ADMITTED_MAX);
+            self.request = Some(Request { shown, attempt, rollback: Some(Target { back, at }) });
             return true;
         }
         false

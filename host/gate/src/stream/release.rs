@@ -1,28 +1,45 @@
 //! When admitted bytes leave, and how far a rollback may go: never across bytes that left.
 
+use crate::event::What;
+use std::ops::Range;
+
 /// Admitted bytes that have not left.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseBuffer {
-    spans: Vec<(u32, String)>,
+    spans: Vec<Admitted>,
+}
+
+/// The bytes of one admitted transition.
+#[derive(Debug)]
+struct Admitted {
+    seq: u32,
+    text: String,
+    /// The tool call among them.
+    call: Option<Range<usize>>,
 }
 
 impl ReleaseBuffer {
-    pub(super) fn push(&mut self, seq: u32, bytes: String) {
-        self.spans.push((seq, bytes));
+    pub(super) fn push(&mut self, seq: u32, text: &str, call: Option<Range<usize>>) {
+        self.spans.push(Admitted { seq, text: text.to_owned(), call });
     }
 
     /// Takes back everything from `seq` on.
     pub(super) fn truncate(&mut self, seq: u32) {
-        self.spans.retain(|(s, _)| *s < seq);
+        self.spans.retain(|span| span.seq < seq);
     }
 
-    /// Everything, in order: sequences and bytes; `None` when there is nothing.
-    pub(super) fn take(&mut self) -> Option<(Vec<u32>, String)> {
+    /// Everything, in order, as it leaves; `None` when there is nothing.
+    pub(super) fn take(&mut self) -> Option<What> {
         if self.spans.is_empty() {
             return None;
         }
-        let (seqs, texts): (Vec<u32>, Vec<String>) = self.spans.drain(..).unzip();
-        Some((seqs, texts.concat()))
+        let (mut seqs, mut text, mut calls) = (Vec::new(), String::new(), Vec::new());
+        for span in self.spans.drain(..) {
+            seqs.push(span.seq);
+            calls.extend(span.call.map(|call| text.len() + call.start..text.len() + call.end));
+            text.push_str(&span.text);
+        }
+        Some(What::Released { seqs, text, calls })
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,8 +1,8 @@
 //! The state behind a stream: what changes it and what does not.
 
 use super::{Next, Seat, StreamMachine};
-use crate::commitment::SaltKey;
 use crate::governor::Governor;
+use crate::salt::SaltKey;
 use crate::settings::Settings;
 use crate::source::{Candidate, Item};
 use portcullis_card::Outcome;
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn only_an_admit_changes_the_state(said in texts(), other in texts(), driven in any::<bool>()) {
-        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, call: None };
+        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
         let item = if driven {
             let steps = vec![vec![candidate(&said), candidate(&other)], vec![candidate(&other), candidate(&said)]];
             Item::Candidates { id: "a".into(), steps, task: Task::default() }

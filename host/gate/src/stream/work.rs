@@ -1,6 +1,7 @@
 //! The unit of judgement: a span that waits for the card, and one that the card has.
 
 use crate::stage::HostFindings;
+use portcullis_core::commitment::SpanKind;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::wire::Descriptor;
 use portcullis_mapping::{LogProbs, LogProbsError, Text};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub(super) struct Work {
     pub(super) text: Arc<Text>,
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
+    pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
     pub(super) inert: bool,
     pub(super) depth: u8,
@@ -34,6 +36,7 @@ impl Work {
         Self {
             text,
             logprobs,
+            kind: SpanKind::Text,
             range: 0..0,
             inert: false,
             depth: 0,

@@ -87,7 +87,7 @@ pub fn text(id: &str, text: &str) -> Item {
 }
 
 pub fn candidates(id: &str, steps: &[&[&str]]) -> Item {
-    let candidate = |t: &&str| Candidate { text: (*t).into(), logprobs: None, call: None };
+    let candidate = |t: &&str| Candidate { text: (*t).into(), logprobs: None, logprobs_absent: None, call: None };
     let steps = steps.iter().map(|s| s.iter().map(candidate).collect()).collect();
     Item::Candidates { id: id.into(), steps, task: Task::default() }
 }
@@ -127,7 +127,7 @@ pub fn outcomes(events: &[Event]) -> Vec<(u32, Answer)> {
 
 pub fn releases(events: &[Event]) -> Vec<(Vec<u32>, String)> {
     let release = |e: &Event| match &e.what {
-        What::Released { seqs, text } => Some((seqs.clone(), text.clone())),
+        What::Released { seqs, text, .. } => Some((seqs.clone(), text.clone())),
         _ => None,
     };
     events.iter().filter_map(release).collect()

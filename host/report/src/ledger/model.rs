@@ -1,7 +1,8 @@
 //! What the page of a ledger shows, gathered from its entries.
 
+use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Entry, Header};
-use portcullis_gate::{Judgement, Mode, Summary, What};
+use portcullis_gate::{Candidate, Judgement, Mode, Summary, What};
 use std::collections::BTreeMap;
 
 /// Everything that the page shows.
@@ -83,7 +84,11 @@ impl LedgerModel {
             What::Drift { seq, level, slope } => {
                 stream.notes.push((after, format!("drift {} at {seq}, slope {slope}", level.name())));
             }
-            What::Proposed(_) => {}
+            What::Proposed(answer) => {
+                if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(why), .. })) = answer.as_ref() {
+                    stream.notes.push((after, format!("the uncertainty of the next candidate is unknown: {why}")));
+                }
+            }
             What::Released { text, .. } => stream.released.push_str(&text),
             What::Ended { summary, .. } => stream.summary = Some(summary),
         }

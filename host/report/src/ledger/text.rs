@@ -11,7 +11,14 @@ pub fn line(what: &What) -> String {
     match what {
         What::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
         What::Proposed(answer) => match answer.as_ref() {
-            Ok(Proposal::Candidate(candidate)) => format!("proposed {:?}", candidate.text),
+            Ok(Proposal::Candidate(candidate)) => {
+                let absent = candidate.logprobs_absent.as_ref();
+                let absent = absent.map_or_else(String::new, |why| format!(", uncertainty unknown: {why}"));
+                match &candidate.call {
+                    Some(call) => format!("proposed a call of {:?} with {:?}{absent}", call.name, call.arguments),
+                    None => format!("proposed {:?}{absent}", candidate.text),
+                }
+            }
             Ok(Proposal::Exhausted) => "nothing more was proposed".into(),
             Ok(Proposal::End) => "the engine ended the text".into(),
             Err(error) => format!("no proposal: {error}"),
@@ -33,7 +40,8 @@ pub fn line(what: &What) -> String {
         What::Expired { seq } => format!("{seq:>4} expired"),
         What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
         What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
-        What::Released { seqs, text } => format!("released {seqs:?}: {text:?}"),
+        What::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
+        What::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
         What::Ended { summary, .. } => match &summary.stopped {
             Some(why) => format!("ended early: {why}"),
             None => "ended".to_owned(),

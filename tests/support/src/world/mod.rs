@@ -6,6 +6,7 @@ pub use independent::write;
 
 use ed25519_dalek::SigningKey;
 use portcullis_authority::ca::{CertificateAuthority, Device, Window};
+use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
@@ -13,7 +14,7 @@ use portcullis_core::wire::{
     self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
     SessionFields, key_flags,
 };
-use portcullis_evidence::bundle::{self, Manifest, MemoryFiles, commitment};
+use portcullis_evidence::bundle::{self, Manifest, MemoryFiles};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
 use portcullis_evidence::checkpoint::root_of_heads;
 use portcullis_evidence::cose;
@@ -56,6 +57,9 @@ pub struct Card {
     signatures: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
+
+/// How the spans of a world begin that are tool calls.
+const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
     pub fn new(secret: &[u8], design_id: [u8; 16], class: Class) -> Rc<Self> {
@@ -390,7 +394,7 @@ impl Parts {
         self.log.checkpoint();
         self.log.heartbeat(nonce(1));
         self.gate(0, 3, " ", "Take it with milk,", Determination::Admit);
-        self.gate(1, 3, "", "It may suit you.", Determination::Admit);
+        self.gate(1, 3, "", r#"{"arguments":{"cup":1},"name":"pour"}"#, Determination::Admit);
         self.end(0, 4, "\n");
         self.end(1, 4, "");
         for slot in 2..u16::from(self.count) {
@@ -421,13 +425,18 @@ impl Parts {
     fn disclose(&mut self, slot: u16, sequence: u32, held: &str, text: &str, released: bool) -> [u8; 32] {
         let (lane, index) = self.next(slot);
         let salt: [u8; 16] = sha(&[slot as u8, sequence as u8])[..16].try_into().unwrap();
-        self.spans.push(json!({"lane": lane, "index": index, "salt": hex::encode(&salt), "held": held, "text": text}));
+        let kind = if text.starts_with(CALL) { SpanKind::Call } else { SpanKind::Text };
+        let mut span = json!({"lane": lane, "index": index, "salt": hex::encode(&salt), "held": held, "text": text});
+        let mut receipt =
+            json!({"serial": self.ticket.serial, "lane": lane, "index": index, "salt": hex::encode(&salt)});
+        if kind == SpanKind::Call {
+            (span["kind"], receipt["kind"]) = (json!(kind), json!(kind));
+        }
+        self.spans.push(span);
         if released {
-            let receipt =
-                json!({"serial": self.ticket.serial, "lane": lane, "index": index, "salt": hex::encode(&salt)});
             self.receipts.push(receipt);
         }
-        commitment(&salt, &[held.as_bytes(), text.as_bytes()])
+        commitment(kind, &salt, &[held.as_bytes(), text.as_bytes()])
     }
 
     pub fn gate(&mut self, slot: u16, sequence: u32, held: &str, text: &str, determination: Determination) {

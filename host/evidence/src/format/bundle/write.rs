@@ -262,8 +262,13 @@ mod tests {
     fn writer_and_reader_agree_on_the_longest_line() {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::create(folder.path().join("b")).unwrap();
-        let span =
-            |length: usize| SpanLine { index: 3, salt: Hex([0; 16]), held: String::new(), text: "a".repeat(length) };
+        let span = |length: usize| SpanLine {
+            index: 3,
+            salt: Hex([0; 16]),
+            kind: Default::default(),
+            held: String::new(),
+            text: "a".repeat(length),
+        };
         let stream = |length: usize| StreamLine { index: 3, stream: 0, id: "a".repeat(length) };
         let frame = |json: String| json.len() + 1;
         let longest = 64 << 20;

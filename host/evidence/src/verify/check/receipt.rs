@@ -23,7 +23,8 @@ pub(crate) fn check(
     let serial = facts.ticket.as_ref().is_none_or(|ticket| ticket.content.serial == receipt.serial);
     let what = || format!("the receipt of {at} is of another session or lane");
     findings.require(serial && receipt.lane == lane, Code::ReceiptSession, what);
-    let salt = span.is_none_or(|span| span.salt == receipt.salt);
-    findings.require(salt, Code::ReceiptSalt, || format!("the receipt of {at} has another salt than its text"));
+    let same = span.is_none_or(|span| (span.salt, span.kind) == (receipt.salt, receipt.kind));
+    let what = || format!("the receipt of {at} has another salt, or is of another kind, than its text");
+    findings.require(same, Code::ReceiptSalt, what);
     findings
 }

@@ -1,0 +1,210 @@
+//! What a model server answered: the text of a completion, and the log-probabilities of its first span.
+
+use super::{EngineError, Proposal, Protocol};
+use crate::source::Candidate;
+use portcullis_mapping::LogProbs;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::ops::Range;
+
+/// A completion as every protocol gives it.
+struct Completion {
+    text: String,
+    tokens: Vec<Token>,
+}
+
+/// A token with its natural logarithm of a probability, as it was written; `None` where the server gave none.
+struct Token {
+    bytes: Vec<u8>,
+    logprob: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct OpenAiAnswer {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    text: String,
+    #[serde(default)]
+    logprobs: Option<ChoiceLogprobs>,
+}
+
+/// Both forms that servers use: parallel lists (OpenAI's completions, vLLM), or `content` as in chat answers (llama.cpp).
+#[derive(Deserialize)]
+struct ChoiceLogprobs {
+    #[serde(default)]
+    tokens: Option<Vec<String>>,
+    #[serde(default)]
+    token_logprobs: Option<Vec<Option<Box<RawValue>>>>,
+    #[serde(default)]
+    content: Option<Vec<TokenEntry>>,
+}
+
+#[derive(Deserialize)]
+struct LlamaAnswer {
+    content: String,
+    #[serde(default)]
+    completion_probabilities: Option<Vec<TokenEntry>>,
+}
+
+#[derive(Deserialize)]
+struct TokenEntry {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    bytes: Option<Vec<u8>>,
+    #[serde(default)]
+    logprob: Option<Box<RawValue>>,
+}
+
+impl From<TokenEntry> for Token {
+    fn from(TokenEntry { token, bytes, logprob }: TokenEntry) -> Self {
+        Self { bytes: bytes.unwrap_or_else(|| token.into_bytes()), logprob: logprob.map(|raw| raw.get().to_owned()) }
+    }
+}
+
+/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives.
+///
+/// # Errors
+/// [`EngineError::Answer`]: bytes that are no answer of this protocol.
+pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32) -> Result<Proposal, EngineError> {
+    let completion = read(protocol, answer)?;
+    let span = first_span(&completion.text);
+    if span.trim().is_empty() {
+        return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
+    }
+    let (logprobs, logprobs_absent) = match of_span(&completion, 0..span.len()) {
+        Ok(texts) => (Some(LogProbs::parse(&texts)), None),
+        Err(why) => (None, Some(why)),
+    };
+    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
+}
+
+fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
+    let bad = |e: serde_json::Error| EngineError::Answer(format!("the server gave no completion: {e}"));
+    match protocol {
+        Protocol::OpenAi => {
+            let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
+            let mut choices = answer.choices.into_iter();
+            let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
+            let tokens = match choice.logprobs {
+                Some(ChoiceLogprobs { content: Some(entries), .. }) => entries.into_iter().map(Token::from).collect(),
+                Some(ChoiceLogprobs { tokens: Some(tokens), token_logprobs: Some(logprobs), .. })
+                    if tokens.len() == logprobs.len() =>
+                {
+                    let token = |(token, logprob): (String, Option<Box<RawValue>>)| Token {
+                        bytes: token.into_bytes(),
+                        logprob: logprob.map(|raw| raw.get().to_owned()),
+                    };
+                    tokens.into_iter().zip(logprobs).map(token).collect()
+                }
+                _ => Vec::new(),
+            };
+            Ok(Completion { text: choice.text, tokens })
+        }
+        Protocol::Llama => {
+            let answer: LlamaAnswer = serde_json::from_slice(bytes).map_err(bad)?;
+            let tokens = answer.completion_probabilities.unwrap_or_default().into_iter().map(Token::from).collect();
+            Ok(Completion { text: answer.content, tokens })
+        }
+    }
+}
+
+/// Log-probabilities of the tokens that share a byte with a span, or why there are none. They belong to the text only where the tokens'
+/// bytes are its bytes, one after the other; tokens after its end, such as those of a stop sequence, belong to nothing.
+fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<String>, String> {
+    if completion.tokens.is_empty() {
+        return Err("the server gave none".to_owned());
+    }
+    let text = completion.text.as_bytes();
+    let mut found = Vec::new();
+    let mut start = 0;
+    for token in &completion.tokens {
+        let end = start + token.bytes.len();
+        if start >= text.len() {
+            break;
+        }
+        let shown = text.get(start..end.min(text.len())).unwrap_or_default();
+        if !token.bytes.starts_with(shown) {
+            return Err(format!("the token at byte {start} is not the text there"));
+        }
+        if start < span.end && span.start < end {
+            found.push(token.logprob.clone().ok_or_else(|| format!("the token at byte {start} has none"))?);
+        }
+        start = end;
+    }
+    if start < span.end {
+        return Err(format!("the tokens end at byte {start}, before the span does"));
+    }
+    Ok(found)
+}
+
+/// The first sentence of a completion, with the white space before it. What follows is asked for again, after this was judged.
+fn first_span(text: &str) -> &str {
+    let begin = text.len() - text.trim_start().len();
+    let mut characters = text.char_indices().skip_while(|(at, _)| *at < begin).peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map(|(_, c)| *c);
+        if c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace)) {
+            return text.get(..at + c.len_utf8()).unwrap_or(text);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_one_sentence() {
+        assert_eq!(first_span(" It rained. Then it"), " It rained.");
+        assert_eq!(first_span("3.5 mg"), "3.5 mg");
+        assert_eq!(first_span("\n\nYes! No"), "\n\nYes!");
+    }
+
+    fn candidate(protocol: Protocol, answer: &str) -> Candidate {
+        let Ok(Proposal::Candidate(candidate)) = proposal(protocol, answer.as_bytes(), 0) else { panic!("{answer}") };
+        candidate
+    }
+
+    #[test]
+    fn log_probabilities_are_those_of_the_span() {
+        // A sure first sentence, and tokens after it that are not: the second token is of both.
+        let entries = r#"[{"token":"It is","bytes":[73,116,32,105,115],"logprob":-0.1},{"token":".\n","logprob":-0.3},
+            {"token":"Not","logprob":-9},{"token":"</s>","logprob":-9}]"#;
+        let lists = r#"{"tokens":["It is",".\n","Not"],"token_logprobs":[-0.1,-0.3,null],"text_offset":[0,5,7]}"#;
+        let expected = Some(LogProbs::parse(&["-0.1", "-0.3"]));
+        for (protocol, answer) in [
+            (Protocol::Llama, format!(r#"{{"content":"It is.\nNot","completion_probabilities":{entries}}}"#)),
+            (
+                Protocol::OpenAi,
+                format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{{"content":{entries}}}}}]}}"#),
+            ),
+            (Protocol::OpenAi, format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{lists}}}]}}"#)),
+        ] {
+            let candidate = candidate(protocol, &answer);
+            assert_eq!((candidate.text.as_str(), candidate.logprobs_absent), ("It is.", None));
+            assert_eq!(candidate.logprobs, expected);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_aligned_is_unknown_and_says_why() {
+        for (entries, why) in [
+            ("[]", "the server gave none"),
+            (r#"[{"token":"It","logprob":-0.1},{"token":"\ufffd","logprob":-0.1}]"#, "is not the text there"),
+            (r#"[{"token":"It is","logprob":null},{"token":".","logprob":-0.1}]"#, "has none"),
+            (r#"[{"token":"It is","logprob":-0.1}]"#, "before the span does"),
+        ] {
+            let candidate =
+                candidate(Protocol::Llama, &format!(r#"{{"content":"It is.","completion_probabilities":{entries}}}"#));
+            assert_eq!(candidate.logprobs, None, "{entries}");
+            assert!(candidate.logprobs_absent.unwrap().contains(why), "{entries}");
+        }
+        let lists = r#"{"choices":[{"text":"It is.","logprobs":{"tokens":["It is."],"token_logprobs":[]}}]}"#;
+        assert!(candidate(Protocol::OpenAi, lists).logprobs.is_none());
+    }
+}

@@ -1,0 +1,223 @@
+//! JSON as it was written: numbers keep their text, and an object shows a key that stands in it twice.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Nesting at most, as `serde_json` has it for its own values.
+const DEPTH: usize = 128;
+
+/// A JSON value (RFC 8259).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    /// Its text.
+    Number(String),
+    String(String),
+    Array(Vec<Self>),
+    /// Members in the order in which they stand there.
+    Object(Vec<(String, Self)>),
+}
+
+impl Json {
+    /// The one value that `text` is; `None` when it is none, or nested too deep.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::of(serde_json::from_str(text).ok()?, DEPTH)
+    }
+
+    /// The value that `text` begins with, `None` when it begins with none, and how many bytes were looked at to learn that.
+    pub(crate) fn prefix(text: &str) -> (Option<Self>, usize) {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        match values.next() {
+            Some(Ok(raw)) => (Self::of(raw, DEPTH), values.byte_offset()),
+            Some(Err(error)) => {
+                let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+                (None, lines.map(str::len).sum::<usize>() + error.column())
+            }
+            None => (None, text.len()),
+        }
+    }
+
+    fn of(raw: &RawValue, depth: usize) -> Option<Self> {
+        let (text, depth) = (raw.get(), depth.checked_sub(1)?);
+        Some(match text.bytes().next()? {
+            b'{' => {
+                let Members(members) = serde_json::from_str(text).ok()?;
+                let member = |(key, raw)| Some((key, Self::of(raw, depth)?));
+                Self::Object(members.into_iter().map(member).collect::<Option<_>>()?)
+            }
+            b'[' => {
+                let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+                Self::Array(items.into_iter().map(|raw| Self::of(raw, depth)).collect::<Option<_>>()?)
+            }
+            b'"' => Self::String(serde_json::from_str(text).ok()?),
+            b't' => Self::Bool(true),
+            b'f' => Self::Bool(false),
+            b'n' => Self::Null,
+            _ => Self::Number(text.to_owned()),
+        })
+    }
+
+    /// Values of a key: none, one, or as many as stand there.
+    pub(crate) fn members(&self, key: &str) -> impl Iterator<Item = &Self> {
+        let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
+        members.iter().filter(move |(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// Values that a JSON Pointer (RFC 6901) names.
+    pub(crate) fn pointer(&self, pointer: &str) -> Vec<&Self> {
+        let Some(path) = pointer.strip_prefix('/') else {
+            return if pointer.is_empty() { vec![self] } else { Vec::new() };
+        };
+        let mut found = vec![self];
+        for token in path.split('/') {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            let step = found.into_iter().flat_map(|value| match value {
+                Self::Array(items) => index(&token).and_then(|at| items.get(at)).into_iter().collect(),
+                other => other.members(&token).collect::<Vec<_>>(),
+            });
+            found = step.collect();
+        }
+        found
+    }
+
+    /// Every value in it, itself first.
+    pub(crate) fn values(&self) -> Vec<&Self> {
+        let mut values = vec![self];
+        let mut next = 0;
+        while let Some(value) = values.get(next).copied() {
+            match value {
+                Self::Array(items) => values.extend(items),
+                Self::Object(members) => values.extend(members.iter().map(|(_, value)| value)),
+                _ => {}
+            }
+            next += 1;
+        }
+        values
+    }
+
+    /// Every string in it, keys included.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = &str> {
+        self.values().into_iter().flat_map(|value| match value {
+            Self::String(text) => vec![text.as_str()],
+            Self::Object(members) => members.iter().map(|(key, _)| key.as_str()).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Whether a key stands twice in one object.
+    pub(crate) fn repeats_a_key(&self) -> bool {
+        let repeats = |value: &&Self| {
+            let Self::Object(members) = value else { return false };
+            let mut keys: Vec<&String> = members.iter().map(|(key, _)| key).collect();
+            keys.sort_unstable();
+            keys.windows(2).any(|pair| pair.first() == pair.last())
+        };
+        self.values().iter().any(repeats)
+    }
+
+    /// A string's text, any other value as JSON.
+    pub(crate) fn text(&self) -> String {
+        if let Self::String(text) = self { text.clone() } else { self.to_string() }
+    }
+}
+
+/// An index of an array, as RFC 6901 writes it.
+fn index(token: &str) -> Option<usize> {
+    let plain = token == "0" || !token.starts_with(['0', '+']);
+    token.parse().ok().filter(|_| plain)
+}
+
+/// Without white space, with sorted keys: one value has one text.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let string = |text: &str| serde_json::to_string(text).map_err(|_| fmt::Error);
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(text) => f.write_str(text),
+            Self::String(text) => f.write_str(&string(text)?),
+            Self::Array(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    f.write_str(if at == 0 { "" } else { "," })?;
+                    write!(f, "{item}")?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by_key(|(key, _)| key);
+                f.write_str("{")?;
+                for (at, (key, value)) in members.into_iter().enumerate() {
+                    write!(f, "{}{}:{value}", if at == 0 { "" } else { "," }, string(key)?)?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// The members of an object, all of them.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = access.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_stays_and_keys_are_sorted() {
+        for (text, canonical) in [
+            (r#"{"b":1.0, "a":[1e+05, -0]}"#, r#"{"a":[1e+05,-0],"b":1.0}"#),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            (r#" "\u0041\n" "#, r#""A\n""#),
+            ("[true, false, null]", "[true,false,null]"),
+        ] {
+            assert_eq!(Json::parse(text).unwrap().to_string(), canonical);
+        }
+        for bad in ["", "{", "{} {}", "01", "+1", "NaN", r#""\ud800""#, "{'a':1}", "[1,]"] {
+            assert_eq!(Json::parse(bad), None, "{bad}");
+        }
+        assert_eq!(Json::parse(&("[".repeat(200_000) + &"]".repeat(200_000))), None, "nested too deep");
+    }
+
+    #[test]
+    fn a_pointer_finds_every_value() {
+        let json = Json::parse(r#"{"a":{"b/c":[1,2]},"a":{"b/c":[3]}}"#).unwrap();
+        let text = |pointer: &str| json.pointer(pointer).into_iter().map(Json::text).collect::<Vec<_>>();
+        assert_eq!(text("/a/b~1c/0"), ["1", "3"]);
+        assert_eq!(text("/a/b~1c/01"), [""; 0]);
+        assert_eq!(text("").len(), 1);
+        assert!(json.repeats_a_key() && !Json::parse(r#"{"a":{"b":1},"b":{"b":1}}"#).unwrap().repeats_a_key());
+    }
+
+    #[test]
+    fn a_value_ends_where_another_text_begins() {
+        assert_eq!(Json::prefix(r#"{"a":1} and more"#).1, 7);
+        assert_eq!(Json::prefix("{ not json } and more"), (None, 3));
+        assert_eq!(Json::prefix("{\n\"a\"!"), (None, 6));
+    }
+}
