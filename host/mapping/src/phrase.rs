@@ -4,6 +4,7 @@
 //! client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of its words that has the same stem
 //! (Snowball).
 
+use crate::words::is_boundary;
 use portcullis_core::class::ClassId;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
@@ -64,11 +65,18 @@ impl Phrases {
         if self.exact.is_empty() && self.inflected.is_empty() {
             return;
         }
-        for first in words(text, 0) {
-            let word = text.get(first.clone()).unwrap_or_default();
-            if !self.begins.get(begin(word)).copied().unwrap_or(false) {
+        let bytes = text.as_bytes();
+        let mut before = b' ';
+        for (at, byte) in bytes.iter().enumerate() {
+            let inside = byte.is_ascii_alphanumeric() && before.is_ascii_alphanumeric();
+            before = *byte;
+            // A word of one letter has no second byte.
+            let next = bytes.get(at + 1).copied().filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii()).unwrap_or(0);
+            if inside || !self.begins.get(pair(*byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
                 continue;
             }
+            let Some(first) = words(text, at).next().filter(|word| word.start == at) else { continue };
+            let word = text.get(first.clone()).unwrap_or_default();
             for (list, stemmer) in [(&self.exact, None), (&self.inflected, self.stemmer.as_ref())] {
                 if list.is_empty() {
                     continue;
@@ -161,8 +169,12 @@ fn form(word: &str, stemmer: Option<&Stemmer>) -> String {
 
 /// The first two bytes in lower case: no stem changes them.
 fn begin(word: &str) -> usize {
-    let byte = |at: usize| word.as_bytes().get(at).map_or(0, u8::to_ascii_lowercase);
-    usize::from(byte(0)) << 8 | usize::from(byte(1))
+    let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or(0);
+    pair(byte(0), byte(1))
+}
+
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(first.to_ascii_lowercase()) << 8 | usize::from(second.to_ascii_lowercase())
 }
 
 fn joins(gap: &str) -> bool {

@@ -126,7 +126,7 @@ fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} cuts", cut.len()));
     let parts = |row: &Value| -> Vec<String> { row["parts"].as_array().into_iter().flatten().map(text_of).collect() };
     let judged = judge(folder, &cut, |row| {
-        let candidate = |text: String| vec![Candidate { text, logprobs: None, call: None }];
+        let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
         let steps = parts(row).into_iter().map(candidate).collect();
         Ok(Item::Candidates { id: text_of(&row["id"]), steps, task: Task::default() })
     })?;
