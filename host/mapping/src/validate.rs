@@ -201,7 +201,8 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let mark = |at: Option<usize>| byte(at).is_some_and(|b| matches!(b, b' ' | b'-' | b'.' | b'/'));
     let (before, end) = (found.start.checked_sub(1), found.end);
     let joined_before = digit(before) || mark(before) && digit(found.start.checked_sub(2));
-    !joined_before && !digit(Some(end)) && !(mark(Some(end)) && digit(Some(end + 1)))
+    let joined_behind = digit(Some(end)) || mark(Some(end)) && digit(Some(end + 1));
+    !joined_before && !joined_behind
 }
 
 /// Year, month, day in either order with one kind of separator.
