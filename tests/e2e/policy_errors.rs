@@ -44,6 +44,26 @@ fn manifest(name: &str, from: &str, to: &str) {
 }
 
 #[test]
+fn keys_of_a_class_that_say_nothing_about_it() {
+    for (key, value, why) in [
+        ("inflect", "true", "no vocabulary"),
+        ("letters", "\"any\"", "no pattern"),
+        ("view", "false", "neither vocabulary nor pattern"),
+    ] {
+        let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\n{key} = {value}\n");
+        let error = compile(files_with(&text, PERMIT));
+        let problem = &error.problems()[0];
+        let place = problem.place().unwrap_or_else(|| panic!("no place: {}", error.render()));
+        assert_eq!((place.file.as_str(), place.line()), ("policy.toml", text.lines().count()), "{}", error.render());
+        assert_eq!(&text[place.offset..place.offset + place.length], value);
+        let shown = error.render();
+        assert!(shown.contains(&format!("`{key}` of class `keyed`")) && shown.contains(why), "{shown}");
+    }
+    let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\nletters = \"some\"\n");
+    assert!(compile(files_with(&text, PERMIT)).render().contains("letters = "), "a value that is none");
+}
+
+#[test]
 fn unknown_names_with_the_nearest() {
     condition("class", Kind::Name, "context.classes.contains(\"dosege\")");
     condition("class-far", Kind::Name, "context.established.containsAny([\"greeting\", \"zzzzzz\"])");

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy.
-pub const MAPPING_VERSION: u32 = 2;
+/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy. It
+/// stands for the version of Unicode's tables, too.
+pub const MAPPING_VERSION: u32 = 3;
 
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +89,47 @@ pub struct Class {
     /// Tool calls.
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// Whether vocabulary and patterns are also looked for in the matching view of a text.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub view: bool,
+    /// Whether other forms of a phrase's words count: those with the same stem.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub inflect: bool,
+    /// What may stand beside a match of a pattern.
+    #[serde(default, skip_serializing_if = "Letters::is_usual")]
+    pub letters: Letters,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+/// What may stand beside a match of a pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Letters {
+    /// What the pattern says: `\b` is the border of a word.
+    #[default]
+    Border,
+    /// Letters and underscores, too: `\b` parts digits from digits alone.
+    Any,
+}
+
+impl Letters {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Border
+    }
 }
 
 /// Tool calls that belong to a class.

@@ -1,4 +1,5 @@
-//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of English text on one core.
+//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English prose of ASCII, and
+//! text with markup and characters outside ASCII, which has a matching view.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 /// About 256 KiB of sentences; one in ten holds something that the policy looks for.
-fn corpus() -> String {
+fn corpus(marked: bool) -> String {
     let words = "the station opened again after a long winter and people came back to read their papers while the trains left on time \
                  for towns along the coast where markets sell bread fish and flowers every morning before the heat of day";
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -33,7 +34,13 @@ fn corpus() -> String {
         sentence += 1;
         for i in 0..8 + next(10) {
             text += if i == 0 { "" } else { " " };
-            text += words[next(words.len())];
+            let word = words[next(words.len())];
+            match if marked { next(6) } else { 6 } {
+                0 => text += &format!("**{word}**"),
+                1 => text += &format!("\u{201c}{word}\u{e9}\u{201d}"),
+                2 => text += &format!("\u{436}\u{438}\u{437}\u{43d}\u{44c}\u{a0}{word}"),
+                _ => text += word,
+            }
         }
         if sentence % 10 == 0 {
             text += " ";
@@ -44,12 +51,36 @@ fn corpus() -> String {
     text
 }
 
+/// Bytes a second of the pattern scan and of the whole mapping.
+fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state: &SemanticState) {
+    let mut group = c.benchmark_group(name);
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.bench_function("pattern scan", |b| b.iter(|| mapper.scan(black_box(text))));
+    group.bench_function("whole mapping", |b| {
+        b.iter(|| {
+            let read = mapper.read(black_box(text.to_owned()), Granularity::Span);
+            let of = |span| SpanInput {
+                text: &read,
+                span,
+                granularity: Granularity::Span,
+                inert_prefix: false,
+                depth: 0,
+                alternatives: 0,
+                logprobs: None,
+            };
+            let pieces = read.pieces().iter().filter(|p| !p.inert);
+            pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum::<usize>()
+        });
+    });
+    group.finish();
+}
+
 fn mapping(c: &mut Criterion) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
     let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
     let mapper = Mapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
-    let text = corpus();
+    let text = corpus(false);
     let state = SemanticState::new(
         &manifest,
         [0; 32],
@@ -57,31 +88,9 @@ fn mapping(c: &mut Criterion) {
         Intent::default(),
         Profile::default().context(&manifest).unwrap(),
     );
-    let mut group = c.benchmark_group("mapping");
-    group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("pattern scan", |b| b.iter(|| mapper.scan(black_box(&text))));
-    group.bench_function("whole mapping", |b| {
-        b.iter(|| {
-            let read = mapper.read(black_box(text.clone()), Granularity::Span);
-            read.pieces()
-                .iter()
-                .filter(|p| !p.inert)
-                .map(|p| {
-                    let candidate = SpanInput {
-                        text: &read,
-                        span: &p.range,
-                        granularity: Granularity::Span,
-                        inert_prefix: false,
-                        depth: 0,
-                        alternatives: 0,
-                        logprobs: None,
-                    };
-                    usize::from(mapper.map(&state, candidate).mutation.length)
-                })
-                .sum::<usize>()
-        });
-    });
-    group.finish();
+    for (name, text) in [("mapping", &text), ("mapping, marked up", &corpus(true))] {
+        throughput(c, name, text, &mapper, &state);
+    }
 
     // One criterion element is one token, or one span: the time shown for an element is the amortised cost.
     for (name, granularity) in [("per token", Granularity::Token), ("per span", Granularity::Span)] {

@@ -51,6 +51,16 @@ pub enum MappingError {
         /// Where in the expression, in bytes.
         at: Option<Range<usize>>,
     },
+    /// A key of a class that says nothing about it.
+    #[error("`{key}` of class `{class}`: {problem}")]
+    ClassKey {
+        /// The class.
+        class: String,
+        /// `view`, `inflect` or `letters`.
+        key: &'static str,
+        /// Why it says nothing.
+        problem: String,
+    },
     /// The patterns are good one by one, but not together in one automaton.
     #[error("the patterns of all classes together: {0}")]
     Patterns(String),

@@ -1,25 +1,31 @@
 //! Class hits: where the text holds a phrase or a pattern of a declared class.
 //!
-//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit. Phrases are one Aho-Corasick
-//! automaton. Patterns are first searched together, a window at a time, for which of them occur at all; only those are then
-//! located one by one. A match that its validator refuses does not hide one that begins inside it.
+//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit, and over the text's matching view, where it
+//! has one. Phrases are one Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
+//! any other around a byte that it cannot do without, where it has a rare one. A match that its validator refuses does not hide one that
+//! begins inside it.
 
+use crate::anchored::{End, Joint};
+use crate::bytes::{self, ByteSet};
 use crate::error::MappingError;
 use crate::pattern;
+use crate::phrase::{self, Phrases};
+use crate::unfinished::{self, Unfinished};
 use crate::validate;
+use crate::view::View;
 use crate::words::is_boundary;
 use aho_corasick::{AhoCorasick, MatchKind};
-use portcullis_core::class::ClassId;
-use portcullis_core::manifest::{Class, Manifest, Validator};
+use portcullis_core::class::{ClassId, ClassSet};
+use portcullis_core::manifest::{Class, Letters, Manifest, Validator};
 use portcullis_core::wire::CLASSES;
-use regex_automata::MatchKind as RegexMatchKind;
 use regex_automata::meta::Regex;
-use regex_automata::{Input, PatternSet};
+use regex_automata::{Anchored, Input};
+use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes of a window of the joint search; each window reads on by the longest match.
-const WINDOW: usize = 2048;
+/// Bytes that a search around a rare byte reads on, so that what is clear is not searched again.
+const AHEAD: usize = 512;
 /// Bytes on either side of a match in which a phrase counts as near.
 const NEAR: usize = 64;
 
@@ -81,6 +87,34 @@ struct LocatedPattern {
     validator: Option<Validator>,
     /// Automaton over the phrases of which one must stand near; `None` is no condition.
     near: Option<AhoCorasick>,
+    /// Whether a match may be glued to letters.
+    letters: Letters,
+    /// Its longest match.
+    longest: usize,
+    /// Rare bytes of which a match holds one, and the bytes that stand before it at most.
+    pivot: Option<(ByteSet, usize)>,
+}
+
+/// Patterns that begin with a digit or a mark.
+struct Starting {
+    joint: Joint,
+    first: ByteSet,
+    patterns: Vec<LocatedPattern>,
+    /// Whether none of them begins between two digits.
+    whole: bool,
+}
+
+/// A text that is looked at: the text itself, or its view.
+#[derive(Clone, Copy)]
+struct Page<'t> {
+    text: &'t str,
+    view: Option<&'t View>,
+}
+
+impl Page<'_> {
+    fn crosses_border(&self, range: &Range<usize>) -> bool {
+        self.view.is_some_and(|view| view.crosses_border(range))
+    }
 }
 
 /// The compiled vocabularies and patterns.
@@ -88,20 +122,24 @@ pub(crate) struct Scanner {
     phrases: Option<AhoCorasick>,
     /// Class of each phrase.
     phrase_class: Vec<ClassId>,
-    /// Every pattern in one automaton, to learn which occur.
-    joint: Option<Regex>,
-    patterns: Vec<LocatedPattern>,
-    /// Longest match of any pattern.
-    reach: usize,
+    /// The same phrases, whatever joins their words, and in other forms.
+    worded: Phrases,
+    /// Classes that are not looked for in the view.
+    unviewed: ClassSet,
+    starting: Option<Starting>,
+    /// All other patterns.
+    searched: Vec<LocatedPattern>,
+    unfinished: Unfinished,
 }
 
 impl Scanner {
     pub(crate) fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
         let mut phrases = Vec::new();
         let mut phrase_class = Vec::new();
+        let mut worded = Vec::new();
+        let mut unviewed = Vec::new();
         let mut patterns = Vec::new();
         let mut sources = Vec::new();
-        let mut reach = 0;
         for (index, class) in manifest.classes.iter().enumerate() {
             let id = u8::try_from(index).ok().and_then(|i| ClassId::try_from(i).ok());
             let count = manifest.classes.len();
@@ -110,77 +148,247 @@ impl Scanner {
                 for phrase in vocabulary(&class.name, file, files)? {
                     phrases.push(phrase.to_owned());
                     phrase_class.push(id);
+                    worded.push((phrase.to_owned(), id, class.inflect));
                 }
             }
+            if !class.view {
+                unviewed.push(id);
+            }
             for pattern in &class.patterns {
-                let (regex, longest) = pattern::bounded(&class.name, pattern)?;
-                reach = reach.max(longest);
+                let bounded = pattern::bounded(&class.name, pattern, class.letters)?;
                 let near = automaton(&pattern.near, MatchKind::Standard)?;
-                patterns.push(LocatedPattern { class: id, regex, validator: pattern.validator, near });
-                sources.push(pattern.regex.as_str());
+                let (longest, pivot) = (bounded.longest, bytes::pivot(&bounded.hir));
+                let (regex, validator, letters) = (bounded.regex, pattern.validator, class.letters);
+                patterns.push(LocatedPattern { class: id, regex, validator, near, letters, longest, pivot });
+                sources.push(bounded.hir);
             }
         }
-        let joint = (!sources.is_empty()).then(|| pattern::joint(&sources, RegexMatchKind::All)).transpose();
-        let joint = joint.map_err(MappingError::Patterns)?;
+        let unfinished = Unfinished::new(&sources).map_err(MappingError::Patterns)?;
+        let (starting, searched): (Vec<_>, Vec<_>) = patterns.into_iter().zip(sources).partition(|(_, hir)| {
+            let (first, empty) = bytes::first(hir);
+            first.is_rare() && !empty
+        });
+        let starting = (!starting.is_empty()).then(|| Starting::new(starting)).transpose();
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
-        Ok(Self { phrases: automaton(&phrases, MatchKind::Standard)?, phrase_class, joint, patterns, reach })
+        Ok(Self {
+            phrases: automaton(&phrases, MatchKind::Standard)?,
+            phrase_class,
+            worded: Phrases::new(&worded, &manifest.package.language),
+            unviewed: unviewed.into_iter().collect(),
+            starting: starting.map_err(MappingError::Patterns)?,
+            searched: searched.into_iter().map(|(pattern, _)| pattern).collect(),
+            unfinished,
+        })
     }
 
-    /// Every hit of `text`.
-    pub(crate) fn scan(&self, text: &str) -> Hits {
+    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when there is none.
+    pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
+        let seen = view.map_or(text.len(), |view| {
+            let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
+            if at < view.text().len() { view.origin(&(at..at + 1)).start } else { text.len() }
+        });
+        self.unfinished_in(Page { text, view: None }).min(seen)
+    }
+
+    fn unfinished_in(&self, page: Page<'_>) -> usize {
+        let text = page.text;
+        let first = ceil(text, text.len().saturating_sub(unfinished::REACH));
+        let patterns = self.starting.iter().flat_map(|s| &s.patterns).chain(&self.searched);
+        let waiting = patterns.filter_map(|pattern| pattern.waiting(page, first)).min();
+        self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
+    }
+
+    /// Every hit of a text and of its view.
+    pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let mut hits = Vec::new();
+        self.look(Page { text, view: None }, &mut hits);
+        if let Some(view) = view {
+            let mut seen = Vec::new();
+            self.look(Page { text: view.text(), view: Some(view) }, &mut seen);
+            let seen = seen.into_iter().filter(|hit| !self.unviewed.contains(hit.class));
+            hits.extend(seen.map(|hit| Hit { range: view.origin(&hit.range), ..hit }));
+        }
+        Hits::new(hits)
+    }
+
+    fn look(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
+        let text = page.text;
+        let mut phrase = |range: Range<usize>, class: ClassId| {
+            if !page.crosses_border(&range) {
+                hits.push(Hit { range, class });
+            }
+        };
         if let Some(phrases) = &self.phrases {
             for found in phrases.find_overlapping_iter(text) {
                 if is_boundary(text, found.start())
                     && is_boundary(text, found.end())
                     && let Some(class) = self.phrase_class.get(found.pattern().as_usize())
                 {
-                    hits.push(Hit { range: found.start()..found.end(), class: *class });
+                    phrase(found.start()..found.end(), *class);
                 }
             }
         }
-        if let Some(joint) = &self.joint {
-            let mut present = PatternSet::new(self.patterns.len());
-            let mut start = 0;
-            while start < text.len() {
-                let end = ceil(text, start + WINDOW);
-                let read_to = ceil(text, end + self.reach);
-                present.clear();
-                joint.which_overlapping_matches(&Input::new(text).range(start..read_to), &mut present);
-                for pattern in present.iter().filter_map(|p| self.patterns.get(p.as_usize())) {
-                    pattern.locate(text, start..end, read_to, &mut hits);
-                }
-                start = end;
-            }
+        self.worded.find(text, phrase);
+        if let Some(starting) = &self.starting {
+            starting.search(page, hits);
         }
-        Hits::new(hits)
+        for pattern in &self.searched {
+            pattern.search(page, hits);
+        }
+    }
+}
+
+impl Starting {
+    fn new(patterns: Vec<(LocatedPattern, Hir)>) -> Result<Self, String> {
+        let (patterns, sources): (Vec<_>, Vec<_>) = patterns.into_iter().unzip();
+        let mut first = ByteSet::none();
+        sources.iter().for_each(|hir| first.join(&bytes::first(hir).0));
+        let whole = patterns.iter().all(|p: &LocatedPattern| p.letters == Letters::Any);
+        Ok(Self { joint: Joint::new(&sources)?, first, patterns, whole })
+    }
+
+    fn search(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
+        let text = page.text;
+        // From where each pattern may begin again, and which match from here on.
+        let mut next = vec![0; self.patterns.len()];
+        let mut matched = vec![false; self.patterns.len()];
+        self.joint.walks(|walker| {
+            for (at, byte) in text.bytes().enumerate() {
+                if !self.first.holds(byte) || (self.whole && between_digits(text, at)) {
+                    continue;
+                }
+                let mut any = false;
+                let end = walker.walk(text.as_bytes(), at, |pattern| {
+                    any = true;
+                    if let Some(matched) = matched.get_mut(pattern) {
+                        *matched = true;
+                    }
+                });
+                if !any && end != End::Unknown {
+                    continue;
+                }
+                for ((pattern, next), matched) in self.patterns.iter().zip(&mut next).zip(&mut matched) {
+                    if (std::mem::take(matched) || end == End::Unknown) && *next <= at {
+                        *next = pattern.at(page, at, hits);
+                    }
+                }
+            }
+        });
     }
 }
 
 impl LocatedPattern {
-    /// Adds the matches that begin in `within`.
-    fn locate(&self, text: &str, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) {
-        let mut at = within.start;
-        while at < within.end {
-            let Some(found) = self.regex.find(Input::new(text).range(at..read_to)) else { return };
-            if found.start() >= within.end {
-                return;
+    /// Adds the match that begins at `at`, if there is one; from where the next may begin.
+    fn at(&self, page: Page<'_>, at: usize, hits: &mut Vec<Hit>) -> usize {
+        let Some(found) = self.regex.find(Input::new(page.text).range(at..).anchored(Anchored::Yes)) else {
+            return at + 1;
+        };
+        match self.accept(page, found.range()) {
+            Ok(range) => {
+                let end = range.end;
+                hits.push(Hit { range, class: self.class });
+                end
             }
-            let matched = text.get(found.range()).unwrap_or_default();
-            let accepted = match self.validator {
-                None => (!matched.is_empty()).then_some(matched.len()),
-                Some(validator) => validate::accept(validator, matched),
-            };
-            let near = self.near.as_ref().is_none_or(|near| near.is_match(around(text, found.range())));
-            match accepted.filter(|_| near) {
-                Some(length) => {
-                    hits.push(Hit { range: found.start()..found.start() + length, class: self.class });
-                    at = found.start() + length;
-                }
-                None => at = ceil(text, found.start() + 1),
+            Err(again) => again,
+        }
+    }
+
+    /// Adds the matches of a text.
+    fn search(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
+        let text = page.text;
+        let Some((pivot, before)) = &self.pivot else {
+            self.locate(page, 0..text.len(), text.len(), hits);
+            return;
+        };
+        // Before it no match begins that was not looked at.
+        let mut clear = 0;
+        for (at, _) in text.bytes().enumerate().filter(|(_, byte)| pivot.holds(*byte)) {
+            let from = ceil(text, at.saturating_sub(*before).max(clear));
+            if from <= at {
+                clear = self.locate(page, from..at + 1, ceil(text, at + 1 + self.longest + AHEAD), hits);
             }
         }
     }
+
+    /// Adds the matches that begin in `within`; before what it gives none begins.
+    fn locate(&self, page: Page<'_>, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) -> usize {
+        let text = page.text;
+        let seen = if read_to == text.len() { read_to } else { read_to.saturating_sub(self.longest) };
+        let mut at = within.start;
+        while at < within.end {
+            let Some(found) = self.regex.find(Input::new(text).range(at..read_to)) else { return seen.max(within.end) };
+            if found.start() >= within.end {
+                return found.start().min(seen).max(within.end);
+            }
+            match self.accept(page, found.range()) {
+                Ok(range) => {
+                    at = range.end.max(found.start() + 1);
+                    hits.push(Hit { range, class: self.class });
+                }
+                Err(again) => at = ceil(text, again.max(found.start() + 1)),
+            }
+        }
+        at
+    }
+
+    /// Where the first match begins that waits for its `near` phrase: one of which the text ends near it.
+    fn waiting(&self, page: Page<'_>, first: usize) -> Option<usize> {
+        let text = page.text;
+        self.near.as_ref()?;
+        let mut at = first;
+        while at < text.len() {
+            let found = self.regex.find(Input::new(text).range(at..))?;
+            if found.end() + NEAR > text.len() && self.validate(page, found.range()).is_ok() {
+                return Some(found.start());
+            }
+            at = ceil(text, found.start() + 1);
+        }
+        None
+    }
+
+    /// The part of a match that counts, or from where the text is to be looked at again.
+    fn accept(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
+        let next = found.start + 1;
+        let range = self.validate(page, found)?;
+        let near = self.near.as_ref().is_none_or(|near| is_near(near, around(page.text, range.clone())));
+        if near { Ok(range) } else { Err(next) }
+    }
+
+    /// The same without its `near` phrase.
+    fn validate(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
+        let text = page.text;
+        let next = found.start + 1;
+        let glued = |at: usize| self.letters == Letters::Any && between_digits(text, at);
+        if found.is_empty() || glued(found.start) {
+            return Err(next);
+        }
+        let range = match self.validator {
+            None => found,
+            Some(validator) => validate::accept(validator, text, &found, |range| page.crosses_border(range))?,
+        };
+        // Check digits, or the one form that a number has, say that the cells belong together.
+        let joins = matches!(self.validator, Some(Validator::Luhn | Validator::Iban | Validator::Ssn));
+        let ends = matches!(self.validator, Some(Validator::Luhn | Validator::Iban));
+        if (!ends && glued(range.end)) || (!joins && page.crosses_border(&range)) {
+            return Err(next);
+        }
+        Ok(range)
+    }
+}
+
+/// Whether a cut at `at` would part two digits.
+fn between_digits(text: &str, at: usize) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
+    digit(at.checked_sub(1)) && digit(Some(at))
+}
+
+/// Whether one of the phrases stands there as a word, or as words.
+fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
+    let letters = |at: usize| {
+        let (before, after) = around.split_at_checked(at).unwrap_or_default();
+        before.ends_with(char::is_alphabetic) && after.starts_with(char::is_alphabetic)
+    };
+    phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
 /// What stands around a match: where a phrase counts as near.
@@ -225,8 +433,30 @@ fn vocabulary<'f>(
 pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
     let of_class = |class: &Class| {
         let vocabularies = class.vocabulary.iter().filter_map(|file| vocabulary(&class.name, file, files).err());
-        let patterns = class.patterns.iter().filter_map(|pattern| pattern::bounded(&class.name, pattern).err());
-        vocabularies.chain(patterns).collect::<Vec<_>>()
+        let bounded = |p| pattern::bounded(&class.name, p, class.letters).err();
+        let patterns = class.patterns.iter().filter_map(bounded);
+        let useless = useless(class, &manifest.package.language);
+        vocabularies.chain(patterns).chain(useless).collect::<Vec<_>>()
     };
     manifest.classes.iter().flat_map(of_class).collect()
+}
+
+/// A key of a class that says nothing about it.
+fn useless(class: &Class, language: &str) -> Option<MappingError> {
+    let bad = |key, problem: &str| {
+        Some(MappingError::ClassKey { class: class.name.clone(), key, problem: problem.to_owned() })
+    };
+    if class.inflect && class.vocabulary.is_empty() {
+        return bad("inflect", "the class has no vocabulary");
+    }
+    if class.inflect && !phrase::has_stems(language) {
+        return bad("inflect", "there are no stems for the policy's language");
+    }
+    if class.letters == Letters::Any && class.patterns.is_empty() {
+        return bad("letters", "the class has no pattern");
+    }
+    if !class.view && class.patterns.is_empty() && class.vocabulary.is_empty() {
+        return bad("view", "the class has neither vocabulary nor pattern");
+    }
+    None
 }

@@ -98,7 +98,7 @@ const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "arxiv:", " et a
 
 /// The tables of one language.
 pub(crate) struct Language {
-    /// Words that begin with each byte, sorted, with the lists that each stands on.
+    /// Words by their first byte and their length, sorted, with the lists that each stands on.
     words: Vec<Vec<(String, u32)>>,
     phrases: Option<AhoCorasick>,
     phrase_kinds: Vec<Phrase>,
@@ -131,6 +131,14 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
         .filter_map(|(code, text)| Some((code, Language::new(toml::from_str(text).ok()?))))
         .collect()
 });
+
+/// Lengths that have buckets of their own.
+const LENGTHS: usize = 16;
+
+/// Where a word stands in [`Language::words`].
+fn bucket(word: &str) -> usize {
+    word.bytes().next().map_or(0, usize::from) * LENGTHS + word.len().min(LENGTHS - 1)
+}
 
 impl Language {
     /// The language with this code; `None` when there is no table for it.
@@ -182,10 +190,9 @@ impl Language {
                 *joined.entry(word).or_default() |= kind;
             }
         }
-        let mut words: Vec<Vec<(String, u32)>> = (0..256).map(|_| Vec::new()).collect();
+        let mut words: Vec<Vec<(String, u32)>> = (0..256 * LENGTHS).map(|_| Vec::new()).collect();
         for (word, kinds) in joined {
-            let bucket = word.bytes().next().and_then(|b| words.get_mut(usize::from(b)));
-            if let Some(bucket) = bucket {
+            if let Some(bucket) = words.get_mut(bucket(&word)) {
                 bucket.push((word, kinds));
             }
         }
@@ -214,7 +221,7 @@ impl Language {
 
     /// The lists that a word in lower case stands on, as bits of [`kind`].
     pub(crate) fn kinds(&self, word: &str) -> u32 {
-        let Some(bucket) = word.bytes().next().and_then(|b| self.words.get(usize::from(b))) else { return 0 };
+        let Some(bucket) = self.words.get(bucket(word)) else { return 0 };
         let at = bucket.binary_search_by(|(w, _)| w.as_str().cmp(word));
         at.ok().and_then(|at| bucket.get(at)).map_or(0, |(_, kinds)| *kinds)
     }

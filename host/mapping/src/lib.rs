@@ -18,6 +18,9 @@
 //! # }
 //! ```
 
+mod anchored;
+mod bytes;
+mod card;
 mod checkable;
 mod citation;
 mod claims;
@@ -27,8 +30,10 @@ mod json;
 mod language;
 mod logprobs;
 mod mapper;
+mod networks;
 mod number;
 mod pattern;
+mod phrase;
 mod quantity;
 mod reading;
 mod segment;
@@ -36,7 +41,9 @@ mod segmenter;
 mod text;
 mod token;
 mod tool;
+mod unfinished;
 mod validate;
+mod view;
 mod words;
 
 pub use checkable::Checkable;

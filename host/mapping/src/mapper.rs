@@ -2,13 +2,14 @@
 
 use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
-use crate::hits::{self, Scanner};
+use crate::hits::{self, Hits, Scanner};
 use crate::language::Language;
 use crate::logprobs::LogProbs;
-use crate::quantity::{self, Quantities};
+use crate::quantity::{self, Quantities, QuantityHit};
 use crate::reading::Reading;
 use crate::text::Text;
 use crate::tool::{self, Call, Tools, canonical};
+use crate::view::View;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Mutation, StageFinding};
@@ -107,7 +108,8 @@ impl Mapper {
         let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
         let calls = self.tools.in_text(&text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let (hits, quantities) = (self.scanner.scan(&text).with(called), self.quantities.scan(&text));
+        let (hits, quantities) = self.look(&text);
+        let hits = hits.with(called);
         let calls = calls.iter().map(|call| call.range.clone()).collect();
         Text::new(text, from, hits, quantities, calls, self.language, granularity)
     }
@@ -121,17 +123,34 @@ impl Mapper {
         let mut classes = self.tools.classes(&call.name, &arguments);
         // A reader of the arguments sees their strings without escapes.
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
-            classes.extend(self.scanner.scan(string).classes());
+            classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
-        let hits = self.scanner.scan(&text).with(classes.into_iter().map(|class| (whole.clone(), class)));
-        let quantities = self.quantities.scan(&text);
+        let (hits, quantities) = self.look(&text);
+        let hits = hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         Some(Text::new(text, 0, hits, quantities, vec![whole], self.language, Granularity::Step))
+    }
+
+    /// Where the end of a text begins that a class pattern or a phrase could still complete, at most 1,024 bytes before its end; the text's
+    /// length when there is none. What stands from there on is not known to be harmless before more of the text is.
+    #[must_use]
+    pub fn unfinished(&self, text: &str) -> usize {
+        self.scanner.unfinished(text, View::of(text).as_ref())
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
     #[must_use]
     pub fn scan(&self, text: &str) -> usize {
-        self.scanner.scan(text).len()
+        self.scanner.scan(text, View::of(text).as_ref()).len()
+    }
+
+    /// What the text and its view hold.
+    fn look(&self, text: &str) -> (Hits, Vec<QuantityHit>) {
+        let view = View::of(text);
+        let mut quantities = self.quantities.scan(text);
+        if let Some(view) = &view {
+            quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
+        }
+        (self.scanner.scan(text, view.as_ref()), quantities)
     }
 
     /// Content words of a text, in lower case, sorted, each once.

@@ -1,12 +1,13 @@
 //! Regular expressions of a package: compiled, bounded, and with the place of what is wrong.
 
 use crate::error::MappingError;
-use portcullis_core::manifest::Pattern;
+use portcullis_core::manifest::{Letters, Pattern};
 use regex_automata::MatchKind;
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{self, Ast, RepetitionKind, RepetitionRange, Span};
+use regex_syntax::hir::{Capture, Hir, HirKind, LookSet, Repetition};
 use std::ops::Range;
 
 /// Longest match that a pattern may have, in bytes.
@@ -17,10 +18,19 @@ fn ascii() -> syntax::Config {
     syntax::Config::new().unicode(false).utf8(true)
 }
 
-/// Compiles one pattern of a class. Also returns its longest match in bytes.
-pub(crate) fn bounded(class: &str, pattern: &Pattern) -> Result<(Regex, usize), MappingError> {
+/// A pattern of a class.
+pub(crate) struct Bounded {
+    pub(crate) regex: Regex,
+    pub(crate) hir: Hir,
+    /// Its longest match in bytes.
+    pub(crate) longest: usize,
+}
+
+/// Compiles one pattern of a class.
+pub(crate) fn bounded(class: &str, pattern: &Pattern, letters: Letters) -> Result<Bounded, MappingError> {
     let bad = |problem: String, at: Option<Range<usize>>| bad(class, &pattern.regex, problem, at);
     let hir = syntax::parse_with(&pattern.regex, &ascii()).map_err(|e| syntax_error(class, &pattern.regex, &e))?;
+    let hir = if letters == Letters::Any { without_word_borders(hir) } else { hir };
     let longest = match (hir.properties().maximum_len(), unbounded(&pattern.regex)) {
         (Some(length), _) if length <= MATCH_MAX => length,
         (Some(length), _) => return Err(bad(format!("matches up to {length} bytes; the most is {MATCH_MAX}"), None)),
@@ -29,14 +39,25 @@ pub(crate) fn bounded(class: &str, pattern: &Pattern) -> Result<(Regex, usize), 
         }
         (None, None) => return Err(bad("can never match".into(), None)),
     };
-    let regex = joint(&[&pattern.regex], MatchKind::LeftmostFirst).map_err(|problem| bad(problem, None))?;
-    Ok((regex, longest))
+    let config = Config::new().match_kind(MatchKind::LeftmostFirst);
+    let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|e| bad(e.to_string(), None))?;
+    Ok(Bounded { regex, hir, longest })
 }
 
-/// Compiles one or more expressions into one automaton.
-pub(crate) fn joint(sources: &[&str], kind: MatchKind) -> Result<Regex, String> {
-    let builder = Regex::builder().configure(Config::new().match_kind(kind)).syntax(ascii()).build_many(sources);
-    builder.map_err(|error| error.to_string())
+/// The same expression where a word need not begin or end at `\b`.
+fn without_word_borders(hir: Hir) -> Hir {
+    let all = |list: Vec<Hir>| list.into_iter().map(without_word_borders).collect();
+    match hir.into_kind() {
+        HirKind::Look(look) if LookSet::singleton(look).contains_word() => Hir::empty(),
+        HirKind::Look(look) => Hir::look(look),
+        HirKind::Empty => Hir::empty(),
+        HirKind::Literal(literal) => Hir::literal(literal.0),
+        HirKind::Class(class) => Hir::class(class),
+        HirKind::Repetition(of) => Hir::repetition(Repetition { sub: Box::new(without_word_borders(*of.sub)), ..of }),
+        HirKind::Capture(of) => Hir::capture(Capture { sub: Box::new(without_word_borders(*of.sub)), ..of }),
+        HirKind::Concat(list) => Hir::concat(all(list)),
+        HirKind::Alternation(list) => Hir::alternation(all(list)),
+    }
 }
 
 /// Compiles an expression about the arguments of a tool, which may repeat without a bound: they are read whole.

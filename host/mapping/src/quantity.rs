@@ -7,6 +7,7 @@ use crate::error::MappingError;
 use crate::language::Language;
 use crate::number::{Decimal, Number, numbers};
 use crate::segment::sentence_ends;
+use crate::view::View;
 use crate::words::{is_boundary, lower, words};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::StageFinding;
@@ -223,6 +224,24 @@ impl Quantities {
         }
         found
     }
+}
+
+/// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What the view only joins
+/// over a line or a cell is no number.
+pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
+    let mut inexact = Vec::new();
+    for hit in seen {
+        let range = view.origin(&hit.range);
+        let same = |f: &QuantityHit| {
+            let values = f.values == hit.values || hit.values.iter().any(Result::is_err);
+            f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end && values
+        };
+        if !view.joins_lines(&hit.range) && !found.iter().any(same) {
+            inexact.push(QuantityHit { range, slot: hit.slot, values: vec![Err(ValidationReason::QuantityInexact)] });
+        }
+    }
+    found.extend(inexact);
+    found.sort_by_key(|hit| (hit.range.start, hit.range.end));
 }
 
 impl Slot {

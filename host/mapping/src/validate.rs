@@ -1,28 +1,30 @@
 //! Validators: arithmetic checks of what a pattern found. Each gives the length in bytes of the part that it accepts.
 
+use crate::card;
 use portcullis_core::manifest::Validator;
+use std::ops::Range;
 
-/// The accepted prefix of `found`, in bytes, or `None` when the check fails.
-pub(crate) fn accept(validator: Validator, found: &str) -> Option<usize> {
+/// The accepted part of a match, or from where the text is to be looked at again. `apart` says whether something parts the two ends of a
+/// range, as the border of a cell does.
+pub(crate) fn accept(
+    validator: Validator,
+    text: &str,
+    found: &Range<usize>,
+    apart: impl Fn(&Range<usize>) -> bool,
+) -> Result<Range<usize>, usize> {
+    let matched = text.get(found.clone()).unwrap_or_default();
+    let whole = |holds: bool| if holds { Ok(found.clone()) } else { Err(found.start + 1) };
     match validator {
-        Validator::Luhn => luhn(found).then_some(found.len()),
-        Validator::Iban => iban(found),
-        Validator::Ssn => ssn(found).then_some(found.len()),
-        Validator::Ip => ip(found).then_some(found.len()),
-        Validator::Phone => phone(found).then_some(found.len()),
+        Validator::Luhn => card::number(text, found, apart),
+        Validator::Iban => iban(matched).map(|length| found.start..found.start + length).ok_or(found.start + 1),
+        Validator::Ssn => whole(ssn(matched)),
+        Validator::Ip => ip(text, found).ok_or(found.start + 1),
+        Validator::Phone => whole(phone(matched) && (stands_out(matched) || is_whole_run(text, found))),
     }
 }
 
 fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> {
     text.chars().filter_map(|c| c.to_digit(10))
-}
-
-/// ISO/IEC 7812-1 annex B over 12 to 19 digits; one repeated digit is no number.
-fn luhn(text: &str) -> bool {
-    let count = digits(text).count();
-    let sum: u32 =
-        digits(text).rev().enumerate().map(|(i, d)| if i % 2 == 0 { d } else { d * 2 / 10 + d * 2 % 10 }).sum();
-    (12..=19).contains(&count) && sum.is_multiple_of(10) && !repeated(text)
 }
 
 /// Lengths of the ISO 13616 registry by country code.
@@ -109,24 +111,26 @@ const IBAN_LENGTHS: &[(&str, usize)] = &[
 
 /// The country's number of characters from the start, when they check by ISO 7064 mod 97-10.
 fn iban(text: &str) -> Option<usize> {
-    let country = text.get(..2)?.to_ascii_uppercase();
+    let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
+    let country = country.to_ascii_uppercase();
     let length = IBAN_LENGTHS.iter().find(|(c, _)| *c == country)?.1;
-    let mut taken = 0;
     let mut end = 0;
     let mut characters = Vec::with_capacity(length);
-    for (at, c) in text.char_indices() {
-        if taken == length {
-            break;
+    let mut groups: Vec<usize> = Vec::new();
+    for (at, c) in text.char_indices().filter(|(_, c)| c.is_alphanumeric()).take(length) {
+        match groups.last_mut() {
+            Some(size) if at == end => *size += 1,
+            _ => groups.push(1),
         }
-        if c.is_ascii_alphanumeric() {
-            characters.push(c);
-            taken += 1;
-            end = at + 1;
-        } else if c != ' ' && c != '-' {
-            return None;
-        }
+        characters.push(c);
+        end = at + c.len_utf8();
     }
-    if taken != length || text.get(end..)?.starts_with(|c: char| c.is_alphanumeric()) {
+    // In print the groups are of one size (ISO 13616-1), the last no longer; a number in groups ends at the border of a word.
+    let (last, before) = groups.split_last()?;
+    let regular =
+        before.iter().all(|size| before.first() == Some(size)) && before.first().is_none_or(|first| last <= first);
+    let ends = before.is_empty() || !text.get(end..)?.starts_with(char::is_alphanumeric);
+    if characters.len() != length || !regular || !ends {
         return None;
     }
     characters.rotate_left(4);
@@ -144,16 +148,61 @@ fn ssn(text: &str) -> bool {
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// RFC 4291 section 2.2, or a dotted quad.
-fn ip(text: &str) -> bool {
-    text.parse::<std::net::IpAddr>().is_ok()
+/// A dotted quad, leading zeros or not, or an address of RFC 4291 section 2.2 that is no part of a word. A single colon behind it is
+/// none of its own.
+fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
+    let matched = text.get(found.clone())?;
+    if !matched.contains(':') {
+        return matched.split('.').all(|part| part.parse::<u16>().is_ok_and(|n| n < 256)).then(|| found.clone());
+    }
+    let address = matched.strip_suffix(':').filter(|rest| !rest.ends_with(':')).unwrap_or(matched);
+    let end = found.start + address.len();
+    let (before, after) = (text.get(..found.start)?, text.get(end..)?);
+    let word = |c: char| c.is_ascii_alphanumeric();
+    let apart = !before.ends_with(word) && !after.starts_with(word);
+    (apart && address.parse().is_ok_and(is_allocated)).then_some(found.start..end)
 }
 
-/// 7 to 15 digits (ITU-T E.164 section 6), not one repeated digit, not a calendar date.
+/// Whether an address lies in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6 Special-Purpose Address
+/// Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4 address.
+fn is_allocated(address: std::net::Ipv6Addr) -> bool {
+    let [first, second, .., sixth, _, _] = address.segments();
+    let mapped = first == 0 && sixth == 0xffff || first == 0x64 && second == 0xff9b;
+    first >> 13 == 1 || first >> 9 == 0x7e || first >> 6 == 0x3fa || first >> 8 == 0xff || mapped
+}
+
+/// 7 to 15 digits (ITU-T E.164 section 6), not one repeated digit, not a calendar date, not years, not a round figure.
 fn phone(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
+    let groups: Vec<&str> = body.split(|c: char| !c.is_ascii_digit()).filter(|g| !g.is_empty()).collect();
     let count = digits(body).count();
-    (7..=15).contains(&count) && !repeated(body) && !date(body)
+    let year = |group: &&str| group.len() == 4 && group.starts_with(['1', '2']);
+    let round = groups.len() > 1 && groups.iter().skip(1).all(|g| g.len() == 3) && groups.last() == Some(&"000");
+    // A trunk 0 leads a number of at least nine digits, an international prefix one of at least eleven.
+    let shortest = match body.trim_start_matches('(') {
+        b if b.starts_with("00") => 11,
+        b if b.starts_with('0') => 9,
+        _ => 7,
+    };
+    (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
+}
+
+/// Whether a number shows by itself that it is one: a country code, an area code in brackets, or the North American form.
+fn stands_out(text: &str) -> bool {
+    let body = text.split(['x', 'X']).next().unwrap_or(text);
+    let sizes: Vec<usize> = body.split(|c: char| !c.is_ascii_digit()).map(str::len).filter(|size| *size > 0).collect();
+    body.starts_with(['+', '(']) || matches!(sizes.as_slice(), [3, 3, 4] | [1 | 3, 3, 3, 4] | [6, 4])
+}
+
+/// Whether no further digits stand beside a match, with at most one mark between.
+fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
+    let byte = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).copied();
+    let digit = |at: Option<usize>| byte(at).is_some_and(|b| b.is_ascii_digit());
+    let mark = |at: Option<usize>| byte(at).is_some_and(|b| matches!(b, b' ' | b'-' | b'.' | b'/'));
+    let (before, end) = (found.start.checked_sub(1), found.end);
+    let joined_before = digit(before) || mark(before) && digit(found.start.checked_sub(2));
+    let joined_behind = digit(Some(end)) || mark(Some(end)) && digit(Some(end + 1));
+    !joined_before && !joined_behind
 }
 
 /// Year, month, day in either order with one kind of separator.
@@ -191,7 +240,7 @@ mod tests {
             (Phone, "+1 (555) 010-9999"),
             (Phone, "(020) 7946 0018 x123"),
         ] {
-            assert_eq!(accept(v, good), Some(good.len()), "{good}");
+            assert_eq!(accept(v, good, &(0..good.len()), |_| false), Ok(0..good.len()), "{good}");
         }
         for (v, bad) in [
             (Luhn, "4111 1111 1111 1112"),
@@ -204,13 +253,21 @@ mod tests {
             (Phone, "2024-05-17"),
             (Phone, "17.05.2024"),
             (Phone, "111-1111"),
+            (Phone, "2010-2015"),
+            (Phone, "10 000 000"),
+            (Phone, "0317-8471"),
+            (Ip, "a::b"),
+            (Ip, "1::2"),
         ] {
-            assert_eq!(accept(v, bad), None, "{bad}");
+            assert!(accept(v, bad, &(0..bad.len()), |_| false).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn an_iban_ends_where_its_country_says() {
-        assert_eq!(accept(Validator::Iban, "NL91 ABNA 0417 1643 00 THIS"), Some(22));
+        for text in ["NL91 ABNA 0417 1643 00 THIS", "NL91ABNA0417164300EUR"] {
+            let end = text.rfind("00").map_or(0, |at| at + 2);
+            assert_eq!(accept(Validator::Iban, text, &(0..text.len()), |_| false), Ok(0..end), "{text}");
+        }
     }
 }

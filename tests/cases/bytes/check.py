@@ -91,7 +91,7 @@ DI = [(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0
 
 
 def letters(text, marks=True):
-    """Letters and digits of a text as item 2 of the issue reads it; crude, for the check of labels alone."""
+    """Letters and digits of a text as the matching view reads it; crude, for the check of labels alone."""
     text = re.sub(r"<[^<>]*>", "", text)
     text = html.unescape(text)
     text = re.sub(r"\\(?:thinspace|quad|enspace|hspace\{[^}]*\})", "", text)

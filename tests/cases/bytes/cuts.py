@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cuts of labelled values into two candidates, for item 4 of issue 17.
+"""Cuts of labelled values into two candidates, for values that arrive in parts.
 
 Usage: python3 cuts.py FILE... [--types A,B] [--sample N] [--seed N] [--max-value BYTES] [--fair]
 A line of FILE is {"text", "spans": [{"type", "start", "end"}]} (offsets in characters, or in bytes where "offsets" is "bytes" or

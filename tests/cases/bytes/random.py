@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random harmless texts for the over-blocking share of issue 17: 20,000 ids, ISBNs, timestamps, figure rows, version strings.
+"""Random harmless texts for the over-blocking share: 20,000 ids, ISBNs, timestamps, figure rows, version strings.
 
 Usage: python3 random.py [--seed N] [--count N] > random.jsonl
 Integers only; the same seed gives the same bytes on every machine. It uses no module `random` (its own name hides that one).

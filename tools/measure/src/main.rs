@@ -4,6 +4,7 @@
 
 mod bench;
 mod biographies;
+mod bytes;
 mod drift;
 mod grounding;
 mod judged;
@@ -47,6 +48,16 @@ enum Measure {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
+    /// Written forms of values and phrases, look-alikes, random harmless texts, and cuts of values, in a folder with the shape of
+    /// `tests/cases/bytes`, on the model of the card.
+    Bytes {
+        /// The folder.
+        #[arg(default_value = "tests/cases/bytes")]
+        data: PathBuf,
+        /// Print each promised form that leaves, each look-alike that is touched and each cut that leaves.
+        #[arg(long)]
+        list: bool,
+    },
     /// How soon a biography that turns into another one is stopped, and how often one that does not is.
     Drift {
         /// The folder.
@@ -58,8 +69,11 @@ fn main() -> Result<()> {
     let task = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let Task::Measure(what) = task else { return bench::run() };
-    demo::build()?;
+    if !matches!(what, Measure::Bytes { .. }) {
+        demo::build()?;
+    }
     match &what {
+        Measure::Bytes { data, list } => bytes::run(data, *list),
         Measure::Pii { data, policy } => pii::run(data, policy),
         Measure::Grounding { data } => grounding::run(data),
         Measure::Prefilter { data } => prefilter::run(data),

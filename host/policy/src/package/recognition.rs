@@ -35,6 +35,9 @@ struct ClassPlaces {
     patterns: Vec<RegexPlace>,
     #[serde(default, rename = "tool")]
     tools: Vec<RegexPlace>,
+    view: Option<Spanned<bool>>,
+    inflect: Option<Spanned<bool>>,
+    letters: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +79,9 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
             let span = places.regex(class, regex).map(|whole| within(text, whole, regex, part.clone()));
             at(Problem::new(Kind::Pattern, message).help(SYNTAX), span, "here")
         }
+        MappingError::ClassKey { class, key, .. } => {
+            at(Problem::new(Kind::Manifest, error.to_string()), places.key(class, key), "here")
+        }
         MappingError::UnitSize { quantity, unit, .. } => {
             at(Problem::new(Kind::Manifest, error.to_string()), places.unit(quantity, unit), "here")
         }
@@ -105,6 +111,16 @@ impl Places {
         let class = self.classes.iter().find(|known| known.name == class)?;
         let mut written = class.patterns.iter().chain(&class.tools).filter_map(|place| place.regex.as_ref());
         written.find(|known| known.get_ref() == regex).map(Spanned::span)
+    }
+
+    fn key(&self, class: &str, key: &str) -> Option<Range<usize>> {
+        let class = self.classes.iter().find(|known| known.name == class)?;
+        match key {
+            "view" => class.view.as_ref().map(Spanned::span),
+            "inflect" => class.inflect.as_ref().map(Spanned::span),
+            "letters" => class.letters.as_ref().map(Spanned::span),
+            _ => None,
+        }
     }
 
     fn unit(&self, quantity: &str, unit: &str) -> Option<Range<usize>> {

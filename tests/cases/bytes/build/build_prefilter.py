@@ -1,4 +1,4 @@
-"""Writes ../prefilter.jsonl: own sentences for item 8 of issue 17."""
+"""Writes ../prefilter.jsonl: own sentences for the prefilter."""
 import json, codecs, urllib.parse
 rows=[];n={}
 def P(group,text,expect,why,profile='user-prompt',lang='en'):

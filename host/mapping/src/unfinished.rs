@@ -1,0 +1,84 @@
+//! The end of a text that may be the beginning of a hit: what a class pattern or phrase could still complete.
+//!
+//! An automaton over all patterns is led from each byte of the last 1,024 to the end; where it is still alive there, more text can make a
+//! match. A match that still waits for its `near` phrase is unfinished too, as long as the phrase can come.
+
+use crate::anchored::{End, Joint};
+use crate::phrase::Phrases;
+use regex_syntax::hir::Hir;
+
+/// Bytes at the end of a text in which an unfinished value begins: a pattern's longest match.
+pub(crate) const REACH: usize = 1024;
+
+/// The automaton over the patterns.
+pub(crate) struct Unfinished {
+    joint: Option<Joint>,
+}
+
+impl Unfinished {
+    pub(crate) fn new(patterns: &[Hir]) -> Result<Self, String> {
+        let joint = (!patterns.is_empty()).then(|| Joint::new(patterns)).transpose()?;
+        Ok(Self { joint })
+    }
+
+    /// Where the longest end of `text` begins, at most [`REACH`] bytes long, that a pattern or a phrase could complete; its length when
+    /// there is none.
+    pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
+        let first = text.len().saturating_sub(REACH);
+        let pattern = self.joint.as_ref().and_then(|joint| {
+            joint.walks(|walker| {
+                let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
+                // What the automaton cannot follow counts as alive: nothing leaves by a fault of ours.
+                starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != End::Dead)
+            })
+        });
+        let phrase = phrases.unfinished(text, first);
+        pattern.into_iter().chain(phrase).min().unwrap_or(text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_core::class::ClassId;
+    use regex_automata::util::syntax;
+
+    fn rest<'t>(patterns: &[&str], phrases: &[&str], text: &'t str) -> &'t str {
+        let config = syntax::Config::new().unicode(false);
+        let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &config).unwrap()).collect();
+        let class = ClassId::try_from(0).unwrap();
+        let phrases: Vec<_> = phrases.iter().map(|p| ((*p).to_owned(), class, false)).collect();
+        &text[Unfinished::new(&hirs).unwrap().from(text, &Phrases::new(&phrases, "en"))..]
+    }
+
+    #[test]
+    fn what_a_pattern_may_complete() {
+        let card = [r"\b\d(?:[ -]?\d){11,18}\b"];
+        assert_eq!(rest(&card, &[], "Pay 4111 1111 1"), "4111 1111 1");
+        assert_eq!(rest(&card, &[], "Pay 4111 1111 1111 1111"), "4111 1111 1111 1111", "more digits may follow");
+        assert_eq!(rest(&card, &[], "Pay 4111-"), "4111-");
+        assert_eq!(rest(&card, &[], "Pay 4111."), "");
+        assert_eq!(rest(&card, &[], "Pay x4111"), "", "no border of a word before it");
+        assert_eq!(rest(&[r"ab{3}c"], &[], "xabb"), "abb");
+        assert_eq!(rest(&[], &[], "4111"), "");
+    }
+
+    #[test]
+    fn what_a_phrase_may_complete() {
+        let phrases = ["you should buy", "Ana Beispiel"];
+        assert_eq!(rest(&[], &phrases, "I say you shou"), "you shou");
+        assert_eq!(rest(&[], &phrases, "I say You should "), "You should ");
+        assert_eq!(rest(&[], &phrases, "Ask Ana"), "Ana");
+        assert_eq!(rest(&[], &phrases, "Ask Banana"), "");
+        assert_eq!(rest(&[], &phrases, "Ask you. shou"), "");
+    }
+
+    #[test]
+    fn every_cut_of_a_match_is_held_from_its_start() {
+        let card = [r"\b\d(?:[ -]?\d){11,18}\b"];
+        let text = "Pay 4111 1111 1111 1111 now";
+        for cut in 5..23 {
+            assert_eq!(rest(&card, &[], &text[..cut]), &text[4..cut]);
+        }
+    }
+}

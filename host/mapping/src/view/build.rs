@@ -1,0 +1,374 @@
+//! How the view of a text is made: one pass, runs of plain bytes copied as they are.
+
+use super::entity::reference;
+use super::fold::{Fold, fold};
+use super::latex::{Control, control};
+use super::markup::{self, Bracket, Leaves};
+use super::{Segment, View};
+use std::ops::Range;
+
+/// Whether a byte can be more than itself: controls, white space, marks that markup uses, and everything outside ASCII.
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index that is none")]
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte <= b' ' as usize || byte >= 0x7f;
+        byte += 1;
+    }
+    let marks = b"&<*`~=_|\\{}$[](-%>#/+";
+    let mut at = 0;
+    while at < marks.len() {
+        table[marks[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+fn is_special(byte: u8) -> bool {
+    SPECIAL.get(usize::from(byte)).copied().unwrap_or(true)
+}
+
+/// Whether the view of a text can be another than the text; cheap, and never wrong when it says no.
+pub(super) fn differs(bytes: &[u8]) -> bool {
+    let mut before = b'\n';
+    for (at, byte) in bytes.iter().enumerate() {
+        let byte = *byte;
+        if is_special(byte) {
+            let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
+            let same = match byte {
+                // One space inside a line, one dash, marks that mean something only in pairs or where a line begins.
+                b' ' => before != b' ' && before != b'\n',
+                b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
+                b'>' | b'#' | b'/' | b'+' => before != b'\n',
+                b'=' => after() != b'=' && before != b'=',
+                b'(' => !matches!(after(), b'.' | b':' | b'@'),
+                b']' => !matches!(after(), b'(' | b'['),
+                b'%' => !matches!(after(), b'\n' | b'\r'),
+                _ => false,
+            };
+            if !same {
+                return true;
+            }
+        }
+        before = byte;
+    }
+    false
+}
+
+/// White space that is not written yet.
+#[derive(Default)]
+struct Gap {
+    origin: Range<usize>,
+    line_breaks: usize,
+    border: bool,
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    /// What is read next.
+    at: usize,
+    view: View,
+    gap: Option<Gap>,
+    /// Nothing of the line was seen so far.
+    line_start: bool,
+    /// Where the formula ends that is open.
+    formula_end: Option<usize>,
+    folded: Vec<Option<(char, Fold)>>,
+}
+
+/// Characters whose form is remembered.
+const REMEMBERED: usize = 256;
+
+/// The view of a text.
+pub(super) fn build(text: &str) -> View {
+    let view =
+        View { text: String::with_capacity(text.len()), segments: Vec::new(), borders: Vec::new(), lines: Vec::new() };
+    let folded = vec![None; REMEMBERED];
+    let mut builder = Builder { text, at: 0, view, gap: None, line_start: true, formula_end: None, folded };
+    while builder.at < text.len() {
+        builder.step();
+    }
+    builder.flush();
+    builder.view
+}
+
+impl Builder<'_> {
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn before(&self) -> Option<u8> {
+        self.at.checked_sub(1).and_then(|at| self.byte(at))
+    }
+
+    fn step(&mut self) {
+        let Some(byte) = self.byte(self.at) else { return };
+        if !is_special(byte) {
+            self.run();
+        } else if byte.is_ascii() {
+            self.special(byte);
+        } else {
+            let Some(c) = self.rest().chars().next() else { return };
+            self.character(c, self.at..self.at + c.len_utf8(), true);
+            self.at += c.len_utf8();
+        }
+    }
+
+    /// Copies plain bytes, with single spaces between them.
+    fn run(&mut self) {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let plain = |at: usize| bytes.get(at).is_some_and(|b| !is_special(*b));
+        let mut end = start;
+        while plain(end) || (bytes.get(end) == Some(&b' ') && plain(end + 1)) {
+            end += 1;
+        }
+        self.flush();
+        let text = self.text.get(start..end).unwrap_or_default();
+        self.push(text, start..end, true);
+        self.at = end;
+    }
+
+    fn special(&mut self, byte: u8) {
+        let at = self.at;
+        if self.line_start && self.line_prefix(byte) {
+            return;
+        }
+        match byte {
+            b'\n' | 0x0b | 0x0c => self.space(1, 1, false),
+            b'\r' => self.space(if self.byte(at + 1) == Some(b'\n') { 2 } else { 1 }, 1, false),
+            b' ' | b'\t' => self.space(1, 0, false),
+            0x1b => self.at += escape(self.rest()),
+            0..=b' ' | 0x7f => self.at += 1,
+            b'&' => match reference(self.rest()) {
+                Some((length, characters)) => {
+                    for c in characters.chars() {
+                        self.character(c, at..at + length, false);
+                    }
+                    self.at += length;
+                }
+                None => self.seen(byte),
+            },
+            b'<' => match markup::tag(self.rest()) {
+                Some((length, Leaves::Nothing)) => self.at += length,
+                Some((length, leaves)) => self.space(length, 0, leaves == Leaves::Border),
+                None => self.seen(byte),
+            },
+            b'\\' => self.backslash(),
+            b'*' | b'_' | b'~' | b'=' => self.emphasis(byte),
+            b'`' | b'{' => self.at += 1,
+            b'}' if self.byte(at + 1) == Some(b'{') => self.space(1, 0, true),
+            b'}' => self.at += 1,
+            b'|' => self.space(1, 0, true),
+            b'$' => self.dollar(),
+            b'%' if matches!(self.byte(at + 1), Some(b'\n' | b'\r')) => self.at += 1,
+            b'-' => self.dash(at..at + 1),
+            b'[' | b'(' => self.bracket(byte),
+            b']' => match markup::link_end(self.rest()) {
+                Some(length) => self.at += length,
+                None => self.seen(byte),
+            },
+            _ => self.seen(byte),
+        }
+    }
+
+    /// Marks at the start of a line: what is quoted goes on, an item, a heading or a comment stands apart.
+    fn line_prefix(&mut self, byte: u8) -> bool {
+        let run = self.rest().bytes().take_while(|b| *b == byte).count();
+        let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
+        match byte {
+            b'>' => self.at += 1,
+            b'-' | b'*' | b'+' if spaced && run <= 2 => self.space(run, 0, true),
+            b'#' if spaced && run <= 6 => self.space(run, 0, true),
+            b'/' if spaced && run >= 2 => self.space(run, 0, true),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A mark of emphasis falls out where it leans on a word.
+    fn emphasis(&mut self, mark: u8) {
+        let run = self.rest().bytes().take_while(|b| *b == mark).count();
+        let word = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || !b.is_ascii());
+        let blank = |b: Option<u8>| b.is_none_or(|b| b.is_ascii_whitespace());
+        let (before, after) = (self.before(), self.byte(self.at + run));
+        let letters = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphabetic());
+        match mark {
+            // Inside a name it parts words; in a number it stays.
+            b'_' if run == 1 && letters(before) && letters(after) => self.space(1, 0, false),
+            b'_' if word(before) && word(after) => self.seen(mark),
+            // A tie.
+            b'~' if run == 1 && !blank(before) && !blank(after) => self.space(1, 0, false),
+            b'~' | b'=' if run < 2 => self.seen(mark),
+            _ if blank(before) && blank(after) => {
+                for _ in 0..run {
+                    self.seen(mark);
+                }
+            }
+            _ => self.at += run,
+        }
+    }
+
+    fn backslash(&mut self) {
+        let at = self.at;
+        match control(self.rest()) {
+            Control::Nothing(length) => self.at += length,
+            Control::Space(length) => self.space(length, 0, false),
+            Control::Dash(length) => self.dash(at..at + length),
+            Control::Escaped(b'-') => self.dash(at..at + 2),
+            Control::Escaped(mark) => {
+                self.write(char::from(mark).encode_utf8(&mut [0; 4]), at..at + 2);
+                self.at += 2;
+            }
+            Control::Backslash => self.seen(b'\\'),
+        }
+    }
+
+    fn dollar(&mut self) {
+        if self.formula_end == Some(self.at) {
+            self.formula_end = None;
+            self.at += 1;
+        } else if let Some(length) = markup::formula(self.rest()) {
+            self.formula_end = Some(self.at + length);
+            self.at += 1;
+        } else {
+            self.seen(b'$');
+        }
+    }
+
+    fn bracket(&mut self, byte: u8) {
+        let at = self.at;
+        match markup::bracket(self.rest()) {
+            Bracket::Link => self.at += 1,
+            Bracket::Note(length) => self.at += length,
+            Bracket::Mark(mark) => {
+                self.write(char::from(mark).encode_utf8(&mut [0; 4]), at..at + 3);
+                self.at += 3;
+            }
+            Bracket::Plain => self.seen(byte),
+        }
+    }
+
+    /// A character that is seen as it is or as what it stands for; `written` says that it stands in the text itself.
+    fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
+        if c.is_ascii() {
+            match c {
+                '\n' | '\r' => self.gap(origin, 1, false),
+                c if c.is_ascii_whitespace() => self.gap(origin, 0, false),
+                '-' => self.dash_seen(origin),
+                c if c.is_ascii_control() => {}
+                c => self.write(c.encode_utf8(&mut [0; 4]), origin),
+            }
+            return;
+        }
+        match self.fold(c) {
+            Fold::Keep if written => {
+                self.flush();
+                let text = self.text.get(origin.clone()).unwrap_or_default();
+                self.push(text, origin, true);
+            }
+            Fold::Keep => self.write(c.encode_utf8(&mut [0; 4]), origin),
+            Fold::Drop => {}
+            Fold::Mark if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_alphanumeric()) => {}
+            Fold::Mark => self.write(c.encode_utf8(&mut [0; 4]), origin),
+            Fold::Space => self.gap(origin, 0, false),
+            Fold::LineBreak => self.gap(origin, 1, false),
+            Fold::Cell => self.gap(origin, 0, true),
+            Fold::Bullet if self.line_start => self.gap(origin, 0, true),
+            Fold::Bullet => self.write("\u{b7}", origin),
+            Fold::Ascii(b'-') => self.dash_seen(origin),
+            // The capital I has the shape of l: inside a word in small letters it is one.
+            Fold::Ascii(b'I') if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_lowercase()) => {
+                self.write("l", origin);
+            }
+            Fold::Ascii(byte) => self.write(char::from(byte).encode_utf8(&mut [0; 4]), origin),
+            Fold::Text(text) => self.write(&text, origin),
+        }
+    }
+
+    fn fold(&mut self, c: char) -> Fold {
+        let slot = usize::try_from(u32::from(c)).unwrap_or(0) % REMEMBERED;
+        match self.folded.get_mut(slot) {
+            Some(Some((known, folded))) if *known == c => folded.clone(),
+            Some(slot) => slot.insert((c, fold(c))).1.clone(),
+            None => fold(c),
+        }
+    }
+
+    /// One byte that is itself.
+    fn seen(&mut self, byte: u8) {
+        let range = self.at..self.at + 1;
+        self.write(char::from(byte).encode_utf8(&mut [0; 4]), range);
+        self.at += 1;
+    }
+
+    fn dash(&mut self, origin: Range<usize>) {
+        self.at = origin.end;
+        self.dash_seen(origin);
+    }
+
+    /// A row of dashes is one.
+    fn dash_seen(&mut self, origin: Range<usize>) {
+        if self.gap.is_some() || !self.view.text.ends_with('-') {
+            self.write("-", origin);
+        }
+    }
+
+    /// White space of so many bytes, or what stands in its place.
+    fn space(&mut self, length: usize, line_breaks: usize, border: bool) {
+        self.gap(self.at..self.at + length, line_breaks, border);
+        self.at += length;
+    }
+
+    fn gap(&mut self, origin: Range<usize>, line_breaks: usize, border: bool) {
+        let gap = self.gap.get_or_insert_with(|| Gap { origin: origin.clone(), ..Gap::default() });
+        gap.origin.end = origin.end;
+        gap.line_breaks += line_breaks;
+        gap.border |= border;
+        self.line_start |= line_breaks > 0;
+    }
+
+    /// Writes white space: one space, or a line break where a blank line stands, over which nothing is joined.
+    fn flush(&mut self) {
+        let Some(gap) = self.gap.take() else { return };
+        let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');
+        if self.view.text.is_empty() || wrapped {
+            return;
+        }
+        let hard = gap.line_breaks > 1;
+        if gap.border && !hard {
+            self.view.borders.push(self.view.text.len());
+        }
+        if gap.line_breaks > 0 {
+            self.view.lines.push(self.view.text.len());
+        }
+        self.push(if hard { "\n" } else { " " }, gap.origin, false);
+    }
+
+    fn write(&mut self, text: &str, origin: Range<usize>) {
+        self.flush();
+        self.push(text, origin, false);
+    }
+
+    fn push(&mut self, text: &str, origin: Range<usize>, copied: bool) {
+        self.line_start &= text.bytes().all(|b| b.is_ascii_whitespace());
+        let at = self.view.text.len();
+        self.view.text.push_str(text);
+        match self.view.segments.last_mut() {
+            Some(last) if copied && last.copied && last.origin.end == origin.start => last.origin.end = origin.end,
+            _ => self.view.segments.push(Segment { at, origin, copied }),
+        }
+    }
+}
+
+/// Bytes of a terminal's control sequence (ECMA-48) that a text begins with; of anything else the one byte.
+fn escape(text: &str) -> usize {
+    let Some(body) = text.strip_prefix("\u{1b}[") else { return 1 };
+    let end = body.bytes().take(32).position(|b| (0x40..=0x7e).contains(&b));
+    end.map_or(1, |end| end + 3)
+}

@@ -1,0 +1,73 @@
+//! What a backslash begins: a space or a command of LaTeX, or a mark that Markdown escapes.
+
+/// What is read at a backslash.
+pub(super) enum Control {
+    /// Nothing is seen of these bytes.
+    Nothing(usize),
+    /// These bytes are a space.
+    Space(usize),
+    /// A dash.
+    Dash(usize),
+    /// The mark behind the backslash.
+    Escaped(u8),
+    /// A backslash.
+    Backslash,
+}
+
+const SPACES: &[&str] = &[
+    "quad",
+    "qquad",
+    "thinspace",
+    "enspace",
+    "enskip",
+    "space",
+    "nobreakspace",
+    "newline",
+    "linebreak",
+    "par",
+    "negthinspace",
+    "medspace",
+    "thickspace",
+];
+/// Spaces of a size that is said.
+const SIZED: &[&str] = &["hspace", "hskip", "vspace", "kern"];
+const DASHES: &[&str] = &["textendash", "textemdash"];
+/// Commands that need no argument in braces, and breaks that are none.
+const BARE: &[&str] =
+    &["bf", "it", "em", "tt", "sc", "sf", "rm", "sl", "bfseries", "itshape", "ttfamily", "allowbreak", "nobreak"];
+
+/// Reads what a text begins with, a backslash.
+pub(super) fn control(text: &str) -> Control {
+    let Some(next) = text.as_bytes().get(1).copied() else { return Control::Backslash };
+    match next {
+        b' ' | b'\n' | b'\r' => Control::Nothing(1),
+        b',' | b';' | b'!' | b'\\' => Control::Space(2),
+        _ if next.is_ascii_punctuation() => Control::Escaped(next),
+        _ if next.is_ascii_alphabetic() => command(text),
+        _ => Control::Backslash,
+    }
+}
+
+fn command(text: &str) -> Control {
+    let rest = text.get(1..).unwrap_or_default();
+    let letters = rest.bytes().take(32).take_while(u8::is_ascii_alphabetic).count();
+    let name = rest.get(..letters).unwrap_or_default();
+    let after = rest.get(letters..).unwrap_or_default();
+    let starred = usize::from(after.starts_with('*'));
+    let argument = after.get(starred..).unwrap_or_default();
+    // A command takes the space behind it.
+    let length = 1 + letters + starred + usize::from(argument.starts_with(' '));
+    if SIZED.contains(&name) {
+        let size = argument.bytes().take(32).position(|b| b == b'}').filter(|_| argument.starts_with('{'));
+        return Control::Space(1 + letters + starred + size.map_or(0, |end| end + 1));
+    }
+    if SPACES.contains(&name) {
+        Control::Space(length)
+    } else if DASHES.contains(&name) {
+        Control::Dash(length)
+    } else if argument.starts_with('{') || BARE.contains(&name) {
+        Control::Nothing(length)
+    } else {
+        Control::Backslash
+    }
+}

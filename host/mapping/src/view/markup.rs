@@ -1,0 +1,136 @@
+//! Tags and comments of HTML, links and notes of Markdown, and how much of them is not seen.
+
+/// What a tag leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    Nothing,
+    Space,
+    /// The border of a cell, an item or a paragraph.
+    Border,
+}
+
+/// Longest tag or link target that is looked for.
+const LONGEST: usize = 1024;
+/// Elements that stand apart from what is beside them.
+const APART: &[&str] = &[
+    "td",
+    "th",
+    "tr",
+    "table",
+    "li",
+    "ul",
+    "ol",
+    "dd",
+    "dt",
+    "dl",
+    "p",
+    "div",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "option",
+    "text",
+    "section",
+    "article",
+    "blockquote",
+    "pre",
+    "hr",
+];
+
+/// Bytes of the tag, comment or section that a text begins with, and what it leaves.
+pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
+    let bytes = text.as_bytes();
+    if text.starts_with("<!--") {
+        // The shortest is `<!-->`.
+        let end = text.get(2..).and_then(|t| bounded(t).find("-->")).map(|at| at + 5);
+        return end.map(|end| (end, Leaves::Nothing));
+    }
+    if text.starts_with("<![CDATA[") {
+        return Some((9, Leaves::Nothing));
+    }
+    let closing = usize::from(bytes.get(1) == Some(&b'/'));
+    let name = text.get(1 + closing..)?;
+    let letters = name.bytes().take(32).take_while(|b| b.is_ascii_alphanumeric() || *b == b'-').count();
+    let name = name.get(..letters).filter(|n| n.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+    if !matches!(bytes.get(1 + closing + letters), Some(b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>')) {
+        return None;
+    }
+    let mut quote = None;
+    let end = bytes.iter().take(LONGEST).skip(1 + closing + letters).position(|b| {
+        match (quote, b) {
+            (None, b'>') => return true,
+            (None, b'"' | b'\'') => quote = Some(*b),
+            (Some(q), b) if q == *b => quote = None,
+            _ => {}
+        }
+        false
+    })?;
+    let leaves = match name.to_ascii_lowercase().as_str() {
+        "br" => Leaves::Space,
+        name if APART.contains(&name) => Leaves::Border,
+        _ => Leaves::Nothing,
+    };
+    Some((1 + closing + letters + end + 1, leaves))
+}
+
+/// What an opening bracket begins.
+pub(super) enum Bracket {
+    /// The text of a link: the bracket is not seen.
+    Link,
+    /// A note of these bytes.
+    Note(usize),
+    /// One mark in brackets, so that nothing links to it.
+    Mark(u8),
+    Plain,
+}
+
+pub(super) fn bracket(text: &str) -> Bracket {
+    if let [_, mark @ (b'.' | b':' | b'@'), b']' | b')', ..] = text.as_bytes() {
+        return Bracket::Mark(*mark);
+    }
+    if text.starts_with('(') {
+        return Bracket::Plain;
+    }
+    let line = bounded(text).split('\n').next().unwrap_or_default();
+    let Some(end) = line.find(']') else { return Bracket::Plain };
+    if text.starts_with("[^") && end <= 16 {
+        Bracket::Note(end + 1)
+    } else if matches!(text.as_bytes().get(end + 1), Some(b'(' | b'[')) {
+        Bracket::Link
+    } else {
+        Bracket::Plain
+    }
+}
+
+/// Bytes of a link's end, `](target)` or `][name]`, that a text begins with.
+pub(super) fn link_end(text: &str) -> Option<usize> {
+    let close = match text.as_bytes().get(1)? {
+        b'(' => ')',
+        b'[' => ']',
+        _ => return None,
+    };
+    let line = bounded(text).split('\n').next().unwrap_or_default();
+    line.get(2..)?.find(close).map(|at| at + 3)
+}
+
+/// Bytes of the formula's end from its opening sign on: a sign that no space stands before and no digit behind.
+pub(super) fn formula(text: &str) -> Option<usize> {
+    let line = bounded(text).split('\n').next().unwrap_or_default();
+    let bytes = line.as_bytes();
+    if bytes.get(1).is_none_or(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let at = line.get(1..)?.find('$').map(|at| at + 1)?;
+    let closes = bytes.get(at - 1).is_some_and(|b| !b.is_ascii_whitespace())
+        && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+    (closes && at > 1).then_some(at)
+}
+
+/// What is looked at.
+fn bounded(text: &str) -> &str {
+    let end = (0..=LONGEST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}

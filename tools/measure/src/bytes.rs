@@ -1,0 +1,239 @@
+//! Written forms of values and phrases (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`) and cuts of
+//! values into two candidates, of a folder with the shape of `tests/cases/bytes`: judged in this process on the model of the card.
+
+use crate::judged::{rows, share, text_of};
+use anyhow::{Context, Result};
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::Determination;
+use portcullis_gate::{Candidate, Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use portcullis_tools::tool::{capture, say};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Letters and digits at the start of a value that may leave.
+const MAY_LEAVE: usize = 4;
+
+/// A leaf: the candidate that it is of (0 in a whole text), its bytes there, whether it was admitted, and the rule that refused it.
+struct Leaf {
+    candidate: usize,
+    range: Range<usize>,
+    admitted: bool,
+    rule: String,
+}
+
+pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
+    let bypass = optional(&folder.join("bypass.jsonl"))?;
+    if !bypass.is_empty() {
+        written_forms(folder, &bypass, list)?;
+    }
+    let lookalikes = optional(&folder.join("lookalikes.jsonl"))?;
+    if !lookalikes.is_empty() {
+        touched(folder, "look-alikes", "group", &lookalikes, list)?;
+    }
+    let script = folder.join("random.py");
+    if script.exists() {
+        let printed = capture(Command::new("python3").arg(&script))?;
+        let random = printed.lines().map(|l| Ok(serde_json::from_str(l)?)).collect::<Result<Vec<Value>>>()?;
+        touched(folder, "random texts", "kind", &random, false)?;
+    }
+    if !bypass.is_empty() {
+        cuts(folder, &bypass, list)?;
+    }
+    Ok(())
+}
+
+fn optional(file: &Path) -> Result<Vec<Value>> {
+    if file.exists() { rows(file) } else { Ok(Vec::new()) }
+}
+
+/// A table of shares, a line for each name in its order, and the sum.
+fn table(head: &str, of: &BTreeMap<String, [(usize, usize); 2]>) {
+    println!("\n| {head} |\n| --- | --- | --- |");
+    let mut sum = [(0, 0); 2];
+    for (name, counts) in of {
+        for (s, c) in sum.iter_mut().zip(counts) {
+            *s = (s.0 + c.0, s.1 + c.1);
+        }
+        println!("| {name} | {} | {} |", share(counts[0].0, counts[0].1), share(counts[1].0, counts[1].1));
+    }
+    println!("| all | {} | {} |", share(sum[0].0, sum[0].1), share(sum[1].0, sum[1].1));
+}
+
+/// How many written forms leave, for each group: rows that are promised, and rows that are not.
+fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
+    say(&format!("judging {} written forms", rows.len()));
+    let judged = judge(folder, rows, |row| Ok(whole(row)))?;
+    let (mut groups, mut secrets) = (BTreeMap::new(), BTreeMap::new());
+    for (row, leaves) in rows.iter().zip(&judged) {
+        let text = row["text"].as_str().context("a row has a text")?;
+        let leaks = leaves_of_value(&[text], &value(row), leaves) > 0;
+        let side = usize::from(row["fair"] != true);
+        for (counts, key) in [(&mut groups, &row["group"]), (&mut secrets, &row["secret"])] {
+            let count: &mut [(usize, usize); 2] = counts.entry(text_of(key)).or_default();
+            count[side].0 += usize::from(leaks);
+            count[side].1 += 1;
+        }
+        if list && leaks && side == 0 {
+            println!("{} leaks: {}: {text:?}", text_of(&row["id"]), text_of(&row["form"]));
+        }
+    }
+    table("group | promised, leak | not promised, leak", &groups);
+    table("secret | promised, leak | not promised, leak", &secrets);
+    Ok(())
+}
+
+/// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so, apart.
+fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
+    say(&format!("judging {} {what}", rows.len()));
+    let judged = judge(folder, rows, |row| Ok(whole(row)))?;
+    let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
+    for (row, leaves) in rows.iter().zip(&judged) {
+        // A rule of the policy's own, not a finding of a later stage.
+        let refused: Vec<&str> = leaves.iter().filter(|l| !l.admitted).map(|l| l.rule.as_str()).collect();
+        let side = usize::from(row["why"].as_str().is_some_and(|why| why.starts_with("documented:")));
+        let cites = row["why"].as_str().is_some_and(|why| why.starts_with("cites:"));
+        let touched = refused.iter().any(|rule| !cites || !rule.starts_with("ANCHOR"));
+        let count = groups.entry(text_of(&row[key])).or_default();
+        count[side].0 += usize::from(touched);
+        count[side].1 += 1;
+        if list && touched && side == 0 {
+            println!("{} touched by {refused:?}: {:?}", text_of(&row["id"]), text_of(&row["text"]));
+        }
+    }
+    table(&format!("{what} | touched | documented, touched"), &groups);
+    Ok(())
+}
+
+/// How many values leave when they are cut into two candidates, by what is released when.
+fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
+    let mut cut: Vec<Value> = Vec::new();
+    for row in rows.iter().filter(|row| row["fair"] == true) {
+        let (text, range) = (row["text"].as_str().context("a row has a text")?, value(row));
+        for at in range.start + 1..range.end {
+            if let Some((first, second)) = text.split_at_checked(at) {
+                let mut row = row.clone();
+                row["parts"] = serde_json::json!([first, second]);
+                cut.push(row);
+            }
+        }
+    }
+    say(&format!("judging {} cuts", cut.len()));
+    let parts = |row: &Value| -> Vec<String> { row["parts"].as_array().into_iter().flatten().map(text_of).collect() };
+    let judged = judge(folder, &cut, |row| {
+        let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
+        let steps = parts(row).into_iter().map(candidate).collect();
+        Ok(Item::Candidates { id: text_of(&row["id"]), steps, task: Task::default() })
+    })?;
+    let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
+    for (row, leaves) in cut.iter().zip(&judged) {
+        let parts = parts(row);
+        let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let left = leaves_of_value(&texts, &value(row), leaves);
+        let count = groups.entry(text_of(&row["secret"])).or_default();
+        count[0].0 += usize::from(left > 0);
+        count[0].1 += 1;
+        count[1].0 += usize::from(left >= 8);
+        count[1].1 += 1;
+        if list && left > 0 {
+            println!("{} cut leaks {left}: {texts:?}", text_of(&row["id"]));
+        }
+    }
+    table("cuts of | more than four characters leave | more than eleven leave", &groups);
+    Ok(())
+}
+
+fn whole(row: &Value) -> Item {
+    Item::Text { id: text_of(&row["id"]), text: text_of(&row["text"]), task: Task::default() }
+}
+
+fn value(row: &Value) -> Range<usize> {
+    crate::judged::number(&row["value"][0])..crate::judged::number(&row["value"][1])
+}
+
+/// How many letters and digits of the value leave, its first few apart. `value` counts in the joined texts.
+fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usize {
+    let mut offset = 0;
+    let mut admitted: Vec<Range<usize>> = Vec::new();
+    for (candidate, text) in texts.iter().enumerate() {
+        let here = leaves.iter().filter(|l| l.admitted && l.candidate == candidate);
+        admitted.extend(here.map(|l| l.range.start + offset..l.range.end + offset));
+        offset += text.len();
+    }
+    let whole = texts.concat();
+    let markup = markup(&whole);
+    let seen = |at: &usize| !markup.iter().any(|range| range.contains(at));
+    let inside = whole.char_indices().filter(|(at, c)| value.contains(at) && c.is_alphanumeric() && seen(at));
+    inside.skip(MAY_LEAVE).filter(|(at, _)| admitted.iter().any(|a| a.contains(at))).count()
+}
+
+/// Tags, commands of LaTeX and targets of links: letters in them are none of a value's.
+fn markup(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at..).unwrap_or_default();
+        let named = |tag: &str| {
+            tag.get(1..).is_some_and(|t| t.starts_with(|c: char| c == '/' || c == '!' || c.is_ascii_alphabetic()))
+        };
+        let tag = || rest.find('>').filter(|end| rest.get(..*end).is_some_and(|tag| named(tag) && !tag.contains('@')));
+        let command = || rest.find(|c: char| c != '\\' && !c.is_ascii_alphabetic());
+        let target = || rest.starts_with("](").then(|| rest.find(')')).flatten();
+        let name = || rest.starts_with("][").then(|| rest.get(1..)?.find(']')).flatten();
+        let end = match c {
+            '<' => tag(),
+            '\\' => command().filter(|end| *end > 1),
+            ']' => target().or_else(name),
+            _ => None,
+        };
+        found.extend(end.map(|end| at..at + end));
+    }
+    found
+}
+
+/// The leaves of each row's item, judged under the row's policy.
+fn judge(folder: &Path, rows: &[Value], item: impl Fn(&Value) -> Result<Item>) -> Result<Vec<Vec<Leaf>>> {
+    let mut policies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        policies.entry(text_of(&row["policy"])).or_default().push(at);
+    }
+    let mut judged: Vec<Vec<Leaf>> = rows.iter().map(|_| Vec::new()).collect();
+    for (policy, of) in policies {
+        let package = Package::load(&folder_of(folder, &policy))?;
+        let compiled = package.compile()?;
+        let mapper = Mapper::new(package.manifest(), package.files())?;
+        let settings = Settings {
+            on_refuse: Some(OnRefuse::Skip),
+            release: Release::Span,
+            ..Settings::new(SaltKey::from_bytes([7; 32]))
+        };
+        let governor = Governor::new(&package, &compiled, &mapper, settings)?;
+        let mut session = Session::open(CardChoice::Model.open()?, &compiled.image, SessionConfig::default())?;
+        let items = of.iter().filter_map(|at| rows.get(*at)).map(&item).collect::<Result<Vec<_>>>()?;
+        governor.govern(&mut session, items, |event| -> Result<(), SessionError> {
+            let What::Determined(judgement) = event.what else { return Ok(()) };
+            let d = judgement.determination;
+            let place = usize::try_from(event.stream).ok().and_then(|n| of.get(n)).and_then(|at| judged.get_mut(*at));
+            if let (Some(leaves), Some(Determination::Admit | Determination::Reject)) = (place, d.determination) {
+                leaves.push(Leaf {
+                    candidate: d.step.unwrap_or(0),
+                    range: d.start..d.end,
+                    admitted: d.determination == Some(Determination::Admit),
+                    rule: d.rule.unwrap_or_default(),
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(judged)
+}
+
+/// A policy of the folder itself, or one that is shipped.
+fn folder_of(folder: &Path, policy: &str) -> PathBuf {
+    let own = folder.join("policies").join(policy);
+    if own.exists() { own } else { Path::new("policies").join(policy) }
+}
