@@ -80,6 +80,8 @@ module digest_props
       .clk_i(clk),
       .rst_i(rst || abort),
       .start_i(request.start),
+      .ready_o(),
+      .chain_i(1'b0),
       .state_i(request.state),
       .block_i(request.block),
       .busy_o(core_busy),
@@ -160,7 +162,7 @@ module digest_props
       if (done) assert (digest == chain_q && hashed_q == blocks && 5'(reads_q) == rows);
       // ---- what the induction needs: where the walk stands
       assert ($onehot(dut.state_q));
-      assert (u_sha256.working_q == dut.waits_q && (!answer.done || u_sha256.working_q));
+      assert (dut.waits_q == (core_busy || answer.done) && !(core_busy && answer.done));
       if (dut.waits_q) assert (in_header || in_row || at_end);
       if (busy) assert (dut.digest_q == chain_q && (hashed_q != '0 || chain_q == InitialHash));
       if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < 5'd2 && reads_q == '0);

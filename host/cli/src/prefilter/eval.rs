@@ -15,7 +15,8 @@ pub(super) struct Args {
     /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless row a line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
-    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and so many from the benign rows of all sets.
+    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and with several sets so many from the
+    /// benign rows of all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     join: u64,
     /// Seed of what is joined.
@@ -47,6 +48,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
             }
         }
         if !of_set.is_empty() {
+            if benign.len() > 1 {
             benign.push((format!("joined, {set}"), of_set));
         }
     }
@@ -55,6 +57,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
             return Err(anyhow!("`--join` needs rows labelled `benign`, or without a label").into());
         }
         benign.push(("joined, all sets".to_owned(), benign.iter().flat_map(|(_, rows)| rows.clone()).collect()));
+        }
         for (set, rows) in &benign {
             for number in 0..args.join {
                 let text = joined(rows, args.seed, number);
