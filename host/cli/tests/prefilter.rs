@@ -165,8 +165,12 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert!(!numbers.is_empty());
     assert_eq!(passed.sequences, numbers);
     // A policy that says so lets the same task through.
-    let lax = write(&folder, "lax.toml", "[tiers]\nIMP-OVERRIDE = \"clear\"\nIMP-FRAME = \"clear\"\nIMP-FRAME-OUT = \"clear\"\n\
-         IMP-FRAME-ABROAD = \"clear\"\n");
+    let lax = write(
+        &folder,
+        "lax.toml",
+        "[tiers]\nIMP-OVERRIDE = \"clear\"\nIMP-FRAME = \"clear\"\nIMP-FRAME-OUT = \"clear\"\n\
+         IMP-FRAME-ABROAD = \"clear\"\n",
+    );
     let passed = governed(ATTACK, &["--prefilter-policy", &lax]);
     assert_eq!((passed.code, &passed.summary["stopped"]), (0, &Value::Null), "{}", passed.summary);
     assert!(passed.ledger.contains("\"proposed\""));

@@ -48,7 +48,6 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
             }
         }
         if !of_set.is_empty() {
-            if benign.len() > 1 {
             benign.push((format!("joined, {set}"), of_set));
         }
     }
@@ -56,7 +55,8 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         if benign.is_empty() {
             return Err(anyhow!("`--join` needs rows labelled `benign`, or without a label").into());
         }
-        benign.push(("joined, all sets".to_owned(), benign.iter().flat_map(|(_, rows)| rows.clone()).collect()));
+        if benign.len() > 1 {
+            benign.push(("joined, all sets".to_owned(), benign.iter().flat_map(|(_, rows)| rows.clone()).collect()));
         }
         for (set, rows) in &benign {
             for number in 0..args.join {
