@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use zerocopy::IntoBytes;
 
@@ -188,6 +189,9 @@ impl Run {
     }
 }
 
+/// One test at a time: a process that is being started holds the locks of this one's files until it is another program.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// What is killed. Does nothing where nobody asked for it.
 #[test]
 fn a_session_without_end() {
@@ -237,6 +241,7 @@ fn receipts(folder: &Path, lanes: u8) -> BTreeSet<(u8, u64)> {
 
 #[test]
 fn a_killed_session_is_completed() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os(FOLDER).is_some() {
         return;
     }
@@ -267,6 +272,7 @@ fn a_killed_session_is_completed() {
 /// A recorder that dies before its card signed anything leaves no evidence, and `bundle finish` says so.
 #[test]
 fn nothing_signed_is_nothing_to_complete() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let scene = tempfile::tempdir().unwrap();
     let folder = scene.path().join("b");
     let files = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE].map(|n| (n.to_owned(), Vec::new()));
