@@ -465,11 +465,16 @@ fn a_journal_that_fails_ends_every_stream() {
     let handle = session_loop.handle();
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&kept);
+    // The journal is not full before all streams are open.
+    let (opened, all_open) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let (governor, session) = (&governor, &mut session);
         let judge = scope.spawn(move || {
             session_loop.run(governor, session, |event| {
                 let mut kept = keeper.lock().unwrap();
+                if kept.is_empty() {
+                    all_open.recv_timeout(Duration::from_secs(60)).unwrap();
+                }
                 if kept.len() == 25 {
                     return Err(Failure::Full);
                 }
@@ -479,6 +484,7 @@ fn a_journal_that_fails_ends_every_stream() {
         });
         let item = || text("t", &"Birds sing. ".repeat(10));
         let streams: Vec<_> = (0..3).map(|_| handle.open(governor.request(item())).unwrap()).collect();
+        opened.send(()).unwrap();
         let mut shown = Vec::new();
         for stream in &streams {
             while let Some(StreamMessage::Event(event)) = stream.receive() {
