@@ -4,9 +4,10 @@
 mod support;
 
 use portcullis_core::hex::Hex;
+use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
-use portcullis_gate::{Event, Item, Trigger, What};
+use portcullis_gate::{Candidate, Event, Item, Trigger, What};
 use std::path::PathBuf;
 use support::*;
 
@@ -128,6 +129,22 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert_eq!(released(&with_store(&policy, intent, "Ana Silva, a singer.")).trim(), "");
     let events = with_store(&policy, intent, "She was born in 1990.");
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
+}
+
+/// A call is judged as a whole, not as a part of a sentence that was split, and is never set apart.
+#[test]
+fn a_call_is_a_whole_in_a_closed_world() {
+    let policy = closed();
+    let folder = Folder::new();
+    let store = Store::open(&folder.file("store.jsonl", STORE)).unwrap();
+    let arguments = r#"{"note":"Ana Silva painted ships and sang operas."}"#.into();
+    let call = Some(portcullis_mapping::Call { name: "tell".into(), arguments });
+    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
+    let task = Task { intent: "Tell of Ana Silva".into(), facts: Vec::new() };
+    let governor = governor(&policy, settings()).with_anchors(Anchors::new(vec![store], &policy.mapper));
+    let events = run(&governor, &policy, vec![Item::Candidates { id: "a".into(), steps, task }]);
+    assert_eq!(rules(&events), ["CLOSED-WORLD-PARTIAL"]);
+    assert_eq!(released(&events), "");
 }
 
 #[test]

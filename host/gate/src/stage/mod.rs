@@ -20,6 +20,8 @@ pub(crate) struct Span<'a> {
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
     pub(crate) depth: u8,
+    /// Whether it is a part of a span that was split. A tool call is submitted at the greatest depth and is a whole all the same.
+    pub(crate) part: bool,
     pub(crate) alternatives: u8,
     pub(crate) logprobs: Option<&'a Result<LogProbs, LogProbsError>>,
     pub(crate) malformed: bool,
@@ -83,7 +85,7 @@ fn anchor(
         intent: vouched.intent.as_deref(),
         vouched: &vouched.stems,
         closed_world: state.policy.closed_world,
-        part: span.depth > 0,
+        part: span.part,
     });
     mutation.anchor = grounding.anchor;
     if let Some(deviation) = grounding.deviation {

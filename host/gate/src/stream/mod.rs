@@ -246,6 +246,7 @@ impl<'g> StreamMachine<'g> {
                 driven: self.proposer.is_some(),
                 inert_prefix: !self.queue.held().is_empty(),
                 depth: work.depth,
+                part: work.depth > 0 && work.kind.is_text(),
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
                 logprobs: work.logprobs.as_ref(),
                 malformed: work.malformed,
