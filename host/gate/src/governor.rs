@@ -114,8 +114,14 @@ impl<'g> Governor<'g> {
         self.notes.get(&sequence).copied()
     }
 
-    pub(crate) fn read(&self, before: &str, text: String, driven: bool) -> Text {
-        self.mapper.read_after(before, text, self.granularity(driven))
+    /// Reads a whole text.
+    pub(crate) fn read(&self, text: String) -> Text {
+        self.mapper.read(text, self.granularity(false))
+    }
+
+    /// Reads candidates that follow each other.
+    pub(crate) fn read_parts(&self, before: &str, parts: &[&str]) -> Text {
+        self.mapper.read_parts(before, parts, self.granularity(true))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {

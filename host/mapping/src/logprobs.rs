@@ -4,7 +4,7 @@ use crate::error::LogProbsError;
 use portcullis_core::fixed::BasisPoints;
 
 /// The uncertainty of a candidate: one minus the geometric mean of its tokens' probabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LogProbs {
     uncertainty: BasisPoints,
 }

@@ -2,12 +2,12 @@
 
 use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
-use crate::hits::{self, Hits, Scanner};
+use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::logprobs::LogProbs;
-use crate::quantity::{self, Quantities, QuantityHit};
+use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
-use crate::text::Text;
+use crate::text::{Findings, Text};
 use crate::tool::{self, Call, Tools, canonical};
 use crate::view::View;
 use portcullis_core::fixed::BasisPoints;
@@ -105,13 +105,27 @@ impl Mapper {
     /// pieces. Ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
-        let (from, text) = (before.len(), if before.is_empty() { text } else { [before, &text].concat() });
+        self.read_parts(before, &[&text], granularity)
+    }
+
+    /// Reads texts that follow each other. Where one ends a piece ends, too, unless something that was found stands across.
+    #[must_use]
+    pub fn read_parts(&self, before: &str, parts: &[&str], granularity: Granularity) -> Text {
+        let from = before.len();
+        let ends: Vec<usize> = parts
+            .iter()
+            .scan(from, |end, part| {
+                *end += part.len();
+                Some(*end)
+            })
+            .collect();
+        let text = [before, &parts.concat()].concat();
         let calls = self.tools.in_text(&text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let (hits, quantities) = self.look(&text);
-        let hits = hits.with(called);
-        let calls = calls.iter().map(|call| call.range.clone()).collect();
-        Text::new(text, from, hits, quantities, calls, self.language, granularity)
+        let mut found = self.look(&text);
+        found.hits = found.hits.with(called);
+        found.calls = calls.iter().map(|call| call.range.clone()).collect();
+        Text::new(text, from, &ends, found, self.language, granularity)
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
@@ -125,16 +139,11 @@ impl Mapper {
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
             classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
-        let (hits, quantities) = self.look(&text);
-        let hits = hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
-        Some(Text::new(text, 0, hits, quantities, vec![whole], self.language, Granularity::Step))
-    }
-
-    /// Where the end of a text begins that a class pattern or a phrase could still complete, at most 1,024 bytes before its end; the text's
-    /// length when there is none. What stands from there on is not known to be harmless before more of the text is.
-    #[must_use]
-    pub fn unfinished(&self, text: &str) -> usize {
-        self.scanner.unfinished(text, View::of(text).as_ref())
+        let mut found = self.look(&text);
+        found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
+        let ends = [text.len()];
+        found.calls = vec![whole];
+        Some(Text::new(text, 0, &ends, found, self.language, Granularity::Step))
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
@@ -144,13 +153,14 @@ impl Mapper {
     }
 
     /// What the text and its view hold.
-    fn look(&self, text: &str) -> (Hits, Vec<QuantityHit>) {
+    fn look(&self, text: &str) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
         if let Some(view) = &view {
             quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
         }
-        (self.scanner.scan(text, view.as_ref()), quantities)
+        let hits = self.scanner.scan(text, view.as_ref());
+        Findings { hits, quantities, calls: Vec::new(), unfinished: self.scanner.unfinished(text, view.as_ref()) }
     }
 
     /// Content words of a text, in lower case, sorted, each once.

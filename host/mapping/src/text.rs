@@ -24,20 +24,33 @@ pub struct Text {
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
+    unfinished: usize,
     language: &'static Language,
 }
 
+/// What was found in a text.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) hits: Hits,
+    pub(crate) quantities: Vec<QuantityHit>,
+    /// Tool calls, in order.
+    pub(crate) calls: Vec<Range<usize>>,
+    /// Where its end begins that more text could still make a hit; its length when there is none.
+    pub(crate) unfinished: usize,
+}
+
 impl Text {
-    /// Reads `text` from `from` on; what stands before is only the context of hits and quantities.
+    /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from` on; what stands before
+    /// is only the context of hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
-        hits: Hits,
-        quantities: Vec<QuantityHit>,
-        calls: Vec<Range<usize>>,
+        ends: &[usize],
+        found: Findings,
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
+        let Findings { hits, quantities, calls, unfinished } = found;
         // What a call is given is no reference of the text: addresses in it are for the classes of the tool.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
@@ -45,11 +58,17 @@ impl Text {
         };
         let citations = citations(&text).map(|all| all.into_iter().filter(|c| !in_call(c)).collect());
         let (pieces, sentences) = (Vec::new(), Vec::new());
-        let mut read = Self { text, origin: from, hits, quantities, citations, calls, pieces, sentences, language };
+        let mut read =
+            Self { text, origin: from, hits, quantities, citations, calls, pieces, sentences, unfinished, language };
         let whole = from..read.text.len();
-        read.sentences = sentence_ends(read.slice(&whole)).into_iter().map(|end| from + end).collect();
+        let starts = std::iter::once(from).chain(ends.iter().copied());
+        let parts: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..*end).collect();
+        let sentences = |part: &Range<usize>| -> Vec<usize> {
+            sentence_ends(read.slice(part)).into_iter().map(|end| part.start + end).collect()
+        };
+        read.sentences = parts.iter().flat_map(sentences).collect();
         read.pieces = match granularity {
-            Granularity::Step => read.cut(&whole, Vec::new()),
+            Granularity::Step => read.cut(&whole, ends.to_vec()),
             Granularity::Span => {
                 let mut pieces = Vec::new();
                 let mut start = from;
@@ -66,8 +85,10 @@ impl Text {
             }
             // A token is a word with what follows it; a hit of several words is one token, for no byte of it may go alone.
             Granularity::Token => {
-                let starts: Vec<usize> = words(read.slice(&whole)).skip(1).map(|w| from + w.start).collect();
-                read.cut(&whole, starts)
+                let words = |part: &Range<usize>| -> Vec<usize> {
+                    words(read.slice(part)).skip(1).map(|word| part.start + word.start).chain([part.end]).collect()
+                };
+                read.cut(&whole, parts.iter().flat_map(words).collect())
             }
         };
         judge_last_connectives(&read.text, language, &mut read.pieces);
@@ -96,6 +117,15 @@ impl Text {
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
+    }
+
+    /// Splits the pieces into those that no further text can make a part of a hit, and those from the first on that it can. A piece that is
+    /// longer than `most` bytes is not waited for.
+    #[must_use]
+    pub fn finished(&self, most: usize) -> (&[Piece], &[Piece]) {
+        let first = self.pieces.partition_point(|piece| piece.range.end <= self.unfinished);
+        let waits = self.pieces.get(first).is_some_and(|piece| self.text.len() - piece.range.start <= most);
+        self.pieces.split_at(if waits { first } else { self.pieces.len() })
     }
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
@@ -243,7 +273,7 @@ mod tests {
     fn what_is_set_apart_takes_its_phrase_with_it() {
         let said = "Ana is an actor born in 1949, in Porto, and a writer.";
         let language = Language::of("en").unwrap();
-        let text = Text::new(said.into(), 0, Hits::default(), Vec::new(), Vec::new(), language, Granularity::Span);
+        let text = Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span);
         let at = said.find("1949").unwrap();
         let apart = vec![at..at + 4, at..at + 4];
         let parts = text.split(&(0..said.len()), &apart);

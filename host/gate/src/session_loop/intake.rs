@@ -107,7 +107,7 @@ impl Governor<'_> {
         let mut engine = None;
         let request = match item {
             Item::Text { id, text: whole, task } => {
-                let text = Arc::new(self.read("", whole.clone(), false));
+                let text = Arc::new(self.read(whole.clone()));
                 let source = Source::Text { whole, text };
                 StreamRequest { id, task, note: None, source, local: None, refusal: None }
             }

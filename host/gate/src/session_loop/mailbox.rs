@@ -427,14 +427,20 @@ impl Mailbox {
         self.wake(mail);
     }
 
-    /// The answer of the caller's engine, or the next span that was pushed; `None` while there is none.
-    pub(super) fn take_proposal(&self, pushed: bool) -> Option<Result<Proposal, EngineError>> {
+    /// The answer of the caller's engine; `None` while there is none.
+    pub(super) fn take_answer(&self) -> Option<Result<Proposal, EngineError>> {
+        let mut mail = self.mail();
+        match &mail.gone {
+            Some(why) => Some(Err(EngineError::Gone(why.clone()))),
+            None => mail.answer.take(),
+        }
+    }
+
+    /// The next span that was pushed, or the end of them; `None` while there is none.
+    pub(super) fn take_span(&self) -> Option<Result<Proposal, EngineError>> {
         let mut mail = self.mail();
         if let Some(why) = &mail.gone {
             return Some(Err(EngineError::Gone(why.clone())));
-        }
-        if !pushed {
-            return mail.answer.take();
         }
         match mail.spans.pop_front() {
             Some(span) => {

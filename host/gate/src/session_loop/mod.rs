@@ -10,6 +10,7 @@ mod engine_thread;
 mod handle;
 mod intake;
 mod mailbox;
+mod pushed;
 mod turns;
 
 pub use handle::{SessionClosed, SessionHandle, StreamHandle, SubmitError};

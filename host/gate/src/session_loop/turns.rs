@@ -3,6 +3,7 @@
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
 use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, StreamMessage, Supply};
+use super::pushed::PushedSpans;
 use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
@@ -115,6 +116,8 @@ struct OpenStream<'g> {
     /// An engine that answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
+    /// Spans that its caller pushed.
+    pushed: PushedSpans,
     /// The caller's engine was asked.
     asked: bool,
     /// It stands in [`Turns::runnable`].
@@ -185,7 +188,8 @@ impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
             };
             let local = request.local.take();
             let machine = StreamMachine::new(self.governor, request, Seat { number, salted, slot });
-            let stream = OpenStream { number, machine, local, mailbox, asked: false, is_runnable: true };
+            let pushed = PushedSpans::default();
+            let stream = OpenStream { number, machine, local, mailbox, pushed, asked: false, is_runnable: true };
             self.streams.insert(slot, stream);
             self.slots.insert(number, slot);
             self.runnable.push_back(slot);
@@ -326,17 +330,17 @@ impl OpenStream<'_> {
         if cut_off {
             return gone(DRAINING);
         }
+        if supply.pushed {
+            self.machine.take_moves().iter().for_each(|step| self.pushed.make(step));
+            let (_, attempt) = self.machine.request()?;
+            return self.pushed.propose(mailbox, attempt);
+        }
         if !self.asked {
             let moves = self.machine.take_moves();
             let (view, attempt) = self.machine.request()?;
-            match (supply.pushed, attempt) {
-                (false, _) => mailbox.ask(moves, &view, attempt),
-                (true, 0) => {}
-                // What is pushed has no alternatives.
-                (true, _) => return Some(Ok(Proposal::Exhausted)),
-            }
+            mailbox.ask(moves, &view, attempt);
         }
-        let answer = mailbox.take_proposal(supply.pushed);
+        let answer = mailbox.take_answer();
         self.asked = answer.is_none();
         answer
     }

@@ -6,6 +6,7 @@
 
 mod deferred;
 mod journal;
+mod pending;
 mod proposer;
 mod queue;
 mod release;
@@ -26,6 +27,7 @@ use crate::source::Candidate;
 use crate::stage;
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};
+use pending::{Part, Pending, Reading, Upcoming};
 use portcullis_card::{Outcome, SessionError};
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
@@ -432,6 +434,7 @@ impl<'g> StreamMachine<'g> {
         // of a span that was split the other parts are still judged.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
+            proposer.forget();
         }
     }
 
@@ -467,11 +470,21 @@ impl<'g> StreamMachine<'g> {
             self.close_candidate();
             return true;
         }
+        if let Some(Upcoming { work, pending }) = proposer.upcoming.take() {
+            proposer.begin(0, self.queue.held());
+            proposer.pending = pending;
+            self.queue.push_all(work);
+            return true;
+        }
         if proposer.ended {
             return false;
         }
         let most = self.governor.max_proposals();
         if proposer.proposals() >= most {
+            if !proposer.pending.is_empty() {
+                self.read_on(None);
+                return true;
+            }
             self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
             return false;
         }
@@ -488,10 +501,16 @@ impl<'g> StreamMachine<'g> {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
         if admitted || !proposer.refused {
-            proposer.advance(self.queue.held(), self.governor.release() != Release::Span);
-            self.step_passed(admitted);
+            if proposer.pending.is_empty() {
+                proposer.advance(self.queue.held(), self.governor.release() != Release::Span);
+                self.step_passed(admitted);
+            } else {
+                proposer.wait(self.queue.held());
+            }
             return;
         }
+        proposer.forget();
+        proposer.take_back();
         self.queue.set_held(std::mem::take(&mut proposer.step.inert));
         if proposer.step.attempt < u32::from(self.governor.limits().alternatives) {
             proposer.step.attempt += 1;
@@ -527,8 +546,15 @@ impl<'g> StreamMachine<'g> {
         match (answer, rollback) {
             (Err(error), _) => self.stop(Trigger::Engine, error.to_string()),
             (Ok(Proposal::Candidate(candidate)), None) => {
-                proposer.begin(proposer.step.attempt, self.queue.held());
+                if proposer.pending.is_empty() {
+                    proposer.begin(proposer.step.attempt, self.queue.held());
+                }
                 self.read_candidate(candidate);
+            }
+            // Nothing follows what is pending.
+            (Ok(end @ (Proposal::Exhausted | Proposal::End)), None) if !proposer.pending.is_empty() => {
+                proposer.ended = end == Proposal::End;
+                self.read_on(None);
             }
             (Ok(Proposal::Exhausted), None) => {
                 if self.last_refusal.is_empty() {
@@ -556,24 +582,36 @@ impl<'g> StreamMachine<'g> {
 
     /// Makes a candidate of the engine the work.
     fn read_candidate(&mut self, candidate: Candidate) {
-        let Some(proposer) = &self.proposer else { return };
-        let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
         match candidate.call {
             None => {
                 self.journal.summary.bytes += candidate.text.len();
-                // What began in admitted text ends here: hits and quantities are looked for across the boundary.
-                let before = proposer.tail(self.queue.held());
-                let text = Arc::new(self.governor.read(&before, candidate.text, true));
-                let whole = Work::whole(Arc::clone(&text), candidate.logprobs, Some(place));
-                self.queue.push_pieces(&whole, text.pieces());
+                self.read_on(Some(Part { text: candidate.text, logprobs: candidate.logprobs }));
             }
-            Some(call) => self.read_call(&call, candidate.logprobs, place),
+            Some(call) => self.read_call(&call, candidate.logprobs),
         }
     }
 
+    /// Reads a candidate with what is pending before it; without one, nothing follows that. What began in admitted text ends here: hits and
+    /// quantities are looked for across the boundaries.
+    fn read_on(&mut self, next: Option<Part>) {
+        let Some(proposer) = &mut self.proposer else { return };
+        let before = proposer.tail(self.queue.held());
+        let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
+        let next_place = proposer.place + proposer.step.places;
+        let most = usize::from(self.governor.limits().span_bytes);
+        let read = |parts: &[&str]| self.governor.read_parts(&before, parts);
+        let pending = std::mem::take(&mut proposer.pending);
+        let Reading { work, pending, joined, upcoming } = pending.read(next, place, next_place, read, most);
+        proposer.open = true;
+        proposer.step.places += usize::from(joined);
+        proposer.pending = pending;
+        proposer.upcoming = upcoming;
+        self.queue.push_all(work);
+    }
+
     /// Makes a tool call the work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is
-    /// judged by what was written, and stage 2 rejects it.
-    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>, place: (usize, u8)) {
+    /// judged by what was written, and stage 2 rejects it. Nothing of a text goes on in it.
+    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let read = self.governor.mapper.read_call(call);
         let malformed = read.is_none();
         let text = read.unwrap_or_else(|| {
@@ -583,8 +621,21 @@ impl<'g> StreamMachine<'g> {
         self.journal.summary.bytes += text.as_str().len();
         let range = 0..text.as_str().len();
         let depth = self.governor.limits().max_depth;
-        let whole = Work::whole(Arc::new(text), logprobs, Some(place));
-        self.queue.push(Work { kind: SpanKind::Call, range, depth, malformed, ..whole });
+        let work = |place| {
+            let whole = Work::whole(Arc::new(text), logprobs, Some(place));
+            Work { kind: SpanKind::Call, range, depth, malformed, ..whole }
+        };
+        let Some(proposer) = &mut self.proposer else { return };
+        if proposer.pending.is_empty() {
+            let attempt = u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX);
+            self.queue.push(work((proposer.place, attempt)));
+        } else {
+            let work = vec![work((proposer.place + proposer.step.places, 0))];
+            self.read_on(None);
+            if let Some(proposer) = &mut self.proposer {
+                proposer.upcoming = Some(Upcoming { work, pending: Pending::default() });
+            }
+        }
     }
 
     /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
@@ -599,6 +650,7 @@ impl<'g> StreamMachine<'g> {
     /// Ends the stream early: nothing that is still to come is judged, and nothing but what was admitted is released.
     fn stop(&mut self, trigger: Trigger, detail: String) {
         self.queue.abandon();
+        self.proposer.iter_mut().for_each(Proposer::forget);
         if self.journal.summary.stopped.is_some() {
             return;
         }

@@ -2,13 +2,17 @@
 //!
 //! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine is told before
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
+//!
+//! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine goes on from it, and
+//! it is judged with what follows. A hit that stands across makes both candidates one step.
 
+use super::pending::{Pending, Upcoming};
 use crate::engine::{Move, View};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{SemanticState, Undo};
 
-/// One candidate that was admitted, wholly or in parts.
-#[derive(Debug, Default)]
+/// One candidate, or several that a hit joins, admitted wholly or in parts.
+#[derive(Debug)]
 pub(super) struct Step {
     /// Which candidate of its place it was, from 0.
     pub(super) attempt: u32,
@@ -18,12 +22,22 @@ pub(super) struct Step {
     pub(super) admitted: Vec<(u32, Undo)>,
     /// Bytes of the admitted text before it.
     text_before: usize,
+    /// Places of the engine that it takes up: its candidates.
+    pub(super) places: usize,
+    /// How many of them the engine was led past while an end was pending.
+    passed: usize,
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        Self { attempt: 0, inert: String::new(), admitted: Vec::new(), text_before: 0, places: 1, passed: 0 }
+    }
 }
 
 /// A place that a rollback may go back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// Candidates that are taken back.
+    /// Steps that are taken back.
     back: usize,
     /// Its candidate's place in the admitted ones.
     at: usize,
@@ -44,9 +58,13 @@ pub(super) struct Request {
 pub(super) struct Proposer {
     /// Admitted text, whether it left or not.
     text: String,
-    /// The candidate that is being judged.
+    /// What is being judged.
     pub(super) step: Step,
-    /// Admitted candidates that can be taken back, in order.
+    /// Its end that waits for what follows.
+    pub(super) pending: Pending,
+    /// What was read after it and comes next.
+    pub(super) upcoming: Option<Upcoming>,
+    /// Admitted steps that can be taken back, in order.
     reversible: Vec<Step>,
     /// Proposals asked for.
     proposals: u32,
@@ -68,11 +86,13 @@ pub(super) struct Proposer {
 }
 
 impl Proposer {
-    /// Asks for the candidate of the current attempt.
+    /// Asks for the candidate of the current attempt, or for what follows the pending end.
     pub(super) fn ask(&mut self, held: &str) {
         self.proposals += 1;
-        let shown = self.ending(self.text.len(), held, View::ADMITTED_MAX);
-        self.request = Some(Request { shown, attempt: self.step.attempt, rollback: None });
+        let stands = [held, &self.pending.text()].concat();
+        let shown = self.ending(self.text.len(), &stands, View::ADMITTED_MAX);
+        let attempt = if self.pending.is_empty() { self.step.attempt } else { 0 };
+        self.request = Some(Request { shown, attempt, rollback: None });
     }
 
     /// The end, at most `most` bytes, of the first `end` bytes of the admitted text and what is held after them.
@@ -124,25 +144,60 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// The current candidate is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the candidate
-    /// can be taken back.
-    pub(super) fn advance(&mut self, held: &str, keep: bool) {
+    /// What was judged stands, and the pending end waits: the engine goes on from all of it.
+    pub(super) fn wait(&mut self, held: &str) {
+        let said = [self.said(held), &self.pending.text()].concat();
+        self.moves.push(Move::Advance(said));
+        self.step.passed += 1;
+    }
+
+    /// What of the current step stands: admitted text, or the held bytes that it added to.
+    fn said<'a>(&'a self, held: &'a str) -> &'a str {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
-        // The engine goes on from all that will stand there, the held bytes included.
         let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
-        self.moves.push(Move::Advance(kept.unwrap_or(said).to_owned()));
-        self.place += 1;
+        kept.unwrap_or(said)
+    }
+
+    /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the step can be taken
+    /// back.
+    pub(super) fn advance(&mut self, held: &str, keep: bool) {
+        // The engine goes on from all that will stand there, the held bytes included; of what it was shown, something was refused.
+        if self.refused {
+            self.take_back();
+        }
+        let places = self.step.places;
+        let said = self.said(held).to_owned();
+        let mut left = (self.step.passed..places).map(|_| ());
+        if left.next().is_some() {
+            self.moves.push(Move::Advance(said));
+        }
+        self.moves.extend(left.map(|()| Move::Advance(String::new())));
+        self.place += places;
         let step = std::mem::take(&mut self.step);
         if keep {
             self.reversible.push(step);
         }
     }
 
-    /// Goes on to the next place with nothing.
+    /// The engine goes back to the place where the current step began.
+    pub(super) fn take_back(&mut self) {
+        if self.step.passed > 0 {
+            self.moves.push(Move::RollBack(std::mem::take(&mut self.step.passed)));
+            self.ended = false;
+        }
+    }
+
+    /// What was read after the current step, and its own end, are not looked at any more: they followed what was refused.
+    pub(super) fn forget(&mut self) {
+        self.pending = Pending::default();
+        self.upcoming = None;
+    }
+
+    /// Goes on to the place after the current step with nothing.
     pub(super) fn pass(&mut self) {
-        self.moves.push(Move::Advance(String::new()));
-        self.place += 1;
-        self.step = Step::default();
+        let places = std::mem::take(&mut self.step).places;
+        self.moves.extend((0..places).map(|_| Move::Advance(String::new())));
+        self.place += places;
     }
 
     /// Everything so far has left: nothing can be taken back any more.
@@ -163,7 +218,8 @@ impl Proposer {
             if attempt > u32::from(limits.alternatives) {
                 continue;
             }
-            self.moves.push(Move::RollBack(back));
+            let places = self.reversible.iter().skip(at).map(|step| step.places).sum();
+            self.moves.push(Move::RollBack(places));
             self.proposals += 1;
             let shown = self.ending(step.text_before, &step.inert, View::ADMITTED_MAX);
             self.request = Some(Request { shown, attempt, rollback: Some(Target { back, at }) });
@@ -174,11 +230,11 @@ impl Proposer {
 
     /// There is no other way from that place: the engine goes forward again over what stands, and the next place is looked for.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
-        let mut from = self.reversible.get(at).map_or(self.text.len(), |step| step.text_before);
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
-        for to in ends {
-            self.moves.push(Move::Advance(self.text.get(from..to).unwrap_or_default().to_owned()));
-            from = to;
+        for (step, end) in self.reversible.iter().skip(at).zip(ends) {
+            let said = self.text.get(step.text_before..end).unwrap_or_default();
+            self.moves.push(Move::Advance(said.to_owned()));
+            self.moves.extend((1..step.places).map(|_| Move::Advance(String::new())));
         }
         self.seek(back + 1, limits)
     }
@@ -189,7 +245,7 @@ impl Proposer {
         let mut transitions = Vec::new();
         let mut inert = String::new();
         let attempt = self.reversible.get(at).map_or(0, |step| step.attempt + 1);
-        self.place -= self.reversible.len() - at;
+        self.place -= self.reversible.iter().skip(at).map(|step| step.places).sum::<usize>();
         for step in self.reversible.drain(at..).rev() {
             for (seq, undo) in step.admitted.into_iter().rev() {
                 state.revert(undo);
@@ -205,7 +261,8 @@ impl Proposer {
 
     /// A candidate is up for judgement.
     pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
-        self.step = Step { attempt, inert: inert.to_owned(), admitted: Vec::new(), text_before: self.text.len() };
+        let text_before = self.text.len();
+        self.step = Step { attempt, inert: inert.to_owned(), text_before, ..Step::default() };
         self.open = true;
         self.refused = false;
         self.deferred = false;

@@ -19,6 +19,11 @@ impl WorkQueue {
         self.stack.push(work);
     }
 
+    /// Puts spans on top, the first uppermost.
+    pub(super) fn push_all(&mut self, work: Vec<Work>) {
+        self.stack.extend(work.into_iter().rev());
+    }
+
     /// Puts pieces of a span on top, the first uppermost.
     pub(super) fn push_pieces(&mut self, of: &Work, pieces: &[Piece]) {
         let work = pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, ..of.clone() });

@@ -15,6 +15,8 @@ pub(super) struct Work {
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
+    /// Where the text or step that it belongs to begins in `text`, and how much of that was judged before.
+    pub(super) base: Base,
     pub(super) inert: bool,
     pub(super) depth: u8,
     pub(super) parent: Option<u32>,
@@ -26,18 +28,29 @@ pub(super) struct Work {
     pub(super) malformed: bool,
 }
 
+/// How bytes of a read text are counted in reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Base {
+    /// The byte of the read text that counting begins at.
+    pub(super) from: usize,
+    /// Its number.
+    pub(super) number: usize,
+}
+
 impl Work {
     /// A whole text, or a whole candidate.
-    pub(super) const fn whole(
+    pub(super) fn whole(
         text: Arc<Text>,
         logprobs: Option<Result<LogProbs, LogProbsError>>,
         place: Option<(usize, u8)>,
     ) -> Self {
+        let base = Base { from: text.origin(), number: 0 };
         Self {
             text,
             logprobs,
             kind: SpanKind::Text,
             range: 0..0,
+            base,
             inert: false,
             depth: 0,
             parent: None,
@@ -45,6 +58,12 @@ impl Work {
             waited: None,
             malformed: false,
         }
+    }
+
+    /// Its bytes' numbers in the text, or in the candidates of its step.
+    pub(super) fn numbers(&self) -> Range<usize> {
+        let number = |at: usize| at - self.base.from + self.base.number;
+        number(self.range.start)..number(self.range.end)
     }
 
     /// Its bytes.

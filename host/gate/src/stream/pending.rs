@@ -1,0 +1,137 @@
+//! What of the engine's candidates is read and not judged: the end that waits for what follows it, and what came after.
+
+use super::work::{Base, Work};
+use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A candidate's text, or the end of one, with what the engine says of it.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) text: String,
+    pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
+}
+
+/// The end of a step that more text could make a part of a hit.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    parts: Vec<Part>,
+    /// Bytes of the step before it.
+    number: usize,
+}
+
+/// A candidate that was read with the pending end before it, and comes after that.
+#[derive(Debug)]
+pub(super) struct Upcoming {
+    /// Its spans, in order.
+    pub(super) work: Vec<Work>,
+    pub(super) pending: Pending,
+}
+
+/// Candidates that were read together.
+pub(super) struct Reading {
+    /// Spans of the current step, in order.
+    pub(super) work: Vec<Work>,
+    pub(super) pending: Pending,
+    /// Whether the new candidate became a part of the current step.
+    pub(super) joined: bool,
+    /// The new candidate, when it is a step of its own.
+    pub(super) upcoming: Option<Upcoming>,
+}
+
+impl Pending {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Its bytes.
+    pub(super) fn text(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    /// Reads it with the candidate that follows; without one, to its end. `read` reads texts that follow each other, and says up to where
+    /// pieces are finished.
+    pub(super) fn read(
+        self,
+        next: Option<Part>,
+        place: (usize, u8),
+        next_place: usize,
+        read: impl FnOnce(&[&str]) -> Text,
+        most: usize,
+    ) -> Reading {
+        let waits = next.is_some();
+        let number = self.number;
+        let border: usize = self.parts.iter().map(|part| part.text.len()).sum();
+        let parts: Vec<Part> = self.parts.into_iter().chain(next).collect();
+        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+        let text = Arc::new(read(&texts));
+        let (origin, border) = (text.origin(), text.origin() + border);
+        let (finished, rest) = if waits { text.finished(most) } else { (text.pieces(), [].as_slice()) };
+        let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
+        // A step of its own begins where no piece stands across, once all before it is finished.
+        let whole = border == origin;
+        let joined = !whole
+            && waits
+            && (text.pieces().iter().any(is_across) || rest.first().is_some_and(|p| p.range.start < border));
+        let own = if whole || joined { finished.len() } else { finished.partition_point(|p| p.range.start < border) };
+        let (own, later) = finished.split_at(own);
+        let left = |base: Base| Self {
+            number: rest.first().map_or(0, |piece| piece.range.start - base.from + base.number),
+            parts: rest.first().map_or_else(Vec::new, |first| cut_before(&parts, first.range.start - origin)),
+        };
+        let work = |pieces: &[Piece], base: Base, place: (usize, u8)| -> Vec<Work> {
+            let work = |piece: &Piece| Work {
+                range: piece.range.clone(),
+                inert: piece.inert,
+                base,
+                logprobs: logprobs(&parts, piece.range.start - origin..piece.range.end - origin),
+                ..Work::whole(Arc::clone(&text), None, Some(place))
+            };
+            pieces.iter().map(work).collect()
+        };
+        let base = Base { from: origin, number };
+        let next_base = Base { from: border, number: 0 };
+        let apart = waits && !whole && !joined;
+        Reading {
+            work: work(own, base, place),
+            pending: if apart { Self::default() } else { left(base) },
+            joined,
+            upcoming: apart
+                .then(|| Upcoming { work: work(later, next_base, (next_place, 0)), pending: left(next_base) }),
+        }
+    }
+}
+
+/// What is left of texts that follow each other without the first `at` bytes.
+fn cut_before(parts: &[Part], at: usize) -> Vec<Part> {
+    let mut start = 0;
+    let mut left = Vec::new();
+    for part in parts {
+        let text = part.text.get(at.saturating_sub(start).min(part.text.len())..).unwrap_or_default();
+        if !text.is_empty() {
+            left.push(Part { text: text.to_owned(), logprobs: part.logprobs.clone() });
+        }
+        start += part.text.len();
+    }
+    left
+}
+
+/// What the engine says of a range of texts that follow each other: the most uncertain of those that it stands in, unknown when one of them
+/// is.
+fn logprobs(parts: &[Part], range: Range<usize>) -> Option<Result<LogProbs, LogProbsError>> {
+    let mut start = 0;
+    let mut found: Option<Result<LogProbs, LogProbsError>> = None;
+    for part in parts {
+        let end = start + part.text.len();
+        if start < range.end && range.start < end {
+            let logprobs = part.logprobs.clone()?;
+            found = Some(match (found, logprobs) {
+                (None, new) => new,
+                (Some(Ok(one)), Ok(other)) => Ok(one.max(other)),
+                (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            });
+        }
+        start = end;
+    }
+    found
+}
