@@ -48,9 +48,23 @@ pub struct Identity {
     /// What is not among the verified facts cannot be asserted.
     #[serde(default)]
     pub closed_world: bool,
+    /// Which citations may stand.
+    #[serde(default)]
+    pub citations: Citations,
     /// Language of the cue tables (ISO 639-1): `en` or `de`.
     #[serde(default = "english")]
     pub language: String,
+}
+
+/// Which citations a text may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Citations {
+    /// Those that an anchor store allows.
+    #[default]
+    Resolved,
+    /// Any: nobody looks them up.
+    Any,
 }
 
 fn english() -> String {

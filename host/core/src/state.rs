@@ -11,7 +11,7 @@ pub use profile::{Profile, ProfileError, Task};
 use crate::class::ClassSet;
 use crate::drift::Drift;
 use crate::fixed::BasisPoints;
-use crate::manifest::{Continuity, Limits, Manifest, TrustSlope};
+use crate::manifest::{Citations, Continuity, Limits, Manifest, TrustSlope};
 use crate::mutation::Mutation;
 use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,8 @@ pub struct PolicyReference {
     pub image_digest: [u8; 32],
     /// What is not among the verified facts cannot be asserted.
     pub closed_world: bool,
+    /// Which citations may stand.
+    pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
     /// What stages 2 and 3 look at.
@@ -170,6 +172,7 @@ impl SemanticState {
                 package_digest,
                 image_digest,
                 closed_world: manifest.package.closed_world,
+                citations: manifest.package.citations,
                 limits: manifest.limits.clone(),
                 continuity: manifest.continuity.clone(),
                 trust_slope: manifest.trust_slope.clone(),

@@ -199,3 +199,13 @@ fn a_store_that_cannot_be_used_says_where_and_what() {
     let missing = Store::open(&folder.0.path().join("nowhere")).unwrap_err().to_string();
     assert!(missing.contains("anchors build"), "{missing}");
 }
+
+#[test]
+fn a_package_that_says_so_lets_any_citation_stand() {
+    let said = "See https://example.org/a for more. It is ISBN 978-0-306-40615-7. (doi:10.1000/182)";
+    for (sections, left) in [("", ""), ("citations = \"any\"\n", said)] {
+        let manifest = MANIFEST.replacen("[enumerations]", &format!("{sections}[enumerations]"), 1);
+        let events = govern(&policy(&manifest, RULES), settings(), vec![text("a", said)]);
+        assert_eq!(released(&events).trim(), left, "{sections}");
+    }
+}

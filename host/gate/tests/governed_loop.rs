@@ -7,7 +7,7 @@ use portcullis_core::drift::Drift;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
-use portcullis_gate::{Candidate, Item, Release, Settings, Trigger, What};
+use portcullis_gate::{Candidate, Item, OnRefuse, Release, Settings, Trigger, What};
 use std::sync::{Arc, Mutex};
 use support::*;
 
@@ -212,4 +212,100 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
             assert!(end.detail.contains("4096 bytes of formatting"), "{}", end.detail);
         }
     }
+}
+
+/// A policy that refuses e-mail addresses and card numbers, decomposing what holds one.
+fn identifiers() -> Policy {
+    policy(
+        "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
+         temporal = [\"n\"]\nregister = [\"r\"]\n[[class]]\nname = \"mail\"\n\
+         pattern = [{ regex = '[a-z]{1,20}(?:\\.[a-z]{1,20}){0,3}@[a-z]{1,20}\\.[a-z]{2,8}' }]\n\
+         [[class]]\nname = \"number\"\npattern = [{ regex = '\\b[0-9]{4}(?:[ -]?[0-9]{4}){3}\\b' }]\n",
+        "@id(\"ALLOW\") permit (principal, action, resource);\n\
+         @id(\"NO-ID\") @outcome(\"decompose\") forbid (principal, action, resource)\n\
+         when { context.classes.containsAny([\"mail\", \"number\"]) };\n",
+    )
+}
+
+#[test]
+fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
+    let skip = || Settings { on_refuse: Some(OnRefuse::Skip), ..settings() };
+    for (steps, left) in [
+        // The hit stands across two or three candidates, and takes both halves with it.
+        (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
+        (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
+        (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),
+        // It did not become one.
+        (&[&["Pay 4111 1111"], &[" crowns."]], "Pay 4111 1111 crowns."),
+        (&[&["Ask jane.doe"], &[" today."]], "Ask jane.doe today."),
+        // At the end of the text nothing follows.
+        (&[&["Pay 4111 1111"]], "Pay 4111 1111"),
+    ] {
+        for release in [Release::Span, Release::Checkpoint, Release::End] {
+            let events = govern(&identifiers(), Settings { release, ..skip() }, vec![candidates("a", steps)]);
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(words(&released(&events)), left, "{steps:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
+    let reject = "@id(\"ALLOW\") permit (principal, action, resource);\n@id(\"NO-ID\") forbid (principal, action, resource)\n\
+        when { context.classes.containsAny([\"mail\", \"number\"]) };\n";
+    let made = identifiers();
+    let manifest = String::from_utf8(made.package.files()["policy.toml"].clone()).unwrap();
+    let policy = policy(&manifest, reject);
+    let steps: &[&[&str]] = &[&["Pay 4111 1111", "Pay in cash"], &[" 1111 1111 now.", " today."], &[" Thanks."]];
+    for (settings, left) in [
+        (settings(), "Pay in cash 1111 1111 now. Thanks."),
+        (Settings { on_refuse: Some(OnRefuse::Skip), ..settings() }, "Pay in cash 1111 1111 now. Thanks."),
+    ] {
+        let events = govern(&policy, settings, vec![candidates("a", steps)]);
+        assert_eq!(released(&events), left);
+        let at: Vec<_> = judged(&events)
+            .map(|j| (j.determination.step.unwrap(), j.determination.alternative.unwrap(), j.text.clone()))
+            .collect();
+        // What holds a hit is judged up to what is unfinished; "now." could begin an address.
+        assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
+        assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
+    }
+    // A refusal of the candidate itself, with what was pending before it admitted, asks for its own alternative.
+    let steps: &[&[&str]] = &[&["Ask jane"], &[" at a.b@example.org.", " at home."], &[" Thanks."]];
+    let events = govern(&policy, settings(), vec![candidates("a", steps)]);
+    assert_eq!(released(&events), "Ask jane at home. Thanks.");
+}
+
+#[test]
+fn the_engine_goes_on_from_what_is_pending() {
+    struct Noted(Arc<Mutex<Vec<String>>>);
+    impl Engine for Noted {
+        fn name(&self) -> String {
+            "noted".into()
+        }
+        fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+            let mut shown = self.0.lock().unwrap();
+            shown.push(view.admitted.to_owned());
+            let text = ["Pay 41", "11", " crowns.", " Yes."].get(shown.len() - 1);
+            Ok(text.map_or(Proposal::End, |text| {
+                Proposal::Candidate(Candidate {
+                    text: (*text).to_owned(),
+                    logprobs: None,
+                    logprobs_absent: None,
+                    call: None,
+                })
+            }))
+        }
+        fn advance(&mut self, _: &str) {}
+        fn roll_back(&mut self, _: usize) {}
+    }
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let policy = identifiers();
+    let seen = Arc::clone(&shown);
+    let governor = governor(&policy, settings())
+        .with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Noted(Arc::clone(&seen))))));
+    let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
+    let events = run(&governor, &policy, vec![item]);
+    assert_eq!(released(&events), "Pay 4111 crowns. Yes.");
+    assert_eq!(*shown.lock().unwrap(), ["", "Pay 41", "Pay 4111", "Pay 4111 crowns.", "Pay 4111 crowns. Yes."]);
 }

@@ -119,13 +119,29 @@ impl Text {
         &self.pieces
     }
 
-    /// Splits the pieces into those that no further text can make a part of a hit, and those from the first on that it can. A piece that is
-    /// longer than `most` bytes is not waited for.
+    /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that more text could make
+    /// a part of a hit. What holds a hit now never waits, nor does a piece of more than `most` bytes.
     #[must_use]
-    pub fn finished(&self, most: usize) -> (&[Piece], &[Piece]) {
-        let first = self.pieces.partition_point(|piece| piece.range.end <= self.unfinished);
-        let waits = self.pieces.get(first).is_some_and(|piece| self.text.len() - piece.range.start <= most);
-        self.pieces.split_at(if waits { first } else { self.pieces.len() })
+    pub fn finished(&self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
+        let end = self.unfinished.max(self.origin);
+        let first = self.pieces.partition_point(|piece| piece.range.end <= end);
+        let (done, rest) = self.pieces.split_at(first);
+        let (mut done, mut rest) = (done.to_vec(), rest.to_vec());
+        if rest.first().is_some_and(|piece| self.text.len() - piece.range.start > most) {
+            done.append(&mut rest);
+        }
+        match rest.iter().rposition(|piece| self.holds_hit(&piece.range)) {
+            None => {}
+            // A hit before what is unfinished: that much is judged.
+            Some(0) if !self.split_by(end) && !self.holds_hit(&(end..self.text.len())) => {
+                let waiting = rest.split_off(1);
+                let parts = rest.iter().flat_map(|piece| self.cut(&piece.range, vec![end])).collect::<Vec<_>>();
+                let (before, from) = parts.into_iter().partition(|part| part.range.end <= end);
+                (done, rest) = ([done, before].concat(), [from, waiting].concat());
+            }
+            Some(last) => done.extend(rest.drain(..=last)),
+        }
+        (done, rest)
     }
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.

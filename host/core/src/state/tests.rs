@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixed::BasisPoints;
-use crate::manifest::{Enumerations, Identity, TrustSlope};
+use crate::manifest::{Citations, Enumerations, Identity, TrustSlope};
 use crate::mutation::{Claim, Proposed, StageFinding};
 use crate::wire::{Anchor, Granularity};
 use proptest::prelude::*;
@@ -13,6 +13,7 @@ fn manifest() -> Manifest {
             version: "1.0.0".into(),
             description: String::new(),
             closed_world: false,
+            citations: Citations::default(),
             language: "en".into(),
         },
         enumerations: Enumerations { domain: one(), audience: one(), temporal: one(), register: one() },

@@ -65,17 +65,19 @@ impl From<TokenEntry> for Token {
     }
 }
 
-/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives.
+/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives. `before` is
+/// white space that stands before the answer and that the server was not shown: it is not proposed again.
 ///
 /// # Errors
 /// [`EngineError::Answer`]: bytes that are no answer of this protocol.
-pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32) -> Result<Proposal, EngineError> {
+pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;
-    let span = first_span(&completion.text);
+    let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
+    let span = first_span(completion.text.get(again..).unwrap_or_default());
     if span.trim().is_empty() {
         return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
     }
-    let (logprobs, logprobs_absent) = match of_span(&completion, 0..span.len()) {
+    let (logprobs, logprobs_absent) = match of_span(&completion, again..again + span.trim_end().len()) {
         Ok(texts) => (Some(LogProbs::parse(&texts)), None),
         Err(why) => (None, Some(why)),
     };
@@ -141,14 +143,16 @@ fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<String>, S
     Ok(found)
 }
 
-/// The first sentence of a completion, with the white space before it. What follows is asked for again, after this was judged.
+/// The first sentence of a completion, with the white space on both sides, which ends its last word. What follows is asked for again, after
+/// this was judged.
 fn first_span(text: &str) -> &str {
     let begin = text.len() - text.trim_start().len();
     let mut characters = text.char_indices().skip_while(|(at, _)| *at < begin).peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, c)| *c);
         if c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace)) {
-            return text.get(..at + c.len_utf8()).unwrap_or(text);
+            let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
+            return text.get(..text.len() - rest.trim_start().len()).unwrap_or(text);
         }
     }
     text
@@ -160,13 +164,32 @@ mod tests {
 
     #[test]
     fn a_span_is_one_sentence() {
-        assert_eq!(first_span(" It rained. Then it"), " It rained.");
+        assert_eq!(first_span(" It rained. Then it"), " It rained. ");
         assert_eq!(first_span("3.5 mg"), "3.5 mg");
-        assert_eq!(first_span("\n\nYes! No"), "\n\nYes!");
+        assert_eq!(first_span("\n\nYes! No"), "\n\nYes! ");
+        assert_eq!(first_span("Yes.\n\n- No"), "Yes.\n\n");
+    }
+
+    #[test]
+    fn white_space_that_stands_there_is_not_proposed_again() {
+        let of = |text: &str, before: &str| {
+            let answer = format!(r#"{{"content":{text:?}}}"#);
+            match proposal(Protocol::Llama, answer.as_bytes(), 0, before) {
+                Ok(Proposal::Candidate(candidate)) => candidate.text,
+                other => format!("{other:?}"),
+            }
+        };
+        assert_eq!(of(" It is. So", ""), " It is. ");
+        assert_eq!(of(" It is. So", " "), "It is. ");
+        assert_eq!(of("It is.", " "), "It is.");
+        assert_eq!(of("\n It is.", " "), "\n It is.");
+        assert_eq!(of("  ", " "), "End");
     }
 
     fn candidate(protocol: Protocol, answer: &str) -> Candidate {
-        let Ok(Proposal::Candidate(candidate)) = proposal(protocol, answer.as_bytes(), 0) else { panic!("{answer}") };
+        let Ok(Proposal::Candidate(candidate)) = proposal(protocol, answer.as_bytes(), 0, "") else {
+            panic!("{answer}")
+        };
         candidate
     }
 
@@ -186,7 +209,7 @@ mod tests {
             (Protocol::OpenAi, format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{lists}}}]}}"#)),
         ] {
             let candidate = candidate(protocol, &answer);
-            assert_eq!((candidate.text.as_str(), candidate.logprobs_absent), ("It is.", None));
+            assert_eq!((candidate.text.as_str(), candidate.logprobs_absent), ("It is.\n", None));
             assert_eq!(candidate.logprobs, expected);
         }
     }

@@ -251,11 +251,13 @@ impl Engine for Http {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let prompt = self.prompt(view)?;
-        let digest = Sha256::digest(&prompt).into();
+        // Models begin a word with its space: a prompt that ends with one is a text that they never saw.
+        let (prompt, space) = prompt.split_at(prompt.trim_end_matches(' ').len());
+        let digest = Sha256::digest(prompt).into();
         let asked = self.asked.get(&digest).copied().unwrap_or(0);
-        let answer = self.post(self.settings.protocol.path(), &self.body(&prompt, asked)?)?;
+        let answer = self.post(self.settings.protocol.path(), &self.body(prompt, asked)?)?;
         self.asked.insert(digest, asked + 1);
-        proposal(self.settings.protocol, &answer, attempt)
+        proposal(self.settings.protocol, &answer, attempt, space)
     }
 
     fn advance(&mut self, _admitted: &str) {}

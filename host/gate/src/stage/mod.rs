@@ -7,9 +7,11 @@ mod validation;
 use crate::anchor::{Query, Resolver};
 use crate::determination::DecidingField;
 use crate::governor::Governor;
+use portcullis_core::manifest::Citations;
 use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
+use portcullis_core::wire::{Anchor, Category};
 use portcullis_mapping::{LogProbs, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
@@ -66,7 +68,15 @@ fn anchor(
     staged: &mut HostFindings,
 ) {
     let anchors = governor.anchors();
-    let citations = span.text.citations(span.range);
+    let citations = match state.policy.citations {
+        Citations::Resolved => span.text.citations(span.range),
+        Citations::Any => {
+            if mutation.category == Category::Reference {
+                mutation.anchor = Anchor::Resolved;
+            }
+            Some(Vec::new())
+        }
+    };
     let cites = citations.as_ref().is_none_or(|c| !c.is_empty());
     // Without a store nothing is looked up, and no citation is allowed.
     if anchors.is_empty() && !state.policy.closed_world && !cites {
@@ -87,7 +97,7 @@ fn anchor(
         closed_world: state.policy.closed_world,
         part: span.part,
     });
-    mutation.anchor = grounding.anchor;
+    mutation.anchor = mutation.anchor.max(grounding.anchor);
     if let Some(deviation) = grounding.deviation {
         mutation.content_deviation = deviation;
     }

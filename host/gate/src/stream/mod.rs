@@ -476,6 +476,10 @@ impl<'g> StreamMachine<'g> {
             self.queue.push_all(work);
             return true;
         }
+        if let Some(error) = proposer.failed.take() {
+            self.stop(Trigger::Engine, error.to_string());
+            return false;
+        }
         if proposer.ended {
             return false;
         }
@@ -544,6 +548,11 @@ impl<'g> StreamMachine<'g> {
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(What::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
+            // What is pending stands at the end of the text now.
+            (Err(error), None) if !proposer.pending.is_empty() => {
+                proposer.failed = Some(error);
+                self.read_on(None);
+            }
             (Err(error), _) => self.stop(Trigger::Engine, error.to_string()),
             (Ok(Proposal::Candidate(candidate)), None) => {
                 if proposer.pending.is_empty() {

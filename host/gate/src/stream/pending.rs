@@ -66,7 +66,7 @@ impl Pending {
         let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
         let text = Arc::new(read(&texts));
         let (origin, border) = (text.origin(), text.origin() + border);
-        let (finished, rest) = if waits { text.finished(most) } else { (text.pieces(), [].as_slice()) };
+        let (finished, rest) = if waits { text.finished(most) } else { (text.pieces().to_vec(), Vec::new()) };
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
         // A step of its own begins where no piece stands across, once all before it is finished.
         let whole = border == origin;

@@ -7,7 +7,7 @@
 //! it is judged with what follows. A hit that stands across makes both candidates one step.
 
 use super::pending::{Pending, Upcoming};
-use crate::engine::{Move, View};
+use crate::engine::{EngineError, Move, View};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{SemanticState, Undo};
 
@@ -79,6 +79,8 @@ pub(super) struct Proposer {
     pub(super) open: bool,
     /// Whether the engine ended the text.
     pub(super) ended: bool,
+    /// Why the engine proposes nothing more.
+    pub(super) failed: Option<EngineError>,
     /// Whether something of the current candidate was refused.
     pub(super) refused: bool,
     /// Whether what was refused is deferred.

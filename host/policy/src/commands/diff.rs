@@ -354,7 +354,8 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
         ("continuity changed", ma.continuity == mb.continuity),
         ("trust slope changed", ma.trust_slope == mb.trust_slope),
         ("pre-execution filter changed", ma.prefilter == mb.prefilter),
-        ("language or closed world changed", (&ia.language, ia.closed_world) == (&ib.language, ib.closed_world)),
+        ("language changed", ia.language == ib.language),
+        ("closed world or citations changed", (ia.closed_world, ia.citations) == (ib.closed_world, ib.citations)),
         (
             "text is recognised differently: vocabulary, patterns, tools or units changed",
             recognition(a) == recognition(b),

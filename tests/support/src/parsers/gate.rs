@@ -36,7 +36,7 @@ pub(super) fn anchors(bytes: &[u8]) -> bool {
 
 /// The answer of an engine's server, in either protocol, as the first candidate and as an alternative.
 pub(super) fn completion(bytes: &[u8]) -> bool {
-    let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt).is_ok());
+    let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt, " ").is_ok());
     [Protocol::OpenAi, Protocol::Llama].map(read).contains(&true)
 }
 
