@@ -12,7 +12,7 @@ use crate::pattern;
 use crate::phrase::{self, Phrases};
 use crate::unfinished::{self, Unfinished};
 use crate::validate;
-use crate::view::View;
+use crate::view::{View, completed};
 use crate::words::is_boundary;
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
@@ -56,6 +56,17 @@ impl Hits {
     pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
         let more = hits.into_iter().map(|(range, class)| Hit { range, class });
         Self::new(self.list.into_iter().chain(more).collect())
+    }
+
+    /// Hits that share a byte with `range` have all of it.
+    pub(crate) fn widen(&mut self, range: &Range<usize>) {
+        if self.touching(range).next().is_some() {
+            let mut list = std::mem::take(self).list;
+            for hit in list.iter_mut().filter(|hit| hit.range.start < range.end && range.start < hit.range.end) {
+                hit.range = hit.range.start.min(range.start)..hit.range.end.max(range.end);
+            }
+            *self = Self::new(list);
+        }
     }
 
     /// The classes.
@@ -181,8 +192,18 @@ impl Scanner {
         })
     }
 
-    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when there is none.
+    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view, also once the markup that its end
+    /// opens is complete; its length when there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
+        let completed = completed(text).and_then(|text| {
+            let view = View::of(&text);
+            let at = self.unfinished_of(&text, view.as_ref());
+            (at < text.len()).then_some(at)
+        });
+        self.unfinished_of(text, view).min(completed.unwrap_or(text.len()))
+    }
+
+    fn unfinished_of(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
             if at < view.text().len() { view.origin(&(at..at + 1)).start } else { text.len() }

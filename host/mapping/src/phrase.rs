@@ -117,8 +117,10 @@ impl Phrases {
         let Some(next) = phrase.words.get(before.len()).filter(|_| whole && joined) else { return false };
         let word = crate::words::lower(shown(last));
         if tail.is_empty() {
-            // A stem may be shorter than its word.
-            next.starts_with(&*word) || (phrase.stems && word.starts_with(next.as_str()))
+            // A form of the word has its stem, or one that ends otherwise.
+            let stem = next.char_indices().next_back().map_or(0, |(at, _)| at);
+            let stem = next.get(..stem).unwrap_or_default();
+            next.starts_with(&*word) || (phrase.stems && word.starts_with(stem))
         } else {
             joins(tail) && rest.len() < phrase.words.len() && form(shown(last), stemmer) == *next
         }

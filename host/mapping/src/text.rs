@@ -120,10 +120,11 @@ impl Text {
     }
 
     /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that more text could make
-    /// a part of a hit. What holds a hit now never waits, nor does a piece of more than `most` bytes.
-    #[must_use]
-    pub fn finished(&self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
+    /// a part of a hit. What holds a hit now never waits, nor does a piece of more than `most` bytes; a hit in what is unfinished takes all
+    /// of that with it.
+    pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
         let end = self.unfinished.max(self.origin);
+        self.hits.widen(&(end..self.text.len()));
         let first = self.pieces.partition_point(|piece| piece.range.end <= end);
         let (done, rest) = self.pieces.split_at(first);
         let (mut done, mut rest) = (done.to_vec(), rest.to_vec());

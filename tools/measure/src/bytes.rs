@@ -183,7 +183,7 @@ fn markup(text: &str) -> Vec<Range<usize>> {
         let tag = || rest.find('>').filter(|end| rest.get(..*end).is_some_and(|tag| named(tag) && !tag.contains('@')));
         let command = || rest.find(|c: char| c != '\\' && !c.is_ascii_alphabetic());
         let target = || rest.starts_with("](").then(|| rest.find(')')).flatten();
-        let name = || rest.starts_with("][").then(|| rest.get(1..)?.find(']')).flatten();
+        let name = || rest.starts_with("][").then(|| rest.get(2..)?.find(']').map(|end| end + 2)).flatten();
         let end = match c {
             '<' => tag(),
             '\\' => command().filter(|end| *end > 1),

@@ -470,8 +470,9 @@ impl<'g> StreamMachine<'g> {
             self.close_candidate();
             return true;
         }
-        if let Some(Upcoming { work, pending }) = proposer.upcoming.take() {
+        if let Some(Upcoming { text, work, pending }) = proposer.upcoming.take() {
             proposer.begin(0, self.queue.held());
+            proposer.step.proposed = text;
             proposer.pending = pending;
             self.queue.push_all(work);
             return true;
@@ -604,15 +605,16 @@ impl<'g> StreamMachine<'g> {
     /// quantities are looked for across the boundaries.
     fn read_on(&mut self, next: Option<Part>) {
         let Some(proposer) = &mut self.proposer else { return };
-        let before = proposer.tail(self.queue.held());
+        let before = proposer.before();
         let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
         let next_place = proposer.place + proposer.step.places;
         let most = usize::from(self.governor.limits().span_bytes);
         let read = |parts: &[&str]| self.governor.read_parts(&before, parts);
         let pending = std::mem::take(&mut proposer.pending);
-        let Reading { work, pending, joined, upcoming } = pending.read(next, place, next_place, read, most);
+        let Reading { work, pending, added, joined, upcoming } = pending.read(next, place, next_place, read, most);
         proposer.open = true;
         proposer.step.places += usize::from(joined);
+        proposer.step.proposed.push_str(&added);
         proposer.pending = pending;
         proposer.upcoming = upcoming;
         self.queue.push_all(work);
@@ -642,7 +644,7 @@ impl<'g> StreamMachine<'g> {
             let work = vec![work((proposer.place + proposer.step.places, 0))];
             self.read_on(None);
             if let Some(proposer) = &mut self.proposer {
-                proposer.upcoming = Some(Upcoming { work, pending: Pending::default() });
+                proposer.upcoming = Some(Upcoming { text: String::new(), work, pending: Pending::default() });
             }
         }
     }

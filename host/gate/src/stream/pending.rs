@@ -23,6 +23,8 @@ pub(super) struct Pending {
 /// A candidate that was read with the pending end before it, and comes after that.
 #[derive(Debug)]
 pub(super) struct Upcoming {
+    /// Its text.
+    pub(super) text: String,
     /// Its spans, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
@@ -33,6 +35,8 @@ pub(super) struct Reading {
     /// Spans of the current step, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
+    /// What the current step has more: the new candidate, unless that is a step of its own.
+    pub(super) added: String,
     /// Whether the new candidate became a part of the current step.
     pub(super) joined: bool,
     /// The new candidate, when it is a step of its own.
@@ -60,13 +64,15 @@ impl Pending {
         most: usize,
     ) -> Reading {
         let waits = next.is_some();
+        let added = next.as_ref().map_or_else(String::new, |part| part.text.clone());
         let number = self.number;
         let border: usize = self.parts.iter().map(|part| part.text.len()).sum();
         let parts: Vec<Part> = self.parts.into_iter().chain(next).collect();
         let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
-        let text = Arc::new(read(&texts));
+        let mut text = read(&texts);
         let (origin, border) = (text.origin(), text.origin() + border);
-        let (finished, rest) = if waits { text.finished(most) } else { (text.pieces().to_vec(), Vec::new()) };
+        let (finished, rest) = if waits { text.finish(most) } else { (text.pieces().to_vec(), Vec::new()) };
+        let text = Arc::new(text);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
         // A step of its own begins where no piece stands across, once all before it is finished.
         let whole = border == origin;
@@ -92,12 +98,17 @@ impl Pending {
         let base = Base { from: origin, number };
         let next_base = Base { from: border, number: 0 };
         let apart = waits && !whole && !joined;
+        let (added, next_text) = if apart { (String::new(), added) } else { (added, String::new()) };
         Reading {
+            added,
             work: work(own, base, place),
             pending: if apart { Self::default() } else { left(base) },
             joined,
-            upcoming: apart
-                .then(|| Upcoming { work: work(later, next_base, (next_place, 0)), pending: left(next_base) }),
+            upcoming: apart.then(|| Upcoming {
+                text: next_text,
+                work: work(later, next_base, (next_place, 0)),
+                pending: left(next_base),
+            }),
         }
     }
 }

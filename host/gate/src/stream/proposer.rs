@@ -22,6 +22,10 @@ pub(super) struct Step {
     pub(super) admitted: Vec<(u32, Undo)>,
     /// Bytes of the admitted text before it.
     text_before: usize,
+    /// Bytes of what was proposed before it.
+    proposed_before: usize,
+    /// Its candidates, as they were proposed.
+    pub(super) proposed: String,
     /// Places of the engine that it takes up: its candidates.
     pub(super) places: usize,
     /// How many of them the engine was led past while an end was pending.
@@ -30,7 +34,16 @@ pub(super) struct Step {
 
 impl Default for Step {
     fn default() -> Self {
-        Self { attempt: 0, inert: String::new(), admitted: Vec::new(), text_before: 0, places: 1, passed: 0 }
+        Self {
+            attempt: 0,
+            inert: String::new(),
+            admitted: Vec::new(),
+            text_before: 0,
+            proposed_before: 0,
+            proposed: String::new(),
+            places: 1,
+            passed: 0,
+        }
     }
 }
 
@@ -58,6 +71,8 @@ pub(super) struct Request {
 pub(super) struct Proposer {
     /// Admitted text, whether it left or not.
     text: String,
+    /// What was proposed up to the current step, refused or not: what follows is read after it.
+    proposed: String,
     /// What is being judged.
     pub(super) step: Step,
     /// Its end that waits for what follows.
@@ -124,10 +139,13 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what stands before the next candidate: admitted text, then held inert bytes. As long as a pattern can reach.
-    pub(super) fn tail(&self, held: &str) -> String {
+    /// The end of what was proposed before the current step, as long as a pattern can reach, and what of the step is read.
+    pub(super) fn before(&self) -> String {
         const REACH: usize = 1024;
-        self.ending(self.text.len(), held, REACH + held.len())
+        let read = self.step.proposed.len() - self.pending.text().len();
+        let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
+        let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
+        text.get(from..).unwrap_or_default().to_owned()
     }
 
     pub(super) const fn proposals(&self) -> u32 {
@@ -142,6 +160,7 @@ impl Proposer {
     /// Text that is not the engine's, admitted between two candidates.
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
+        self.proposed.push_str(bytes);
         // What stands before a resubmitted text cannot be taken back without it.
         self.reversible.clear();
     }
@@ -176,6 +195,7 @@ impl Proposer {
         self.moves.extend(left.map(|()| Move::Advance(String::new())));
         self.place += places;
         let step = std::mem::take(&mut self.step);
+        self.proposed.push_str(&step.proposed);
         if keep {
             self.reversible.push(step);
         }
@@ -197,7 +217,8 @@ impl Proposer {
 
     /// Goes on to the place after the current step with nothing.
     pub(super) fn pass(&mut self) {
-        let places = std::mem::take(&mut self.step).places;
+        let Step { places, proposed, .. } = std::mem::take(&mut self.step);
+        self.proposed.push_str(&proposed);
         self.moves.extend((0..places).map(|_| Move::Advance(String::new())));
         self.place += places;
     }
@@ -254,6 +275,7 @@ impl Proposer {
                 transitions.push(seq);
             }
             self.text.truncate(step.text_before);
+            self.proposed.truncate(step.proposed_before);
             inert = step.inert;
         }
         transitions.reverse();
@@ -263,8 +285,8 @@ impl Proposer {
 
     /// A candidate is up for judgement.
     pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
-        let text_before = self.text.len();
-        self.step = Step { attempt, inert: inert.to_owned(), text_before, ..Step::default() };
+        let (text_before, proposed_before) = (self.text.len(), self.proposed.len());
+        self.step = Step { attempt, inert: inert.to_owned(), text_before, proposed_before, ..Step::default() };
         self.open = true;
         self.refused = false;
         self.deferred = false;

@@ -8,7 +8,9 @@ mod entity;
 mod fold;
 mod latex;
 mod markup;
+mod open;
 
+pub(crate) use open::completed;
 use std::ops::Range;
 
 /// A part of the view and the bytes that it stands for.

@@ -1,0 +1,70 @@
+//! What the end of a text is seen as once the markup that it began is complete.
+
+/// Bytes at the end of a text in which markup can stand open.
+const REACH: usize = 1024;
+/// Longest entity, with `&` and `;`.
+const ENTITY: usize = 40;
+
+/// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed; `None` where nothing
+/// stands open. A prefix of it is a prefix of the text.
+pub(crate) fn completed(text: &str) -> Option<String> {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
+    let tail = text.get(from..).unwrap_or_default();
+    let mut kept = tail;
+    while let Some(less) = without_open(kept) {
+        kept = less;
+    }
+    let close = match (kept.rfind('['), kept.rfind(']')) {
+        (Some(open), close) if close.is_none_or(|close| close < open) => "](x)",
+        (Some(_), Some(close)) if close + 1 == kept.len() => "(x)",
+        _ => "",
+    };
+    let changed = kept.len() < tail.len() || !close.is_empty();
+    changed.then(|| [text.get(..from).unwrap_or_default(), kept, close].concat())
+}
+
+/// The text without what its end begins.
+fn without_open(text: &str) -> Option<&str> {
+    let last = |mark: &str, most: usize, goes_on: &dyn Fn(&str) -> bool| {
+        let at = text.rfind(mark).filter(|at| text.len() - at <= most)?;
+        text.get(at + mark.len()..).filter(|rest| goes_on(rest)).map(|_| at)
+    };
+    let marks = text.trim_end_matches(['*', '_', '~', '`', '[']);
+    let at = last("&", ENTITY, &|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#'))
+        .or_else(|| last("<", REACH, &|rest| !rest.contains('>')))
+        .or_else(|| last("[^", ENTITY, &|rest| !rest.contains(']')))
+        .or_else(|| last("][", REACH, &|rest| !rest.contains(']')))
+        .or_else(|| last("](", REACH, &|rest| !rest.contains(')')))
+        .or_else(|| last("\\", ENTITY, &|rest| rest.bytes().all(|b| b.is_ascii_alphabetic())))
+        .or_else(|| (marks.len() < text.len()).then_some(marks.len()));
+    at.and_then(|at| text.get(..at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_open_is_left_out_or_closed() {
+        for (text, expected) in [
+            ("41&nbs", "41"),
+            ("41&#x", "41"),
+            ("41&nbsp;", ""),
+            ("a <a href=\"x", "a "),
+            ("a <b>c", ""),
+            ("a *", "a "),
+            ("a **b", ""),
+            ("a [b", "a [b](x)"),
+            ("a [b]", "a [b](x)"),
+            ("a [b](c", "a [b](x)"),
+            ("a [b](c)", ""),
+            ("a [b][c", "a [b](x)"),
+            ("a[^1", "a"),
+            ("a\\text", "a"),
+            ("a **&", "a "),
+            ("", ""),
+        ] {
+            assert_eq!(completed(text).unwrap_or_default(), expected, "{text}");
+        }
+    }
+}
