@@ -12,7 +12,7 @@ use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::cose;
 use portcullis_evidence::receipt::prove;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, Mode, OnRefuse, Release, What, remote};
+use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, EventKind, Mode, OnRefuse, Release, remote};
 use portcullis_policy::Package;
 use portcullis_test_support::random::Random;
 use portcullis_test_support::{parsers, root};
@@ -99,9 +99,10 @@ fn gate(seeds: &mut Seeds) {
     let path = folder.path().join("ledger");
     let header = Header::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
     let mut ledger = Ledger::create(&path, &header, Fsync::Never).unwrap();
-    let begun = What::Begun { id: "a".into(), context: Box::new(context()), text: None, lane: 0, log_index: Some(1) };
-    let released = What::Released { seqs: vec![1, 2], text: "A text.".into(), calls: Vec::new() };
-    for what in [begun, released, What::Expired { seq: 3 }] {
+    let begun =
+        EventKind::Begun { id: "a".into(), context: Box::new(context()), text: None, lane: 0, log_index: Some(1) };
+    let released = EventKind::Released { seqs: vec![1, 2], text: "A text.".into(), calls: Vec::new() };
+    for what in [begun, released, EventKind::Expired { seq: 3 }] {
         ledger.append(&Event { stream: 0, what }).unwrap();
     }
     drop(ledger);

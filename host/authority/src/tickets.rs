@@ -85,7 +85,7 @@ impl From<rusqlite::Error> for IssueError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Not used yet.
-    TicketRecord,
+    Issued,
     /// Its session is open.
     Opened,
     /// Its session ended as it should.
@@ -95,13 +95,13 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [Self; 4] = [Self::TicketRecord, Self::Opened, Self::Closed, Self::Abandoned];
+    const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
 
     /// The state in one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::TicketRecord => "issued",
+            Self::Issued => "issued",
             Self::Opened => "opened",
             Self::Closed => "closed",
             Self::Abandoned => "abandoned",
@@ -241,7 +241,7 @@ impl Issuer {
             return Err(IssueError::Stage("opening"));
         }
         match (ticket.state, &ticket.opening) {
-            (State::TicketRecord, _) => {
+            (State::Issued, _) => {
                 work.execute(
                     "UPDATE ticket SET state = 'opened', opening = ? WHERE digest = ?",
                     params![shown.wire.as_bytes(), ticket.digest],
@@ -290,7 +290,7 @@ impl Issuer {
             .query_row(&format!("{COLUMNS} WHERE key = ? AND serial = ?"), params![key, serial], read)
             .optional()?
             .ok_or(IssueError::Unknown)?;
-        if !matches!(ticket.state, State::TicketRecord | State::Opened) {
+        if !matches!(ticket.state, State::Issued | State::Opened) {
             return Err(IssueError::State(serial, ticket.state));
         }
         work.execute(

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use portcullis_gate::engine::{DeadlineEngine, Engine, EngineError, Http, HttpSettings, Ngram, Protocol, Template};
+use portcullis_gate::engine::{
+    DeadlineEngine, Engine, EngineError, HttpEngine, HttpSettings, NgramEngine, Protocol, Template,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,7 +50,7 @@ pub(crate) struct EngineArgs {
 
 /// Makes engines, one a stream.
 pub(crate) enum EngineFactory {
-    Ngram(Ngram, Duration),
+    Ngram(NgramEngine, Duration),
     Http(HttpSettings),
 }
 
@@ -61,7 +63,7 @@ impl EngineArgs {
         let protocol = match kind {
             "ngram" => {
                 let text = std::fs::read_to_string(rest).with_context(|| format!("cannot read `{rest}`"))?;
-                let model = Ngram::new(&text, self.ngram_order, self.engine_seed, self.ngram_bytes);
+                let model = NgramEngine::new(&text, self.ngram_order, self.engine_seed, self.ngram_bytes);
                 return Ok(Some(EngineFactory::Ngram(model.map_err(anyhow::Error::from)?, deadline)));
             }
             "openai" => Protocol::OpenAi,
@@ -87,7 +89,7 @@ impl EngineArgs {
             deadline,
         };
         // An address that cannot be used is said before anything is governed.
-        Http::new(settings.clone()).map_err(anyhow::Error::from)?;
+        HttpEngine::new(settings.clone()).map_err(anyhow::Error::from)?;
         Ok(Some(EngineFactory::Http(settings)))
     }
 }
@@ -100,7 +102,7 @@ impl EngineFactory {
             // The request's own deadline comes first; this one bounds what it might not.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
-                Box::new(DeadlineEngine::new(Box::new(Http::new(settings.clone())?), bound))
+                Box::new(DeadlineEngine::new(Box::new(HttpEngine::new(settings.clone())?), bound))
             }
         })
     }

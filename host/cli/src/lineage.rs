@@ -3,7 +3,7 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::output::digests;
 use anyhow::{Context, anyhow};
-use portcullis_gate::What;
+use portcullis_gate::EventKind;
 use portcullis_gate::ledger::{Reader, Tail, recover};
 use portcullis_report::escape::printable;
 use portcullis_report::ledger::{CSV_HEAD, csv_record, line};
@@ -81,7 +81,7 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
     let mut found = false;
     for entry in reader.by_ref() {
         let event = entry.map_err(anyhow::Error::from)?.event;
-        if let What::Begun { id, .. } = &event.what {
+        if let EventKind::Begun { id, .. } = &event.what {
             ids.insert(event.stream, id.clone());
         }
         let id = ids.get(&event.stream).map_or("?", String::as_str);

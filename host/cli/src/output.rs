@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use portcullis_core::hex;
-use portcullis_gate::{Determination, Event, Summary, What};
+use portcullis_gate::{Determination, Event, EventKind, Summary};
 use portcullis_report::escape::printable;
 use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
@@ -113,24 +113,24 @@ impl Output {
     pub(crate) fn event(&mut self, event: Event) -> Result<(), Failure> {
         let stream = self.streams.entry(event.stream).or_default();
         match event.what {
-            What::Begun { id, .. } => stream.id = id,
-            What::Determined(judged) => stream.determinations.push((judged.determination, judged.text)),
-            What::Released { text, calls, .. } => {
+            EventKind::Begun { id, .. } => stream.id = id,
+            EventKind::Determined(judged) => stream.determinations.push((judged.determination, judged.text)),
+            EventKind::Released { text, calls, .. } => {
                 if let Some((file, Shape::Plain)) = &mut self.admitted {
                     file.write_all(text.as_bytes())?;
                     file.flush()?;
                 }
                 stream.release(&text, &calls);
             }
-            What::Ended { id, summary, .. } => {
+            EventKind::Ended { id, summary, .. } => {
                 stream.id = id;
                 stream.summary = Some(summary);
             }
-            What::Proposed(_)
-            | What::Deferred { .. }
-            | What::Expired { .. }
-            | What::RolledBack { .. }
-            | What::Drift { .. } => {}
+            EventKind::Proposed(_)
+            | EventKind::Deferred { .. }
+            | EventKind::Expired { .. }
+            | EventKind::RolledBack { .. }
+            | EventKind::Drift { .. } => {}
         }
         while let Some(entry) = self.streams.first_entry()
             && *entry.key() == self.next

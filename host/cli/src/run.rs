@@ -17,7 +17,7 @@ use portcullis_core::wire::Fault;
 use portcullis_gate::input::{self, InputError};
 use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, Governor, Item, SaltKey, Settings, Summary, Trigger, What};
+use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Settings, Summary, Trigger};
 use portcullis_report::escape::printable;
 use std::cell::RefCell;
 use std::fmt;
@@ -227,7 +227,7 @@ impl EventSink {
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
         self.journal.event(&event)?;
-        if let What::Ended { summary, .. } = &event.what {
+        if let EventKind::Ended { summary, .. } = &event.what {
             self.totals.add(summary);
             self.progress.set_position(self.totals.texts);
         }

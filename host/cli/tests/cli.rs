@@ -115,7 +115,7 @@ fn model_and_simulated_card_print_the_same() {
 #[test]
 fn candidates_take_alternatives_and_stop_when_none_is_left() {
     let input = br#"{"id":"a","candidates":[["Call 192.0.2.1 now","Call the desk now"],"Thank you"]}
-{"id":"b","candidates":["Good morning","x@example.org","never said"]}
+{"id":"b","candidates":["Good morning"," x@example.org","never said"]}
 "#;
     let out = portcullis(&["run", "--policy", "policies/pii", "--card", "model", "--format", "jsonl", "--json"], input);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));

@@ -12,7 +12,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{Governor, Item, SaltKey, Settings, What};
+use portcullis_gate::{EventKind, Governor, Item, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_test_support::random::Random;
@@ -57,7 +57,7 @@ fn path(c: &mut Criterion) {
             let run = |(mut session, mut ledger, item): (Session<_>, Ledger, Item)| {
                 let mut judged = 0;
                 let sink = |event: portcullis_gate::Event| -> Result<(), SessionError> {
-                    judged += usize::from(matches!(event.what, What::Determined(_)));
+                    judged += usize::from(matches!(event.what, EventKind::Determined(_)));
                     ledger.append(&event).unwrap();
                     Ok(())
                 };

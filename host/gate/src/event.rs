@@ -14,13 +14,13 @@ pub struct Event {
     pub stream: u64,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// BEGIN was accepted: the stream is governed from here on.
     Begun {
         /// Identity of the text in its input.
@@ -130,8 +130,8 @@ pub struct Judgement {
     pub log_index: Option<u64>,
 }
 
-impl What {
-    /// How the text came to the gate, from [`What::Begun`].
+impl EventKind {
+    /// How the text came to the gate, from [`EventKind::Begun`].
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         match self {

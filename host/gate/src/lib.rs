@@ -25,7 +25,7 @@ mod stream;
 
 pub use admission::{Engines, judged_bytes};
 pub use determination::{DecidingField, Determination, Summary, Termination, Trigger};
-pub use event::{EndCommitment, Event, Judgement, What};
+pub use event::{EndCommitment, Event, EventKind, Judgement};
 pub use governor::Governor;
 pub use policy_card::{PolicyCardError, banks_on_card, judge_text};
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};

@@ -1,6 +1,6 @@
 //! A card in the place of the software evaluator: whole texts and single descriptors.
 
-use crate::event::What;
+use crate::event::EventKind;
 use crate::governor::Governor;
 use crate::source::Item;
 use portcullis_card::{Card, Session, SessionError};
@@ -47,10 +47,10 @@ pub fn judge_text<C: Card>(
     let item = Item::Text { id: name.to_owned(), text: text.to_owned(), task: task.clone() };
     governor.govern(session, [item], |event| -> Result<(), SessionError> {
         match event.what {
-            What::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {
+            EventKind::Determined(judged) if judged.determination.determination == Some(Determination::Reject) => {
                 refused.get_or_insert(judged.determination);
             }
-            What::Ended { summary, .. } => ended = Some(summary),
+            EventKind::Ended { summary, .. } => ended = Some(summary),
             _ => {}
         }
         Ok(())

@@ -7,7 +7,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
-use portcullis_gate::{Candidate, Event, Item, Trigger, What};
+use portcullis_gate::{Candidate, Event, EventKind, Item, Trigger};
 use std::path::PathBuf;
 use support::*;
 
@@ -172,7 +172,7 @@ fn one_content_has_one_digest_and_begin_carries_it() {
 
     let policy = package("");
     let events = judge(&policy, Anchors::new(vec![database], &policy.mapper), "", "Fine.");
-    let What::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
+    let EventKind::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
     assert_eq!(context.anchor_digests, [Hex(lines.digest())]);
 }
 

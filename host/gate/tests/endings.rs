@@ -5,13 +5,13 @@ mod support;
 
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Event, What};
+use portcullis_gate::{Event, EventKind};
 use support::{candidates, govern, judged, package, released, settings, text};
 
 /// Bytes that END commits to.
 fn ending(events: &[Event]) -> &str {
-    let closing = |event: &'_ Event| matches!(event.what, What::Ended { .. });
-    let What::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {
+    let closing = |event: &'_ Event| matches!(event.what, EventKind::Ended { .. });
+    let EventKind::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {
         return "";
     };
     &closing.inert

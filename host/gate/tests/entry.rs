@@ -4,7 +4,7 @@
 mod support;
 
 use portcullis_core::state::Task;
-use portcullis_gate::engine::Ngram;
+use portcullis_gate::engine::NgramEngine;
 use portcullis_gate::{Item, Trigger, judged_bytes};
 use std::sync::{Arc, Mutex};
 use support::*;
@@ -23,7 +23,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
             *count.lock().unwrap() += 1;
             // The pass is for the bytes of this very task.
             pass.spend(&judged).unwrap();
-            Ok(Box::new(Ngram::new("Birds sing well here.", 2, 1, 1)?))
+            Ok(Box::new(NgramEngine::new("Birds sing well here.", 2, 1, 1)?))
         }),
     );
     let events = run(&governor, &policy, vec![Item::Prompt { id: "a".into(), task }]);

@@ -7,7 +7,7 @@ use portcullis_core::drift::Drift;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
-use portcullis_gate::{Candidate, Item, OnRefuse, Release, Settings, Trigger, What};
+use portcullis_gate::{Candidate, EventKind, Item, OnRefuse, Release, Settings, Trigger};
 use std::sync::{Arc, Mutex};
 use support::*;
 
@@ -54,7 +54,7 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
     let back: Vec<_> = events
         .iter()
         .filter_map(|e| match &e.what {
-            What::RolledBack { to, transitions } => Some((*to, transitions.clone())),
+            EventKind::RolledBack { to, transitions } => Some((*to, transitions.clone())),
             _ => None,
         })
         .collect();
@@ -68,7 +68,7 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
 
     // What has left cannot be taken back.
     let events = govern(&package(""), settings_of(Release::Span), vec![candidates("a", steps)]);
-    assert!(!events.iter().any(|e| matches!(e.what, What::RolledBack { .. })));
+    assert!(!events.iter().any(|e| matches!(e.what, EventKind::RolledBack { .. })));
     assert_eq!(released(&events), "First. Left.");
 }
 
@@ -89,7 +89,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(outcomes(&events), [(1, Answer::Reject), (2, Answer::Admit), (3, Answer::Admit), (4, Answer::Admit)]);
     let again = judged(&events).nth(2).unwrap();
     assert_eq!((again.text.as_str(), again.determination.parent), ("Open the vault.", Some(1)));
-    assert!(events.iter().any(|e| e.what == What::Deferred { seq: 1, rule: "NEEDS-KEY".into(), expiry: 3 }));
+    assert!(events.iter().any(|e| e.what == EventKind::Deferred { seq: 1, rule: "NEEDS-KEY".into(), expiry: 3 }));
     assert!(released(&events).contains("key.") && released(&events).contains("vault."));
     assert_eq!(summary(&events).deferred, 1);
 }
@@ -108,11 +108,11 @@ fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
 fn a_deferred_mutation_expires() {
     let package = package("[limits]\ndefer = [\"NEEDS-KEY\"]\ndefer_expiry = 1\nmax_depth = 2\n");
     let events = govern(&package, settings(), vec![text("a", "Open the vault. Good. Better. Here is the key.")]);
-    assert!(events.iter().any(|e| e.what == What::Expired { seq: 1 }));
+    assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
     assert!(!released(&events).contains("vault"));
     // What waits at the end is given up, too.
     let events = govern(&package, settings(), vec![text("a", "Open the vault.")]);
-    assert!(events.iter().any(|e| e.what == What::Expired { seq: 1 }));
+    assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn drift_is_warned_of_corrected_and_halted() {
     let levels: Vec<Drift> = events
         .iter()
         .filter_map(|e| match e.what {
-            What::Drift { level, .. } => Some(level),
+            EventKind::Drift { level, .. } => Some(level),
             _ => None,
         })
         .collect();

@@ -6,7 +6,7 @@ mod support;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
-use portcullis_gate::{Candidate, Event, Item, OnRefuse, Release, Settings, Trigger, What};
+use portcullis_gate::{Candidate, Event, EventKind, Item, OnRefuse, Release, Settings, Trigger};
 use portcullis_mapping::LogProbs;
 use portcullis_test_support::random::Random;
 use std::collections::BTreeMap;
@@ -94,16 +94,16 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
             let mut released = String::new();
             for event in &events {
                 match &event.what {
-                    What::Determined(judged) => {
+                    EventKind::Determined(judged) => {
                         let seq = judged.determination.seq;
                         if judged.determination.determination == Some(Answer::Admit) {
                             allowed.insert(seq, format!("{}{}", judged.inert, judged.text));
                         }
                     }
-                    What::RolledBack { transitions, .. } => transitions.iter().for_each(|t| {
+                    EventKind::RolledBack { transitions, .. } => transitions.iter().for_each(|t| {
                         assert!(allowed.remove(t).is_some(), "what was taken back was admitted and had not left");
                     }),
-                    What::Released { seqs, text, .. } => {
+                    EventKind::Released { seqs, text, .. } => {
                         let mut expected = String::new();
                         for seq in seqs {
                             match allowed.remove(seq) {

@@ -6,7 +6,7 @@ mod support;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardError, DmaBuffer, Session, SessionConfig, SessionError, Watch, forward_card};
 use portcullis_core::wire::Fault;
-use portcullis_gate::{Event, Trigger, What};
+use portcullis_gate::{Event, EventKind, Trigger};
 use support::*;
 
 /// A card that is there for so many submissions, once a session is open.
@@ -69,15 +69,15 @@ fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
 fn assert_ended(events: &[Event], fault: Fault, said: &str) {
     for stream in 0..4 {
         let own: Vec<_> = events.iter().filter(|event| event.stream == stream).collect();
-        let What::Ended { summary, closing, .. } = &own.last().unwrap().what else { panic!("{own:?}") };
-        assert_eq!(own.iter().filter(|e| matches!(e.what, What::Ended { .. })).count(), 1);
+        let EventKind::Ended { summary, closing, .. } = &own.last().unwrap().what else { panic!("{own:?}") };
+        assert_eq!(own.iter().filter(|e| matches!(e.what, EventKind::Ended { .. })).count(), 1);
         assert!(closing.is_none());
         let termination = summary.termination.as_ref().unwrap();
         assert_eq!(termination.trigger, Trigger::Fault);
         assert!(termination.detail.contains(said), "{termination:?}");
         // The span that waited for its answer has one: a fault.
         let last = own.iter().rev().find_map(|event| match &event.what {
-            What::Determined(judged) => Some(judged),
+            EventKind::Determined(judged) => Some(judged),
             _ => None,
         });
         let last = last.unwrap();
@@ -86,7 +86,7 @@ fn assert_ended(events: &[Event], fault: Fault, said: &str) {
         let released: String = own
             .iter()
             .filter_map(|event| match &event.what {
-                What::Released { text, .. } => Some(text.as_str()),
+                EventKind::Released { text, .. } => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -99,5 +99,5 @@ fn a_card_that_dies_leaves_a_report_for_every_stream() {
     let (events, error) = governed(11);
     assert!(matches!(error, SessionError::Lost(_)), "{error}");
     assert_ended(&events, Fault::Watchdog, "watchdog");
-    assert!(events.iter().any(|event| matches!(event.what, What::Released { .. })));
+    assert!(events.iter().any(|event| matches!(event.what, EventKind::Released { .. })));
 }

@@ -7,7 +7,7 @@ use portcullis_core::mutation::Place;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_gate::{CONTEXT_VERSION, Event, Governor, Item, SaltKey, Seat, Settings, What};
+use portcullis_gate::{CONTEXT_VERSION, Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use sha2::{Digest, Sha256};
@@ -50,7 +50,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
     let item = Item::Text { id: "t".into(), text: TEXT.into(), task: Task::default() };
     let seat = Seat { number: 0, salted: 0, slot: 5 };
     let keep = |event: Event| {
-        if let What::Begun { context: document, .. } = event.what {
+        if let EventKind::Begun { context: document, .. } = event.what {
             context = document.bytes();
         }
         Ok::<(), SessionError>(())

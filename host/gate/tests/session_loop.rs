@@ -13,8 +13,8 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::Descriptor;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
 use portcullis_gate::{
-    Bounds, Candidate, Event, Governor, Item, OnRefuse, Release, SessionHandle, SessionLoop, Settings, StreamHandle,
-    StreamMessage, SubmitError, Trigger, What,
+    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Release, SessionHandle, SessionLoop, Settings,
+    StreamHandle, StreamMessage, SubmitError, Trigger,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -187,8 +187,8 @@ fn said(events: &[Event]) -> Vec<String> {
         let mut event = event.clone();
         event.stream = 0;
         match &mut event.what {
-            What::Begun { log_index, lane, .. } => (*log_index, *lane) = (None, 0),
-            What::Determined(judged) => {
+            EventKind::Begun { log_index, lane, .. } => (*log_index, *lane) = (None, 0),
+            EventKind::Determined(judged) => {
                 judged.determination.stream = 0;
                 (judged.tick, judged.log_index) = (None, None);
                 judged.salt.clear();
@@ -201,7 +201,7 @@ fn said(events: &[Event]) -> Vec<String> {
                 descriptor.commitment = [0; 32];
                 judged.descriptor = format!("{:02x?}", descriptor.as_bytes());
             }
-            What::Ended { closing: Some(closing), .. } => {
+            EventKind::Ended { closing: Some(closing), .. } => {
                 closing.log_index = None;
                 closing.salt.clear();
             }
@@ -345,7 +345,7 @@ fn slow_engines_cost_nobody_else() {
     let start = Instant::now();
     let mut ended = BTreeMap::new();
     made.govern(&mut session, items, |event| -> Result<(), SessionError> {
-        if matches!(event.what, What::Ended { .. }) {
+        if matches!(event.what, EventKind::Ended { .. }) {
             ended.insert(event.stream, start.elapsed());
         }
         Ok(())
@@ -512,7 +512,7 @@ fn streams_take_turns_when_the_ring_is_short() {
     let mut judged: BTreeMap<u64, u32> = (0..64).map(|n| (n, 0)).collect();
     governor
         .govern(&mut session, items, |event| -> Result<(), SessionError> {
-            if matches!(event.what, What::Determined(_)) {
+            if matches!(event.what, EventKind::Determined(_)) {
                 *judged.get_mut(&event.stream).unwrap() += 1;
                 let (most, least) = (judged.values().max().unwrap(), judged.values().min().unwrap());
                 assert!(most - least <= 2, "{judged:?}");

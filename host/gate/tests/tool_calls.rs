@@ -7,7 +7,7 @@ use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::hex;
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, Item, Judgement, OnRefuse, Release, Settings, What};
+use portcullis_gate::{Candidate, EventKind, Item, Judgement, OnRefuse, Release, Settings};
 use portcullis_mapping::Call;
 use support::*;
 
@@ -84,7 +84,7 @@ fn leaves(steps: Vec<Vec<Candidate>>, release: Release) -> (String, Vec<String>)
     let events = govern(&tools(), Settings { release, ..settings() }, vec![item]);
     let mut calls = Vec::new();
     for event in &events {
-        if let What::Released { text, calls: ranges, .. } = &event.what {
+        if let EventKind::Released { text, calls: ranges, .. } = &event.what {
             calls.extend(ranges.iter().map(|range| text[range.clone()].to_owned()));
         }
     }

@@ -22,7 +22,7 @@ use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{derive, secret};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_evidence::verify::{Code, Options, Trust, verify};
-use portcullis_gate::{Event, What};
+use portcullis_gate::{Event, EventKind};
 use portcullis_test_support::random::Random;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -148,7 +148,7 @@ impl Run {
         (lane, self.log.lanes[lane].len() as u64 - 1)
     }
 
-    fn tell(&mut self, stream: u64, what: What) {
+    fn tell(&mut self, stream: u64, what: EventKind) {
         self.hand_over();
         self.recorder.event(&Event { stream, what }).unwrap();
     }
@@ -161,7 +161,7 @@ impl Run {
         let (lane, index) = self.last(slot);
         let text = (mode == Mode::Recorded).then(|| "given ".repeat(40));
         let (lane, log_index) = (lane as u8, Some(index));
-        self.tell(number, What::Begun { id: id.clone(), context: Box::new(context), text, lane, log_index });
+        self.tell(number, EventKind::Begun { id: id.clone(), context: Box::new(context), text, lane, log_index });
         for seq in 1..=spans {
             let text = format!("Span {seq} of stream {number} is here.");
             let salt: [u8; 16] = Sha256::digest(&text)[..16].try_into().unwrap();
@@ -174,8 +174,8 @@ impl Run {
                 "inert": "", "text": text, "salt": hex::encode(&salt), "descriptor": "", "fields": [], "distance": 1, "slope": 1,
                 "tick": 1, "log_index": index,
             });
-            self.tell(number, What::Determined(serde_json::from_value(judged).unwrap()));
-            self.tell(number, What::Released { seqs: vec![seq], text, calls: Vec::new() });
+            self.tell(number, EventKind::Determined(serde_json::from_value(judged).unwrap()));
+            self.tell(number, EventKind::Released { seqs: vec![seq], text, calls: Vec::new() });
             // From here on a reader may have it.
             println!("released {lane} {index}");
         }
@@ -185,7 +185,7 @@ impl Run {
             "rolled_back": 0, "faults": 0, "bytes": 0, "bytes_admitted": 0, "trust_slope": 0, "stopped": null});
         let closing = json!({"seq": spans + 1, "inert": "", "salt": hex::encode(&[1; 16]), "log_index": index});
         let closing = serde_json::from_value(closing).unwrap();
-        self.tell(number, What::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing });
+        self.tell(number, EventKind::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing });
     }
 }
 

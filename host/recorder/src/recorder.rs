@@ -9,7 +9,7 @@ use portcullis_core::commitment::SpanKind;
 use portcullis_evidence::bundle::{self, BundleError, Receipt, Writer};
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
-use portcullis_gate::{Event, What};
+use portcullis_gate::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ impl Recorder {
 
     fn keep(&mut self, event: &Event) -> Result<(), RecorderError> {
         match &event.what {
-            What::Begun { id, context, text, lane, log_index } => {
+            EventKind::Begun { id, context, text, lane, log_index } => {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
@@ -130,10 +130,10 @@ impl Recorder {
                 let recorded = text.is_some();
                 self.open.insert(event.stream, OpenStream { lane, begin: index, recorded, ..OpenStream::default() });
             }
-            What::Proposed(answer) => {
+            EventKind::Proposed(answer) => {
                 self.open.entry(event.stream).or_default().answers.push((**answer).clone());
             }
-            What::Determined(judged) => {
+            EventKind::Determined(judged) => {
                 if let Some(index) = judged.log_index {
                     let stream = self.open.entry(event.stream).or_default();
                     let lane = of_lane(&mut self.lanes, stream.lane)?;
@@ -142,7 +142,7 @@ impl Recorder {
                     stream.entries.insert(judged.determination.seq, receipt);
                 }
             }
-            What::Released { seqs, .. } => {
+            EventKind::Released { seqs, .. } => {
                 let stream = self.open.entry(event.stream).or_default();
                 for seq in seqs {
                     match stream.entries.get(seq) {
@@ -152,7 +152,7 @@ impl Recorder {
                 }
                 self.flush()?;
             }
-            What::Ended { closing, .. } => {
+            EventKind::Ended { closing, .. } => {
                 // A stream whose BEGIN was refused has no place in the log.
                 let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
                 let lane = of_lane(&mut self.lanes, stream.lane)?;
@@ -169,7 +169,10 @@ impl Recorder {
                 }
                 lane.write_inputs()?;
             }
-            What::Deferred { .. } | What::Expired { .. } | What::RolledBack { .. } | What::Drift { .. } => {}
+            EventKind::Deferred { .. }
+            | EventKind::Expired { .. }
+            | EventKind::RolledBack { .. }
+            | EventKind::Drift { .. } => {}
         }
         Ok(())
     }

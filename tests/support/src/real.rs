@@ -12,7 +12,7 @@ use portcullis_evidence::sim::log::Log;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
-use portcullis_gate::{Candidate, Event, Governor, Item, SaltKey, Settings, What};
+use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use serde_json::{Value, json};
@@ -78,7 +78,8 @@ struct Governed {
 impl Governed {
     /// As if the first stream had come in this mode.
     fn first_in(&mut self, mode: Mode) {
-        let Some(What::Begun { context, lane, log_index, .. }) = self.events.first_mut().map(|event| &mut event.what)
+        let Some(EventKind::Begun { context, lane, log_index, .. }) =
+            self.events.first_mut().map(|event| &mut event.what)
         else {
             panic!("a session begins with a stream");
         };
@@ -140,7 +141,7 @@ pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>)
     parts.image = package.compile().unwrap().image.as_bytes().to_vec();
     parts.anchors = anchors.json_lines().into_iter().map(|content| (sha(&content), content)).collect();
     let begun = governed.events.iter().filter_map(|event| match &event.what {
-        What::Begun { context, .. } => Some(context.bytes()),
+        EventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
     });
     parts.contexts = begun.map(|bytes| (sha(&bytes), bytes)).collect();
@@ -217,7 +218,7 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
         let stream = streams.entry(event.stream).or_default();
         let span = |lane: u64, index: u64, salt: &str, held: &str, text: &str| json!({"lane": lane, "index": places.of(lane, index), "salt": salt, "held": held, "text": text});
         match &event.what {
-            What::Begun { id, context, text, lane, log_index } => {
+            EventKind::Begun { id, context, text, lane, log_index } => {
                 stream.pieces = matches!(context.mode, Mode::Held | Mode::Observed);
                 (stream.lane, stream.text) = (u64::from(*lane), text.clone());
                 stream.begin = places.of(stream.lane, log_index.unwrap());
@@ -225,15 +226,15 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
                 parts.streams.push(json!({"lane": lane, "index": stream.begin, "stream": *number, "id": id}));
                 *number += 1;
             }
-            What::Proposed(answer) => stream.answers.push((**answer).clone()),
-            What::Determined(judged) => {
+            EventKind::Proposed(answer) => stream.answers.push((**answer).clone()),
+            EventKind::Determined(judged) => {
                 let index = judged.log_index.unwrap();
                 spans.push(span(stream.lane, index, &judged.salt, &judged.inert, &judged.text));
                 let entry = (places.of(stream.lane, index), judged.salt.clone());
                 stream.entries.insert(judged.determination.seq, entry);
             }
-            What::Released { seqs, .. } => stream.released.extend(seqs),
-            What::Ended { closing, .. } => {
+            EventKind::Released { seqs, .. } => stream.released.extend(seqs),
+            EventKind::Ended { closing, .. } => {
                 let closing = closing.as_ref().unwrap();
                 let index = closing.log_index.unwrap();
                 spans.push(span(stream.lane, index, &closing.salt, &closing.inert, ""));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination;
-use portcullis_gate::{Candidate, Governor, Item, OnRefuse, Release, SaltKey, Settings, What};
+use portcullis_gate::{Candidate, EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_tools::tool::{capture, say};
@@ -215,7 +215,7 @@ fn judge(folder: &Path, rows: &[Value], item: impl Fn(&Value) -> Result<Item>) -
         let mut session = Session::open(CardChoice::Model.open()?, &compiled.image, SessionConfig::default())?;
         let items = of.iter().filter_map(|at| rows.get(*at)).map(&item).collect::<Result<Vec<_>>>()?;
         governor.govern(&mut session, items, |event| -> Result<(), SessionError> {
-            let What::Determined(judgement) = event.what else { return Ok(()) };
+            let EventKind::Determined(judgement) = event.what else { return Ok(()) };
             let d = judgement.determination;
             let place = usize::try_from(event.stream).ok().and_then(|n| of.get(n)).and_then(|at| judged.get_mut(*at));
             if let (Some(leaves), Some(Determination::Admit | Determination::Reject)) = (place, d.determination) {

@@ -70,7 +70,7 @@ fn sessions_are_dense_and_chained() {
     assert_eq!((other.serial, other.previous_close), (1, [0; 32]));
     let states: Vec<_> = issuer.list().unwrap().into_iter().map(|t| (t.serial, t.state)).collect();
     assert_eq!(states.iter().filter(|s| s.1 == State::Closed).count(), 3);
-    assert!(states.contains(&(1, State::TicketRecord)));
+    assert!(states.contains(&(1, State::Issued)));
     // No two tickets share a nonce.
     let nonces: BTreeMap<_, _> =
         (1..=3).map(|n| (Ticket::parse(&issuer.ticket(&card.id(), n).unwrap()).unwrap().content.nonce, n)).collect();
@@ -179,8 +179,8 @@ fn only_the_cards_own_checkpoints_count() {
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
     run.advance(1, 1, Life::Closing);
     let message = card.sign(&run.wire);
-    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::TicketRecord))));
-    assert_eq!(issuer.list().unwrap()[0].state, State::TicketRecord);
+    assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Issued))));
+    assert_eq!(issuer.list().unwrap()[0].state, State::Issued);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
             // Goes on where the killed one left off.
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
-                Some(last) if last.state == State::TicketRecord => {
+                Some(last) if last.state == State::Issued => {
                     let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
                     let opening = card.sign(&Session::open(&ticket, 1).wire);
                     (last.serial, issuer.redeem(&opening, &card.public_key).unwrap().state)
@@ -300,7 +300,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
                 }
                 _ => {
                     let ticket = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap();
-                    (ticket.content.serial, State::TicketRecord)
+                    (ticket.content.serial, State::Issued)
                 }
             };
             println!("{serial} {done}");

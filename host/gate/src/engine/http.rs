@@ -60,7 +60,7 @@ pub enum Template {
 }
 
 /// A server as an engine.
-pub struct Http {
+pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
@@ -103,7 +103,7 @@ struct Rendered {
     prompt: String,
 }
 
-impl Http {
+impl HttpEngine {
     /// An engine that asks a server.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ fn authorities(pem: &str) -> Result<RootCerts, EngineError> {
     Ok(RootCerts::new_with_certs(&certificates))
 }
 
-impl Engine for Http {
+impl Engine for HttpEngine {
     fn name(&self) -> String {
         self.url(self.settings.protocol.path())
     }
@@ -269,7 +269,7 @@ impl Engine for Http {
 mod tests {
     use super::*;
 
-    fn engine(protocol: Protocol) -> Http {
+    fn engine(protocol: Protocol) -> HttpEngine {
         let settings = HttpSettings {
             protocol,
             address: "http://127.0.0.1:1".into(),
@@ -282,7 +282,7 @@ mod tests {
             tokens: 64,
             deadline: Duration::from_secs(1),
         };
-        Http::new(settings).unwrap()
+        HttpEngine::new(settings).unwrap()
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
             (HttpSettings { template: Template::Server, ..settings.clone() }, "give its text"),
             (HttpSettings { authorities: Some("x".into()), ..settings.clone() }, "no certificate in PEM"),
         ] {
-            let error = Http::new(bad).err().unwrap().to_string();
+            let error = HttpEngine::new(bad).err().unwrap().to_string();
             assert!(error.contains(why), "{error}");
         }
     }

@@ -9,9 +9,9 @@ mod ngram;
 
 pub use completion::proposal;
 pub use deadline::DeadlineEngine;
-pub use http::{Http, HttpSettings, Template};
+pub use http::{HttpEngine, HttpSettings, Template};
 pub use list::ListEngine;
-pub use ngram::Ngram;
+pub use ngram::NgramEngine;
 
 use crate::source::Candidate;
 use serde::{Deserialize, Serialize};

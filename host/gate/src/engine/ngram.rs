@@ -9,7 +9,7 @@ const WORDS_MAX: usize = 40;
 
 /// An n-gram model with back-off to shorter contexts. The same text, seed and view give the same proposal.
 #[derive(Clone, Debug)]
-pub struct Ngram {
+pub struct NgramEngine {
     /// Next words with their counts, by the words before; shorter contexts are there, too.
     next: BTreeMap<Vec<String>, BTreeMap<String, u64>>,
     order: usize,
@@ -18,7 +18,7 @@ pub struct Ngram {
     enough: usize,
 }
 
-impl Ngram {
+impl NgramEngine {
     /// Counts the words of a text in contexts of up to `order - 1` words.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ fn mix(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Engine for Ngram {
+impl Engine for NgramEngine {
     fn name(&self) -> String {
         format!("{}-gram", self.order)
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn proposals_follow_the_text_and_the_seed() {
         let text = "The cat sat. The dog ran. The cat ran away. A dog sat down.";
-        let mut engine = Ngram::new(text, 3, 7, 200).unwrap();
+        let mut engine = NgramEngine::new(text, 3, 7, 200).unwrap();
         let view = |admitted| View { intent: "", facts: &[], admitted };
         let first = engine.propose(&view(""), 0);
         assert_eq!(first, engine.propose(&view(""), 0));
@@ -111,6 +111,6 @@ mod tests {
             assert!(c.text.starts_with(" cat") || c.text.starts_with(" dog"), "{}", c.text);
         }
         assert_eq!(engine.propose(&view(&"x".repeat(200)), 0), Ok(Proposal::End));
-        assert!(Ngram::new("one", 3, 0, 1).is_err());
+        assert!(NgramEngine::new("one", 3, 0, 1).is_err());
     }
 }

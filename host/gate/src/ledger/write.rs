@@ -1,7 +1,7 @@
 //! Appending to a ledger.
 
 use super::{Entry, Header, LedgerError, MAGIC, Reader, frame, host_time, recover};
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -87,7 +87,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Appends an event. Only when this returns may the bytes of a [`What::Released`] leave.
+    /// Appends an event. Only when this returns may the bytes of a [`EventKind::Released`] leave.
     ///
     /// # Errors
     /// The sink's; the ledger is poisoned then, and every further append fails.
@@ -101,7 +101,7 @@ impl Ledger {
         self.put(&EntryRef { host_time_unverified: host_time(), event })?;
         let force = match self.fsync {
             Fsync::Never => false,
-            Fsync::Released => matches!(event.what, What::Released { .. }),
+            Fsync::Released => matches!(event.what, EventKind::Released { .. }),
             Fsync::Always => true,
         };
         if force { self.sync() } else { Ok(()) }

@@ -3,7 +3,7 @@
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
 use crate::engine::{EngineError, Move, Proposal};
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::session_loop::{SessionHandle, StreamMessage};
 use crate::source::Item;
@@ -151,7 +151,7 @@ impl Connection<'_> {
 /// The event under the number that the client chose for its item.
 fn renumbered(mut event: Event, number: u64) -> Event {
     event.stream = number;
-    if let What::Determined(judged) = &mut event.what {
+    if let EventKind::Determined(judged) = &mut event.what {
         judged.determination.stream = number;
     }
     event

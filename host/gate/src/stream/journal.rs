@@ -4,7 +4,7 @@ use super::release::ReleaseBuffer;
 use super::seat::Seat;
 use super::work::InFlight;
 use crate::determination::{Determination, Summary};
-use crate::event::{EndCommitment, Event, Judgement, What};
+use crate::event::{EndCommitment, Event, EventKind, Judgement};
 use crate::rationale::Rationale;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
@@ -58,7 +58,7 @@ impl Journal {
         &self.id
     }
 
-    pub(super) fn push(&mut self, what: What) {
+    pub(super) fn push(&mut self, what: EventKind) {
         self.events.push(Event { stream: self.number, what });
     }
 
@@ -88,7 +88,7 @@ impl Journal {
     pub(super) fn end(&mut self, slope: u16) {
         self.summary.trust_slope = slope;
         let (id, summary, closing) = (self.id.clone(), self.summary.clone(), self.closing.take());
-        self.push(What::Ended { id, summary, closing });
+        self.push(EventKind::Ended { id, summary, closing });
     }
 
     /// Reports one determination, or the fault in its place.
@@ -130,7 +130,7 @@ impl Journal {
             tick: record.map(|r| r.answer.tick.get()),
             log_index: index_of(record),
         };
-        self.push(What::Determined(Box::new(judgement)));
+        self.push(EventKind::Determined(Box::new(judgement)));
     }
 }
 

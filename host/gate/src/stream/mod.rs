@@ -2,7 +2,7 @@
 //!
 //! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a proposal,
 //! [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is depth-first: the parts of a
-//! decomposed span come right after it. What happens is reported as events, in order, and only [`What::Released`] lets bytes leave.
+//! decomposed span come right after it. What happens is reported as events, in order, and only [`EventKind::Released`] lets bytes leave.
 
 mod deferred;
 mod journal;
@@ -20,7 +20,7 @@ pub use seat::Seat;
 
 use crate::determination::{Termination, Trigger};
 use crate::engine::{EngineError, Move, Proposal, View};
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
 use crate::source::Candidate;
@@ -84,7 +84,7 @@ pub(crate) struct StreamMachine<'g> {
     operator_facts: stage::OperatorFacts,
     /// What was admitted of an engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
-    /// A whole text, kept until it was reported in [`What::Begun`].
+    /// A whole text, kept until it was reported in [`EventKind::Begun`].
     whole: Option<String>,
     queue: WorkQueue,
     deferred: DeferredQueue,
@@ -195,7 +195,7 @@ impl<'g> StreamMachine<'g> {
             return self.gate(work);
         }
         for seq in self.deferred.drain() {
-            self.journal.push(What::Expired { seq });
+            self.journal.push(EventKind::Expired { seq });
         }
         self.queue.keep_formatting();
         self.phase = Phase::End;
@@ -276,7 +276,7 @@ impl<'g> StreamMachine<'g> {
             (Phase::Begin, Some(PendingEntry::Session), Outcome::Accepted) => {
                 self.sequence = 1;
                 self.phase = Phase::Body;
-                let what = What::Begun {
+                let what = EventKind::Begun {
                     id: self.journal.id().to_owned(),
                     context: Box::new(self.context()),
                     text: self.whole.take(),
@@ -374,7 +374,11 @@ impl<'g> StreamMachine<'g> {
         }
         let bounds = self.state.bounds;
         if bounds.drift != before {
-            self.journal.push(What::Drift { seq: flight.sequence, level: bounds.drift, slope: bounds.trust_slope });
+            self.journal.push(EventKind::Drift {
+                seq: flight.sequence,
+                level: bounds.drift,
+                slope: bounds.trust_slope,
+            });
         }
         if bounds.drift == Drift::Halt {
             self.stop(
@@ -412,7 +416,7 @@ impl<'g> StreamMachine<'g> {
             if deferred {
                 self.journal.summary.deferred += 1;
                 let rule = self.last_refusal.clone();
-                self.journal.push(What::Deferred { seq: flight.sequence, rule, expiry: limits.defer_expiry });
+                self.journal.push(EventKind::Deferred { seq: flight.sequence, rule, expiry: limits.defer_expiry });
             }
         }
         if again {
@@ -441,7 +445,7 @@ impl<'g> StreamMachine<'g> {
     /// A candidate, or a span of a whole text, has been dealt with: those that wait are looked at, checkpoints made.
     fn step_passed(&mut self, admitted: bool) {
         for seq in self.deferred.step() {
-            self.journal.push(What::Expired { seq });
+            self.journal.push(EventKind::Expired { seq });
         }
         if let Some(work) = self.deferred.due(Knowledge::of(&self.state)) {
             self.queue.push(work);
@@ -547,7 +551,7 @@ impl<'g> StreamMachine<'g> {
     pub(crate) fn proposed(&mut self, answer: Result<Proposal, EngineError>) {
         let Some(proposer) = &mut self.proposer else { return };
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
-        self.journal.push(What::Proposed(Box::new(answer.clone())));
+        self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
             // What is pending stands at the end of the text now.
             (Err(error), None) if !proposer.pending.is_empty() => {
@@ -579,7 +583,7 @@ impl<'g> StreamMachine<'g> {
                 self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
                 self.journal.summary.rolled_back += transitions.len() as u64;
                 let to = self.state.lineage.last().map_or(0, |t| t.sequence);
-                self.journal.push(What::RolledBack { to, transitions });
+                self.journal.push(EventKind::RolledBack { to, transitions });
                 self.read_candidate(candidate);
             }
             (Ok(Proposal::Exhausted | Proposal::End), Some(target)) => {

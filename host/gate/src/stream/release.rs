@@ -1,6 +1,6 @@
 //! When admitted bytes leave, and how far a rollback may go: never across bytes that left.
 
-use crate::event::What;
+use crate::event::EventKind;
 use std::ops::Range;
 
 /// Admitted bytes that have not left.
@@ -29,7 +29,7 @@ impl ReleaseBuffer {
     }
 
     /// Everything, in order, as it leaves; `None` when there is nothing.
-    pub(super) fn take(&mut self) -> Option<What> {
+    pub(super) fn take(&mut self) -> Option<EventKind> {
         if self.spans.is_empty() {
             return None;
         }
@@ -39,7 +39,7 @@ impl ReleaseBuffer {
             calls.extend(span.call.map(|call| text.len() + call.start..text.len() + call.end));
             text.push_str(&span.text);
         }
-        Some(What::Released { seqs, text, calls })
+        Some(EventKind::Released { seqs, text, calls })
     }
 
     pub(super) fn clear(&mut self) {

@@ -5,7 +5,7 @@
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, Event, Governor, Item, Judgement, SaltKey, Settings, Summary, What};
+use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Judgement, SaltKey, Settings, Summary};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
@@ -116,7 +116,7 @@ pub fn govern(policy: &Policy, settings: Settings, items: Vec<Item>) -> Vec<Even
 
 pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judgement> {
     events.iter().filter_map(|e| match &e.what {
-        What::Determined(judged) => Some(&**judged),
+        EventKind::Determined(judged) => Some(&**judged),
         _ => None,
     })
 }
@@ -127,7 +127,7 @@ pub fn outcomes(events: &[Event]) -> Vec<(u32, Answer)> {
 
 pub fn releases(events: &[Event]) -> Vec<(Vec<u32>, String)> {
     let release = |e: &Event| match &e.what {
-        What::Released { seqs, text, .. } => Some((seqs.clone(), text.clone())),
+        EventKind::Released { seqs, text, .. } => Some((seqs.clone(), text.clone())),
         _ => None,
     };
     events.iter().filter_map(release).collect()
@@ -139,7 +139,7 @@ pub fn released(events: &[Event]) -> String {
 
 pub fn summary(events: &[Event]) -> Summary {
     match &events.last().unwrap().what {
-        What::Ended { summary, .. } => summary.clone(),
+        EventKind::Ended { summary, .. } => summary.clone(),
         other => panic!("the last event is {other:?}"),
     }
 }

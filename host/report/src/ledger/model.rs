@@ -2,7 +2,7 @@
 
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Entry, Header};
-use portcullis_gate::{Candidate, Judgement, Mode, Summary, What};
+use portcullis_gate::{Candidate, EventKind, Judgement, Mode, Summary};
 use std::collections::BTreeMap;
 
 /// Everything that the page shows.
@@ -57,7 +57,7 @@ impl LedgerModel {
         let stream = self.streams.entry(entry.event.stream).or_default();
         let after = stream.judged.len();
         match entry.event.what {
-            What::Begun { id, context, text, .. } => {
+            EventKind::Begun { id, context, text, .. } => {
                 // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
                 *stream = StreamModel {
                     id,
@@ -67,30 +67,30 @@ impl LedgerModel {
                     ..StreamModel::default()
                 };
             }
-            What::Determined(judged) => {
+            EventKind::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {
                     let stage = judged.determination.stage.map_or("fault", |s| s.name()).to_owned();
                     *self.rules.entry((stage, rule.clone())).or_default() += 1;
                 }
                 stream.judged.push(*judged);
             }
-            What::Deferred { seq, rule, expiry } => {
+            EventKind::Deferred { seq, rule, expiry } => {
                 stream.notes.push((after, format!("{seq} waits for information ({rule}), {expiry} steps at most")));
             }
-            What::Expired { seq } => stream.notes.push((after, format!("{seq} was given up"))),
-            What::RolledBack { to, transitions } => {
+            EventKind::Expired { seq } => stream.notes.push((after, format!("{seq} was given up"))),
+            EventKind::RolledBack { to, transitions } => {
                 stream.notes.push((after, format!("rolled back to {to}: {transitions:?} were taken back")));
             }
-            What::Drift { seq, level, slope } => {
+            EventKind::Drift { seq, level, slope } => {
                 stream.notes.push((after, format!("drift {} at {seq}, slope {slope}", level.name())));
             }
-            What::Proposed(answer) => {
+            EventKind::Proposed(answer) => {
                 if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(why), .. })) = answer.as_ref() {
                     stream.notes.push((after, format!("the uncertainty of the next candidate is unknown: {why}")));
                 }
             }
-            What::Released { text, .. } => stream.released.push_str(&text),
-            What::Ended { summary, .. } => stream.summary = Some(summary),
+            EventKind::Released { text, .. } => stream.released.push_str(&text),
+            EventKind::Ended { summary, .. } => stream.summary = Some(summary),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! A ledger as text: its events in lines, its determinations in CSV.
 
 use crate::escape::printable;
-use portcullis_gate::What;
+use portcullis_gate::EventKind;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::Entry;
 
 /// An event in a line. Names and texts in it stand as they are: see [`printable`].
 #[must_use]
-pub fn line(what: &What) -> String {
+pub fn line(what: &EventKind) -> String {
     match what {
-        What::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
-        What::Proposed(answer) => match answer.as_ref() {
+        EventKind::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
+        EventKind::Proposed(answer) => match answer.as_ref() {
             Ok(Proposal::Candidate(candidate)) => {
                 let absent = candidate.logprobs_absent.as_ref();
                 let absent = absent.map_or_else(String::new, |why| format!(", uncertainty unknown: {why}"));
@@ -23,7 +23,7 @@ pub fn line(what: &What) -> String {
             Ok(Proposal::End) => "the engine ended the text".into(),
             Err(error) => format!("no proposal: {error}"),
         },
-        What::Determined(judged) => {
+        EventKind::Determined(judged) => {
             let d = &judged.determination;
             let outcome = d.determination.map_or("fault", |d| d.name());
             let parent = d.parent.map_or_else(String::new, |p| format!(" (part of {p})"));
@@ -36,13 +36,13 @@ pub fn line(what: &What) -> String {
             let fields = if fields.is_empty() { String::new() } else { format!(" {}", fields.join("; ")) };
             format!("{:>4} {outcome:<9}{parent} {:?}{why}{fields} slope {}", d.seq, judged.text, judged.slope)
         }
-        What::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
-        What::Expired { seq } => format!("{seq:>4} expired"),
-        What::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
-        What::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
-        What::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
-        What::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
-        What::Ended { summary, .. } => match &summary.stopped {
+        EventKind::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
+        EventKind::Expired { seq } => format!("{seq:>4} expired"),
+        EventKind::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
+        EventKind::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
+        EventKind::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
+        EventKind::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
+        EventKind::Ended { summary, .. } => match &summary.stopped {
             Some(why) => format!("ended early: {why}"),
             None => "ended".to_owned(),
         },
@@ -73,7 +73,7 @@ pub const CSV_HEAD: [&str; 17] = [
 /// The determination in an entry; `None` for other entries.
 #[must_use]
 pub fn csv_record(entry: &Entry) -> Option<[String; 17]> {
-    let What::Determined(judged) = &entry.event.what else { return None };
+    let EventKind::Determined(judged) = &entry.event.what else { return None };
     let d = &judged.determination;
     let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
     Some([
