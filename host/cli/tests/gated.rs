@@ -339,7 +339,7 @@ fn many_clients_are_served_side_by_side() {
     for (kind, output) in outputs {
         assert!(output == alone[kind], "{}", String::from_utf8_lossy(&output));
     }
-    let answer = br#"{"Proposal":{"Ok":{"Candidate":{"text":"Ships carry grain.","logprobs":null}}}}"#;
+    let answer = br#"{"Proposal":{"Ok":{"Candidate":{"text":"Ships carry grain.\n\n","logprobs":null}}}}"#;
     slow.write_all(&frame(answer)).unwrap();
     assert!(said_until(&mut slow, "\"released\""), "the slow client goes on where it was");
     drop(slow);

@@ -119,9 +119,9 @@ impl<'g> Governor<'g> {
         self.mapper.read(text, self.granularity(false))
     }
 
-    /// Reads candidates that follow each other.
-    pub(crate) fn read_parts(&self, before: &str, parts: &[&str]) -> Text {
-        self.mapper.read_parts(before, parts, self.granularity(true))
+    /// Reads candidates that follow each other, after admitted text and after what was proposed.
+    pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
+        self.mapper.read_parts_after(admitted, proposed, parts, self.granularity(true))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {

@@ -111,21 +111,44 @@ impl Mapper {
     /// Reads texts that follow each other. Where one ends a piece ends, too, unless something that was found stands across.
     #[must_use]
     pub fn read_parts(&self, before: &str, parts: &[&str], granularity: Granularity) -> Text {
-        let from = before.len();
-        let ends: Vec<usize> = parts
-            .iter()
-            .scan(from, |end, part| {
-                *end += part.len();
-                Some(*end)
-            })
-            .collect();
         let text = [before, &parts.concat()].concat();
-        let calls = self.tools.in_text(&text);
+        let found = self.find(&text);
+        self.cut(before.len(), text, parts, found, granularity)
+    }
+
+    /// The same where something stands before it besides, such as text that was refused: what began there and ends here is found, too.
+    #[must_use]
+    pub fn read_parts_after(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
+        let joined = parts.concat();
+        let text = [before, &joined].concat();
+        let mut found = self.find(&text);
+        if besides != before {
+            let other = self.look(&[besides, &joined].concat());
+            let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
+            let here = besides.len()..besides.len() + joined.len();
+            let hits = other.hits.touching(&here).map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
+            found.hits = found.hits.with(hits);
+            found.unfinished = found.unfinished.min(place(other.unfinished));
+        }
+        self.cut(before.len(), text, parts, found, granularity)
+    }
+
+    /// Everything that is found in a text.
+    fn find(&self, text: &str) -> Findings {
+        let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let mut found = self.look(&text);
+        let mut found = self.look(text);
         found.hits = found.hits.with(called);
-        found.calls = calls.iter().map(|call| call.range.clone()).collect();
-        Text::new(text, from, &ends, found, self.language, granularity)
+        found.calls = calls.into_iter().map(|call| call.range).collect();
+        found
+    }
+
+    fn cut(&self, from: usize, text: String, parts: &[&str], found: Findings, granularity: Granularity) -> Text {
+        let ends = parts.iter().scan(from, |end, part| {
+            *end += part.len();
+            Some(*end)
+        });
+        Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity)
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`

@@ -46,7 +46,7 @@ const LOOKED_AT: [&str; 31] = [
 fn metadata() -> Value {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--format-version", "1", "--offline", "--manifest-path"]).arg(manifest);
+    cargo.args(["metadata", "--format-version", "1", "--locked", "--manifest-path"]).arg(manifest);
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(of(" It is. So", " "), "It is. ");
         assert_eq!(of("It is.", " "), "It is.");
         assert_eq!(of("\n It is.", " "), "\n It is.");
-        assert_eq!(of("  ", " "), "End");
+        assert_eq!(of("  ", " "), "Ok(End)");
     }
 
     fn candidate(protocol: Protocol, answer: &str) -> Candidate {

@@ -609,11 +609,11 @@ impl<'g> StreamMachine<'g> {
     /// quantities are looked for across the boundaries.
     fn read_on(&mut self, next: Option<Part>) {
         let Some(proposer) = &mut self.proposer else { return };
-        let before = proposer.before();
+        let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());
         let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
         let next_place = proposer.place + proposer.step.places;
         let most = usize::from(self.governor.limits().span_bytes);
-        let read = |parts: &[&str]| self.governor.read_parts(&before, parts);
+        let read = |parts: &[&str]| self.governor.read_parts(&admitted, &proposed, parts);
         let pending = std::mem::take(&mut proposer.pending);
         let Reading { work, pending, added, joined, upcoming } = pending.read(next, place, next_place, read, most);
         proposer.open = true;

@@ -11,6 +11,9 @@ use crate::engine::{EngineError, Move, View};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{SemanticState, Undo};
 
+/// Bytes that a pattern can reach back.
+const REACH: usize = 1024;
+
 /// One candidate, or several that a hit joins, admitted wholly or in parts.
 #[derive(Debug)]
 pub(super) struct Step {
@@ -139,9 +142,13 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what was proposed before the current step, as long as a pattern can reach, and what of the step is read.
+    /// The end of what stands before the pending end, as long as a pattern can reach: admitted text, then held inert bytes.
+    pub(super) fn tail(&self, held: &str) -> String {
+        self.ending(self.text.len(), held, REACH)
+    }
+
+    /// The same of what was proposed, refused or not.
     pub(super) fn before(&self) -> String {
-        const REACH: usize = 1024;
         let read = self.step.proposed.len() - self.pending.text().len();
         let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
         let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
