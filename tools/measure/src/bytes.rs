@@ -68,7 +68,7 @@ fn table(head: &str, of: &BTreeMap<String, [(usize, usize); 2]>) {
 /// How many written forms leave, for each group: rows that are promised, and rows that are not.
 fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} written forms", rows.len()));
-    let judged = judge(folder, rows, |row| Ok(whole(row)))?;
+    let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
     let (mut groups, mut secrets) = (BTreeMap::new(), BTreeMap::new());
     for (row, leaves) in rows.iter().zip(&judged) {
         let text = row["text"].as_str().context("a row has a text")?;
@@ -91,7 +91,7 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
 /// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so, apart.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
-    let judged = judge(folder, rows, |row| Ok(whole(row)))?;
+    let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
     let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
     for (row, leaves) in rows.iter().zip(&judged) {
         // A rule of the policy's own, not a finding of a later stage.
@@ -110,9 +110,29 @@ fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> 
     Ok(())
 }
 
-/// How many values leave when they are cut into two candidates, by what is released when.
+/// How many values leave when they are cut into two candidates.
 fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
-    let mut cut: Vec<Value> = Vec::new();
+    let cut = cut_rows(rows)?;
+    say(&format!("judging {} cuts", cut.len()));
+    let left = left_of_cuts(folder, &cut, Release::Span)?;
+    let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
+    for (row, left) in cut.iter().zip(left) {
+        let count = groups.entry(text_of(&row["secret"])).or_default();
+        count[0].0 += usize::from(left > 0);
+        count[0].1 += 1;
+        count[1].0 += usize::from(left >= 8);
+        count[1].1 += 1;
+        if list && left > 0 {
+            println!("{} cut leaks {left}: {:?}", text_of(&row["id"]), parts(row));
+        }
+    }
+    table("cuts of | more than four characters leave | more than eleven leave", &groups);
+    Ok(())
+}
+
+/// A row for each place inside the value of a promised row, with the text in two parts.
+fn cut_rows(rows: &[Value]) -> Result<Vec<Value>> {
+    let mut cut = Vec::new();
     for row in rows.iter().filter(|row| row["fair"] == true) {
         let (text, range) = (row["text"].as_str().context("a row has a text")?, value(row));
         for at in range.start + 1..range.end {
@@ -123,29 +143,26 @@ fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
             }
         }
     }
-    say(&format!("judging {} cuts", cut.len()));
-    let parts = |row: &Value| -> Vec<String> { row["parts"].as_array().into_iter().flatten().map(text_of).collect() };
-    let judged = judge(folder, &cut, |row| {
+    Ok(cut)
+}
+
+fn parts(row: &Value) -> Vec<String> {
+    row["parts"].as_array().into_iter().flatten().map(text_of).collect()
+}
+
+/// How much of each value leaves when its parts are candidates, one after the other.
+fn left_of_cuts(folder: &Path, cut: &[Value], release: Release) -> Result<Vec<usize>> {
+    let judged = judge(folder, cut, release, |row| {
         let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
         let steps = parts(row).into_iter().map(candidate).collect();
         Ok(Item::Candidates { id: text_of(&row["id"]), steps, task: Task::default() })
     })?;
-    let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
-    for (row, leaves) in cut.iter().zip(&judged) {
+    let left = |(row, leaves): (&Value, &Vec<Leaf>)| {
         let parts = parts(row);
         let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let left = leaves_of_value(&texts, &value(row), leaves);
-        let count = groups.entry(text_of(&row["secret"])).or_default();
-        count[0].0 += usize::from(left > 0);
-        count[0].1 += 1;
-        count[1].0 += usize::from(left >= 8);
-        count[1].1 += 1;
-        if list && left > 0 {
-            println!("{} cut leaks {left}: {texts:?}", text_of(&row["id"]));
-        }
-    }
-    table("cuts of | more than four characters leave | more than eleven leave", &groups);
-    Ok(())
+        leaves_of_value(&texts, &value(row), leaves)
+    };
+    Ok(cut.iter().zip(&judged).map(left).collect())
 }
 
 fn whole(row: &Value) -> Item {
@@ -196,7 +213,12 @@ fn markup(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The leaves of each row's item, judged under the row's policy.
-fn judge(folder: &Path, rows: &[Value], item: impl Fn(&Value) -> Result<Item>) -> Result<Vec<Vec<Leaf>>> {
+fn judge(
+    folder: &Path,
+    rows: &[Value],
+    release: Release,
+    item: impl Fn(&Value) -> Result<Item>,
+) -> Result<Vec<Vec<Leaf>>> {
     let mut policies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         policies.entry(text_of(&row["policy"])).or_default().push(at);
@@ -206,11 +228,8 @@ fn judge(folder: &Path, rows: &[Value], item: impl Fn(&Value) -> Result<Item>) -
         let package = Package::load(&folder_of(folder, &policy))?;
         let compiled = package.compile()?;
         let mapper = Mapper::new(package.manifest(), package.files())?;
-        let settings = Settings {
-            on_refuse: Some(OnRefuse::Skip),
-            release: Release::Span,
-            ..Settings::new(SaltKey::from_bytes([7; 32]))
-        };
+        let settings =
+            Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
         let governor = Governor::new(&package, &compiled, &mapper, settings)?;
         let mut session = Session::open(CardChoice::Model.open()?, &compiled.image, SessionConfig::default())?;
         let items = of.iter().filter_map(|at| rows.get(*at)).map(&item).collect::<Result<Vec<_>>>()?;
@@ -236,4 +255,31 @@ fn judge(folder: &Path, rows: &[Value], item: impl Fn(&Value) -> Result<Item>) -
 fn folder_of(folder: &Path, policy: &str) -> PathBuf {
     let own = folder.join("policies").join(policy);
     if own.exists() { own } else { Path::new("policies").join(policy) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cut_of_a_value_lets_more_of_it_leave_than_its_first_characters() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/bytes");
+        std::env::set_current_dir(folder.join("../../..")).unwrap();
+        let rows = rows(&folder.join("bypass.jsonl")).unwrap();
+        let rows: Vec<Value> = rows.into_iter().filter(|row| row["fair"] == true).collect();
+        let judged = judge(&folder, &rows, Release::Span, |row| Ok(whole(row))).unwrap();
+        // A form that leaves uncut is documented, and leaves when it is cut.
+        let held = |(row, leaves): &(&Value, &Vec<Leaf>)| {
+            leaves_of_value(&[row["text"].as_str().unwrap()], &value(row), leaves) == 0
+        };
+        let held: Vec<Value> = rows.iter().zip(&judged).filter(held).map(|(row, _)| row.clone()).collect();
+        let cut = cut_rows(&held).unwrap();
+        assert!(cut.len() > 20_000, "{} cuts", cut.len());
+        for release in [Release::Span, Release::Checkpoint, Release::End] {
+            let left = left_of_cuts(&folder, &cut, release).unwrap();
+            let leaves: Vec<_> =
+                cut.iter().zip(left).filter(|(_, left)| *left > 0).map(|(row, _)| parts(row)).collect();
+            assert_eq!(leaves, Vec::<Vec<String>>::new(), "{release:?}");
+        }
+    }
 }
