@@ -66,7 +66,7 @@ pub fn explain(
             inert_prefix,
             depth: 0,
             alternatives: 0,
-            logprobs: None,
+            uncertainty: None,
         };
         inert_prefix = false;
         let mapped = mapper.map(state, candidate);

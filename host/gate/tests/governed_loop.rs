@@ -4,12 +4,15 @@
 mod support;
 
 use portcullis_core::drift::Drift;
+use portcullis_core::hex;
 use portcullis_core::state::Task;
-use portcullis_core::wire::Determination as Answer;
+use portcullis_core::wire::{Descriptor, Determination as Answer, Granularity};
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
 use portcullis_gate::{Candidate, EventKind, Item, OnRefuse, Release, Settings, Trigger};
+use portcullis_mapping::LogProbs;
 use std::sync::{Arc, Mutex};
 use support::*;
+use zerocopy::FromBytes;
 
 #[test]
 fn an_admit_commits_and_releases_and_a_reject_asks_for_an_alternative() {
@@ -308,4 +311,24 @@ fn the_engine_goes_on_from_what_is_pending() {
     let events = run(&governor, &policy, vec![item]);
     assert_eq!(released(&events), "Pay 4111 crowns. Yes.");
     assert_eq!(*shown.lock().unwrap(), ["", "Pay 41", "Pay 4111", "Pay 4111 crowns.", "Pay 4111 crowns. Yes."]);
+}
+
+#[test]
+fn each_span_of_a_candidate_has_the_log_probabilities_of_its_own_tokens() {
+    let logprobs = LogProbs::placed(&[(9, "-0.1"), (24, "-4")]).unwrap();
+    let text = "It rains; we stay in it.".to_owned();
+    let candidate = Candidate { text, logprobs: Some(Ok(logprobs.clone())), logprobs_absent: None, call: None };
+    let item = Item::Candidates { id: "a".into(), steps: vec![vec![candidate]], task: Task::default() };
+    let settings = Settings { granularity: Some(Granularity::Span), ..settings() };
+    let events = govern(&package(""), settings, vec![item]);
+    let found: Vec<(String, u16)> = judged(&events)
+        .map(|judged| {
+            let bytes: [u8; size_of::<Descriptor>()] = hex::decode(&judged.descriptor).unwrap();
+            let descriptor = Descriptor::read_from_bytes(&bytes).unwrap();
+            (judged.text.clone(), descriptor.uncertainty.get())
+        })
+        .collect();
+    let of = |part| logprobs.uncertainty(&part).get();
+    assert_eq!(found, [("It rains;".to_owned(), of(0..9)), ("we stay in it.".to_owned(), of(10..24))]);
+    assert!(of(0..9) < 1_000 && of(10..24) > 9_000);
 }

@@ -66,7 +66,7 @@ fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state:
                 inert_prefix: false,
                 depth: 0,
                 alternatives: 0,
-                logprobs: None,
+                uncertainty: None,
             };
             let pieces = read.pieces().iter().filter(|p| !p.inert);
             pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum::<usize>()
@@ -108,7 +108,7 @@ fn mapping(c: &mut Criterion) {
                     inert_prefix: false,
                     depth: 0,
                     alternatives: 0,
-                    logprobs: None,
+                    uncertainty: None,
                 };
                 let pieces = read.pieces().iter().filter(|p| !p.inert);
                 pieces.map(|p| usize::from(mapper.map(&state, of(&p.range)).mutation.length)).sum::<usize>()

@@ -2,11 +2,15 @@
 
 use crate::error::LogProbsError;
 use portcullis_core::fixed::BasisPoints;
+use std::ops::Range;
 
 /// The uncertainty of a candidate: one minus the geometric mean of its tokens' probabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LogProbs {
     uncertainty: BasisPoints,
+    /// Where each token ends in the candidate, and its logarithm in units of 10^-9; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<(usize, i64)>,
 }
 
 /// Decimal places that are kept of a log-probability; further ones are cut off.
@@ -21,22 +25,48 @@ impl LogProbs {
     /// # Errors
     /// [`LogProbsError`] for text that is no number, or a number over 0.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, LogProbsError> {
-        let mut sum = 0i128;
-        for text in texts {
-            let text = text.as_ref();
-            sum += parse(text).filter(|n| *n <= 0).ok_or_else(|| LogProbsError(text.to_owned()))?;
-        }
-        let count = i128::try_from(texts.len()).ok().filter(|n| *n > 0).ok_or_else(|| LogProbsError("[]".into()))?;
-        let probability = exp(sum / count);
-        let points = u16::try_from((ONE - probability) * 10_000 / ONE).unwrap_or(10_000);
-        Ok(Self { uncertainty: BasisPoints::try_from(points).unwrap_or(BasisPoints::ONE) })
+        let read = texts.iter().map(|text| logarithm(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        let uncertainty = uncertainty(read.into_iter()).ok_or_else(|| LogProbsError("[]".into()))?;
+        Ok(Self { uncertainty, tokens: Vec::new() })
     }
 
-    /// Uncertainty in basis points, rounded down.
-    #[must_use]
-    pub const fn uncertainty(self) -> BasisPoints {
-        self.uncertainty
+    /// The same with the byte at which each token ends in the candidate, so that a part of it has an uncertainty of its own.
+    ///
+    /// # Errors
+    /// As [`LogProbs::parse`].
+    pub fn placed<S: AsRef<str>>(tokens: &[(usize, S)]) -> Result<Self, LogProbsError> {
+        let place = |(end, text): &(usize, S)| Ok((*end, logarithm(text.as_ref())?));
+        let tokens = tokens.iter().map(place).collect::<Result<Vec<_>, LogProbsError>>()?;
+        let all = uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm));
+        Ok(Self { uncertainty: all.ok_or_else(|| LogProbsError("[]".into()))?, tokens })
     }
+
+    /// Uncertainty of a part of the candidate in basis points, rounded down: of the tokens that share a byte with it. Where the tokens'
+    /// places are not known, that of the whole candidate.
+    #[must_use]
+    pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
+        let first = self.tokens.partition_point(|(end, _)| *end <= part.start);
+        let mut start = first.checked_sub(1).and_then(|before| self.tokens.get(before)).map_or(0, |(end, _)| *end);
+        let shared = self.tokens.iter().skip(first).take_while(|(end, _)| {
+            let begins = start;
+            start = *end;
+            begins < part.end
+        });
+        uncertainty(shared.map(|(_, logarithm)| *logarithm)).unwrap_or(self.uncertainty)
+    }
+}
+
+/// One minus the geometric mean of probabilities; `None` of none.
+fn uncertainty(logarithms: impl Iterator<Item = i64>) -> Option<BasisPoints> {
+    let (sum, count) = logarithms.fold((0i128, 0i128), |(sum, count), of| (sum + i128::from(of), count + 1));
+    let probability = exp(sum.checked_div(count)?);
+    let points = u16::try_from((ONE - probability) * 10_000 / ONE).unwrap_or(10_000);
+    Some(BasisPoints::try_from(points).unwrap_or(BasisPoints::ONE))
+}
+
+fn logarithm(text: &str) -> Result<i64, LogProbsError> {
+    let read = parse(text).filter(|n| *n <= 0).and_then(|n| i64::try_from(n).ok());
+    read.ok_or_else(|| LogProbsError(text.to_owned()))
 }
 
 /// A decimal number in units of 10^-9, at least -10^18; `None` when it is none.
@@ -79,8 +109,26 @@ fn exp(x: i128) -> i128 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_part_has_the_uncertainty_of_its_own_tokens() {
+        let tokens = [(3, "-0.1"), (7, "-3"), (9, "-0.2")];
+        let placed = LogProbs::placed(&tokens).unwrap();
+        let of = |logarithms: &[&str]| LogProbs::parse(logarithms).unwrap().uncertainty(&(0..1));
+        for (part, logarithms) in [
+            (0..3, &["-0.1"] as &[&str]),
+            (3..7, &["-3"]),
+            (2..4, &["-0.1", "-3"]),
+            (4..5, &["-3"]),
+            (6..8, &["-3", "-0.2"]),
+            (0..9, &["-0.1", "-3", "-0.2"]),
+            (9..12, &["-0.1", "-3", "-0.2"]),
+        ] {
+            assert_eq!(placed.uncertainty(&part), of(logarithms), "{part:?}");
+        }
+    }
+
     fn uncertainty(texts: &[&str]) -> Result<u16, LogProbsError> {
-        LogProbs::parse(texts).map(|l| l.uncertainty().get())
+        LogProbs::parse(texts).map(|l| l.uncertainty(&(0..0)).get())
     }
 
     #[test]

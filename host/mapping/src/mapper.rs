@@ -4,7 +4,6 @@ use crate::checkable::{Checkable, checkable};
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
-use crate::logprobs::LogProbs;
 use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::{Findings, Text};
@@ -45,8 +44,8 @@ pub struct SpanInput<'a> {
     pub depth: u8,
     /// Alternatives tried before.
     pub alternatives: u8,
-    /// The engine's log-probabilities, if it gave any; those of the whole candidate stand for each of its parts.
-    pub logprobs: Option<LogProbs>,
+    /// What the engine's log-probabilities say of it, if it gave any.
+    pub uncertainty: Option<BasisPoints>,
 }
 
 /// What a span proposes.
@@ -225,7 +224,7 @@ impl Mapper {
         if category == Category::Transition {
             touched |= fields_touched::CONTEXT;
         }
-        if candidate.logprobs.is_some() {
+        if candidate.uncertainty.is_some() {
             touched |= fields_touched::ENTROPY;
         }
         let mutation = Mutation {
@@ -240,7 +239,7 @@ impl Mapper {
             register: state.context.register,
             fields_touched: touched as u8,
             novelty: BasisPoints::ratio(new, total),
-            uncertainty: candidate.logprobs.map(LogProbs::uncertainty),
+            uncertainty: candidate.uncertainty,
             certainty,
             content_deviation,
             certainty_divergence: certainty.distance(expected_certainty(state.context.epistemic)),

@@ -78,7 +78,7 @@ pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -
         return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
     }
     let (logprobs, logprobs_absent) = match of_span(&completion, again..again + span.trim_end().len()) {
-        Ok(texts) => (Some(LogProbs::parse(&texts)), None),
+        Ok(tokens) => (Some(LogProbs::placed(&tokens)), None),
         Err(why) => (None, Some(why)),
     };
     Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
@@ -114,9 +114,9 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
     }
 }
 
-/// Log-probabilities of the tokens that share a byte with a span, or why there are none. They belong to the text only where the tokens'
+/// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or why there are none. They belong to the text only where the tokens'
 /// bytes are its bytes, one after the other; tokens after its end, such as those of a stop sequence, belong to nothing.
-fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<String>, String> {
+fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if completion.tokens.is_empty() {
         return Err("the server gave none".to_owned());
     }
@@ -133,7 +133,8 @@ fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<String>, S
             return Err(format!("the token at byte {start} is not the text there"));
         }
         if start < span.end && span.start < end {
-            found.push(token.logprob.clone().ok_or_else(|| format!("the token at byte {start} has none"))?);
+            let logprob = token.logprob.clone().ok_or_else(|| format!("the token at byte {start} has none"))?;
+            found.push((end - span.start, logprob));
         }
         start = end;
     }
@@ -199,7 +200,7 @@ mod tests {
         let entries = r#"[{"token":"It is","bytes":[73,116,32,105,115],"logprob":-0.1},{"token":".\n","logprob":-0.3},
             {"token":"Not","logprob":-9},{"token":"</s>","logprob":-9}]"#;
         let lists = r#"{"tokens":["It is",".\n","Not"],"token_logprobs":[-0.1,-0.3,null],"text_offset":[0,5,7]}"#;
-        let expected = Some(LogProbs::parse(&["-0.1", "-0.3"]));
+        let expected = Some(LogProbs::placed(&[(5, "-0.1"), (7, "-0.3")]));
         for (protocol, answer) in [
             (Protocol::Llama, format!(r#"{{"content":"It is.\nNot","completion_probabilities":{entries}}}"#)),
             (

@@ -7,12 +7,13 @@ mod validation;
 use crate::anchor::{Query, Resolver};
 use crate::determination::DecidingField;
 use crate::governor::Governor;
+use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Citations;
 use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category};
-use portcullis_mapping::{LogProbs, LogProbsError, SpanInput, Text};
+use portcullis_mapping::{LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
 /// A span that is up for judgement.
@@ -25,7 +26,7 @@ pub(crate) struct Span<'a> {
     /// Whether it is a part of a span that was split. A tool call is submitted at the greatest depth and is a whole all the same.
     pub(crate) part: bool,
     pub(crate) alternatives: u8,
-    pub(crate) logprobs: Option<&'a Result<LogProbs, LogProbsError>>,
+    pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,
     pub(crate) malformed: bool,
 }
 
@@ -133,14 +134,14 @@ pub(crate) fn judge(
         inert_prefix: span.inert_prefix,
         depth: span.depth,
         alternatives: span.alternatives,
-        logprobs: span.logprobs.and_then(|l| l.as_ref().ok()).copied(),
+        uncertainty: span.uncertainty.as_ref().and_then(|said| said.as_ref().ok()).copied(),
     };
     let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper.map(state, candidate);
     let mut staged = HostFindings::default();
     if span.malformed {
         mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
     }
-    if let Some(Err(error)) = span.logprobs {
+    if let Some(Err(error)) = &span.uncertainty {
         mutation.validation = StageFinding::Reject(ValidationReason::LogprobsInvalid);
         staged.validation = vec![DecidingField {
             field: "logprobs".into(),

@@ -41,7 +41,7 @@ use portcullis_policy::evaluate::Verdict;
 use proposer::{Proposer, Request, Rollback};
 use queue::WorkQueue;
 use std::sync::Arc;
-use work::{InFlight, Work};
+use work::{InFlight, Said, Work};
 
 enum Phase {
     Begin,
@@ -125,7 +125,7 @@ impl<'g> StreamMachine<'g> {
             Source::Text { whole, text } => {
                 stream.journal.summary.bytes += whole.len();
                 stream.whole = Some(whole);
-                stream.queue.push_pieces(&Work::whole(Arc::clone(&text), None, None), text.pieces());
+                stream.queue.push_pieces(&Work::whole(Arc::clone(&text), Arc::new([]), None), text.pieces());
             }
             Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
         }
@@ -250,7 +250,7 @@ impl<'g> StreamMachine<'g> {
                 depth: work.depth,
                 part: work.depth > 0 && work.kind.is_text(),
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
-                logprobs: work.logprobs.as_ref(),
+                uncertainty: work.uncertainty(),
                 malformed: work.malformed,
             },
         );
@@ -599,7 +599,7 @@ impl<'g> StreamMachine<'g> {
         match candidate.call {
             None => {
                 self.journal.summary.bytes += candidate.text.len();
-                self.read_on(Some(Part { text: candidate.text, logprobs: candidate.logprobs }));
+                self.read_on(Some(Part { text: candidate.text, skipped: 0, logprobs: candidate.logprobs }));
             }
             Some(call) => self.read_call(&call, candidate.logprobs),
         }
@@ -637,7 +637,8 @@ impl<'g> StreamMachine<'g> {
         let range = 0..text.as_str().len();
         let depth = self.governor.limits().max_depth;
         let work = |place| {
-            let whole = Work::whole(Arc::new(text), logprobs, Some(place));
+            let said = Said { range: range.clone(), skipped: 0, logprobs };
+            let whole = Work::whole(Arc::new(text), Arc::new([said]), Some(place));
             Work { kind: SpanKind::Call, range, depth, malformed, ..whole }
         };
         let Some(proposer) = &mut self.proposer else { return };

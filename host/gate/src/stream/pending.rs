@@ -1,14 +1,15 @@
 //! What of the engine's candidates is read and not judged: the end that waits for what follows it, and what came after.
 
-use super::work::{Base, Work};
+use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A candidate's text, or the end of one, with what the engine says of it.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) text: String,
+    /// Bytes of the candidate before it.
+    pub(super) skipped: usize,
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
 }
 
@@ -73,6 +74,7 @@ impl Pending {
         let (origin, border) = (text.origin(), text.origin() + border);
         let (finished, rest) = if waits { text.finish(most) } else { (text.pieces().to_vec(), Vec::new()) };
         let text = Arc::new(text);
+        let said = said(&parts, origin);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
         // A step of its own begins where no piece stands across, once all before it is finished.
         let whole = border == origin;
@@ -90,8 +92,7 @@ impl Pending {
                 range: piece.range.clone(),
                 inert: piece.inert,
                 base,
-                logprobs: logprobs(&parts, piece.range.start - origin..piece.range.end - origin),
-                ..Work::whole(Arc::clone(&text), None, Some(place))
+                ..Work::whole(Arc::clone(&text), Arc::clone(&said), Some(place))
             };
             pieces.iter().map(work).collect()
         };
@@ -120,29 +121,21 @@ fn cut_before(parts: &[Part], at: usize) -> Vec<Part> {
     for part in parts {
         let text = part.text.get(at.saturating_sub(start).min(part.text.len())..).unwrap_or_default();
         if !text.is_empty() {
-            left.push(Part { text: text.to_owned(), logprobs: part.logprobs.clone() });
+            let skipped = part.skipped + (part.text.len() - text.len());
+            left.push(Part { text: text.to_owned(), skipped, logprobs: part.logprobs.clone() });
         }
         start += part.text.len();
     }
     left
 }
 
-/// What the engine says of a range of texts that follow each other: the most uncertain of those that it stands in, unknown when one of them
-/// is.
-fn logprobs(parts: &[Part], range: Range<usize>) -> Option<Result<LogProbs, LogProbsError>> {
-    let mut start = 0;
-    let mut found: Option<Result<LogProbs, LogProbsError>> = None;
-    for part in parts {
-        let end = start + part.text.len();
-        if start < range.end && range.start < end {
-            let logprobs = part.logprobs.clone()?;
-            found = Some(match (found, logprobs) {
-                (None, new) => new,
-                (Some(Ok(one)), Ok(other)) => Ok(one.max(other)),
-                (Some(Err(error)), _) | (_, Err(error)) => Err(error),
-            });
-        }
-        start = end;
-    }
-    found
+/// What the engine says of texts that follow each other from `origin` on.
+fn said(parts: &[Part], origin: usize) -> Arc<[Said]> {
+    let mut start = origin;
+    let said = |part: &Part| {
+        let range = start..start + part.text.len();
+        start = range.end;
+        Said { range, skipped: part.skipped, logprobs: part.logprobs.clone() }
+    };
+    parts.iter().map(said).collect()
 }

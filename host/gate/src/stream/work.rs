@@ -2,6 +2,7 @@
 
 use crate::stage::HostFindings;
 use portcullis_core::commitment::SpanKind;
+use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::wire::Descriptor;
 use portcullis_mapping::{LogProbs, LogProbsError, Text};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) text: Arc<Text>,
-    pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
+    pub(super) said: Arc<[Said]>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
     /// Where the text or step that it belongs to begins in `text`, and how much of that was judged before.
@@ -28,6 +29,16 @@ pub(super) struct Work {
     pub(super) malformed: bool,
 }
 
+/// What an engine says of a part of a read text.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    /// The part.
+    pub(super) range: Range<usize>,
+    /// Bytes of the candidate before it.
+    pub(super) skipped: usize,
+    pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
+}
+
 /// How bytes of a read text are counted in reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {
@@ -39,15 +50,11 @@ pub(super) struct Base {
 
 impl Work {
     /// A whole text, or a whole candidate.
-    pub(super) fn whole(
-        text: Arc<Text>,
-        logprobs: Option<Result<LogProbs, LogProbsError>>,
-        place: Option<(usize, u8)>,
-    ) -> Self {
+    pub(super) fn whole(text: Arc<Text>, said: Arc<[Said]>, place: Option<(usize, u8)>) -> Self {
         let base = Base { from: text.origin(), number: 0 };
         Self {
             text,
-            logprobs,
+            said,
             kind: SpanKind::Text,
             range: 0..0,
             base,
@@ -64,6 +71,22 @@ impl Work {
     pub(super) fn numbers(&self) -> Range<usize> {
         let number = |at: usize| at - self.base.from + self.base.number;
         number(self.range.start)..number(self.range.end)
+    }
+
+    /// How uncertain the engine is of it: the most uncertain of the parts that it stands in; unknown when one of them is.
+    pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
+        let mut most: Option<BasisPoints> = None;
+        for said in self.said.iter() {
+            let (start, end) = (self.range.start.max(said.range.start), self.range.end.min(said.range.end));
+            if start < end {
+                let within = |at: usize| at - said.range.start + said.skipped;
+                match said.logprobs.as_ref()? {
+                    Ok(logprobs) => most = most.max(Some(logprobs.uncertainty(&(within(start)..within(end))))),
+                    Err(error) => return Some(Err(error.clone())),
+                }
+            }
+        }
+        most.map(Ok)
     }
 
     /// Its bytes.
