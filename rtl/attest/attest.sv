@@ -22,6 +22,7 @@
 
 module attest
   import layout_pkg::*;
+  import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 #(
@@ -31,50 +32,45 @@ module attest
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
-    input  logic            clk_i,
-    input  logic            rst_i,
+    input  logic                   clk_i,
+    input  logic                   rst_i,
     // Nothing is under way or asked for: the registers stand, after a few clocks of it.
-    output logic            quiet_o,
+    output logic                   quiet_o,
     // PK.seed, PK.root; layout order. Zero until it is made.
-    output logic [255:0]    public_key_o,
+    output logic [255:0]           public_key_o,
     // Tables.
-    input  logic            digest_i,        // Hash them, until ...
-    output logic            digest_done_o,   // ... this, for one clock.
-    output logic [255:0]    digest_o,        // What the last lane's hashed to last; layout order.
-    output logic            digest_alike_o,  // So did every other lane's.
-    input  logic            patrol_i,        // In RUN: they are due to be hashed again, until ...
-    output logic            patrol_done_o,   // ... this, for one clock.
+    input  logic                   digest_i,        // Hash them, until ...
+    output logic                   digest_done_o,   // ... this, for one clock.
+    output logic [255:0]           digest_o,        // Of the last lane's; layout order.
+    output logic                   digest_alike_o,  // So did every other lane's.
+    input  logic                   patrol_i,        // In RUN: hash them again, until ...
+    output logic                   patrol_done_o,   // ... this, for one clock.
     // They hashed to something else than `facts_i.policy_digest`; one clock, a clock later.
-    output logic            changed_o,
-    input  image_header_t   header_i,
-    output logic [2:0]      read_lane_o,
-    output logic            read_o,
-    output logic            read_entropy_o,
-    output logic [15:0]     read_row_o,
-    input  logic            read_ready_i,
-    input  row_t            row_i,
+    output logic                   changed_o,
+    input  image_header_t          header_i,
+    output logic [2:0]             read_lane_o,
+    output readback_t              read_o,
+    input  readback_answer_t       read_i,
     // Checkpoints.
-    input  logic            open_i,
-    input  logic            abort_i,
-    input  logic            life_valid_i,
-    input  life_e           life_i,
-    output logic            life_done_o,
-    input  logic [31:0]     interval_i,
-    input  logic            flush_i,
-    input  logic            run_i,
-    input  logic [63:0]     records_i,
-    input  card_facts_t     facts_i,
-    output logic            snapshot_o,
-    output logic [2:0]      snapshot_lane_o,
-    input  logic [63:0]     size_i,  // Its records.
-    input  snapshot_t       snapshot_i,
-    input  logic [7:0]      ring_log2_i,
-    input  logic [31:0]     head_i,
-    output logic            beat_valid_o,
-    input  logic            beat_take_i,
-    output ring_pkg::beat_t beat_o,
-    input  logic            beat_answered_i,
-    output logic [31:0]     tail_o
+    input  logic                   open_i,
+    input  logic                   abort_i,
+    input  logic                   life_valid_i,
+    input  life_e                  life_i,
+    output logic                   life_done_o,
+    input  logic [31:0]            interval_i,
+    input  logic                   flush_i,
+    input  logic                   run_i,
+    input  logic [63:0]            records_i,
+    input  card_facts_t            facts_i,
+    output logic                   snapshot_o,
+    output logic [2:0]             snapshot_lane_o,
+    input  logic [63:0]            size_i,  // Its records.
+    input  snapshot_t              snapshot_i,
+    input  logic [7:0]             ring_log2_i,
+    input  logic [31:0]            head_i,
+    output ring_pkg::beat_t        beat_o,
+    input  ring_pkg::beat_answer_t beat_i,
+    output logic [31:0]            tail_o
 );
   typedef enum logic [5:0] {
     StDerive     = 6'h01,  // The seeds are being derived.
@@ -104,7 +100,7 @@ module attest
   logic patrol;
   assign patrol = patrol_i && run_i;
   logic row_awaited;  // A row of the tables is all that can go on.
-  assign row_awaited = state_q == StPatrol && patrol && read_o && !read_ready_i;
+  assign row_awaited = state_q == StPatrol && patrol && read_o.valid && !read_i.ready;
   assign quiet_o = checkpoint_quiet
       && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
@@ -214,10 +210,7 @@ module attest
       .digest_o(digest),
       .header_i,
       .read_o,
-      .read_entropy_o,
-      .read_row_o,
-      .read_ready_i,
-      .row_i,
+      .read_i,
       .hash_o(digest_request),
       .hash_i(digest_answer)
   );
@@ -266,10 +259,8 @@ module attest
       .word_i(word),
       .ring_log2_i,
       .head_i,
-      .beat_valid_o,
-      .beat_take_i,
       .beat_o,
-      .beat_answered_i,
+      .beat_i,
       .tail_o
   );
 

@@ -62,10 +62,8 @@ module checkpoint
     // Checkpoint ring.
     input  logic [7:0]                   ring_log2_i,  // 0: there is none, and nothing is ever due.
     input  logic [31:0]                  head_i,       // Consumed.
-    output logic                         beat_valid_o,
-    input  logic                         beat_take_i,
     output ring_pkg::beat_t              beat_o,
-    input  logic                         beat_answered_i,
+    input  ring_pkg::beat_answer_t       beat_i,
     output logic [31:0]                  tail_o
 );
   localparam logic [31:0] DefaultInterval = 32'd32768;
@@ -161,14 +159,13 @@ module checkpoint
   end
 
   assign word_ready_o = state_q == StWrite && made_q >= CheckpointBeats && made_q < SignedBeats
-      && (!beat_valid_q || beat_take_i);
-  assign beat_valid_o = beat_valid_q;
-  assign beat_o = '{at: made_q - 9'd1, entry: tail_q, data: beat_q};
+      && (!beat_valid_q || beat_i.take);
+  assign beat_o = '{valid: beat_valid_q, at: made_q - 9'd1, entry: tail_q, data: beat_q};
 
   assign snapshot_o = state_q == StSnapshot;
   assign request_o = state_q != StIdle;
   assign quiet_o = state_q == StIdle && !begins && !open_i && !abort_i && !flush_i && !life_valid_i
-      && !beat_answered_i;
+      && !beat_i.answered;
   assign sign_o = state_q == StSign && grant_i && !abort_i;
   assign tail_o = tail_q;
   assign life_done_o = state_q == StAnswers && answered_q == AllBeats && for_life_q;
@@ -197,8 +194,8 @@ module checkpoint
       if (!life_valid_i) for_life_q <= 1'b0;
       if (hash_o.start) waits_q <= 1'b1;
       if (waits_q && hash_i.done) waits_q <= 1'b0;
-      if (beat_take_i) beat_valid_q <= 1'b0;
-      if (beat_answered_i) answered_q <= answered_q + 9'd1;
+      if (beat_i.take) beat_valid_q <= 1'b0;
+      if (beat_i.answered) answered_q <= answered_q + 9'd1;
       case (state_q)
         StIdle: begin
           {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
@@ -260,7 +257,7 @@ module checkpoint
           state_q <= StWrite;
         end
         StWrite: begin
-          if (!beat_valid_q || beat_take_i) begin
+          if (!beat_valid_q || beat_i.take) begin
             if (made_q < CheckpointBeats) begin
               beat_q <= ckpt_bits[512*made_q[1:0]+:512];
               beat_valid_q <= 1'b1;

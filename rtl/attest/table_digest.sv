@@ -4,31 +4,29 @@
 // Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o`
 // (one clock) until the next start. After reset: idle, digest zero.
 // The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core
-// for that time; a row in the second clock after `read_o && read_ready_i`.
+// for that time; a row in the second clock after `read_o.valid && read_i.ready`.
 `include "assert.svh"
 
 module table_digest
   import layout_pkg::*;
+  import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 (
-    input  logic          clk_i,
-    input  logic          rst_i,
-    input  logic          start_i,
-    input  logic          abort_i,
-    output logic          busy_o,
-    output logic          done_o,
-    output digest_t       digest_o,
+    input  logic             clk_i,
+    input  logic             rst_i,
+    input  logic             start_i,
+    input  logic             abort_i,
+    output logic             busy_o,
+    output logic             done_o,
+    output digest_t          digest_o,
     // Tables.
-    input  image_header_t header_i,
-    output logic          read_o,
-    output logic          read_entropy_o,  // Of the entropy bank.
-    output logic [15:0]   read_row_o,
-    input  logic          read_ready_i,
-    input  row_t          row_i,
+    input  image_header_t    header_i,
+    output readback_t        read_o,
+    input  readback_answer_t read_i,
     // Hash core.
-    output hash_request_t hash_o,
-    input  hash_answer_t  hash_i
+    output hash_request_t    hash_o,
+    input  hash_answer_t     hash_i
 );
   typedef enum logic [5:0] {
     StIdle   = 6'h01,
@@ -76,9 +74,7 @@ module table_digest
     end
   end
 
-  assign read_o = state_q == StRead;
-  assign read_entropy_o = entropy_q;
-  assign read_row_o = row_q;
+  assign read_o = '{valid: state_q == StRead, entropy: entropy_q, row: row_q};
   assign busy_o = state_q != StIdle;
   assign digest_o = digest_q;
 
@@ -109,13 +105,13 @@ module table_digest
         StHeader: if (waits_q && hash_i.done && block_q == HeaderBlocks - 2'd1) state_q <= StRead;
         StRead: begin
           fetched_q <= 1'b0;
-          if (read_ready_i) state_q <= StFetch;
+          if (read_i.ready) state_q <= StFetch;
         end
         StFetch: begin
           fetched_q <= 1'b1;
           block_q <= '0;
           if (fetched_q) begin
-            copy_q <= row_i;
+            copy_q <= read_i.row;
             state_q <= StRow;
           end
         end

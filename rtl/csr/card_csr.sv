@@ -40,14 +40,11 @@ module card_csr
     output logic                        command_write_o,
     output logic            [7:0]       command_o,
     output table_access_t               header_access_o,
-    input  logic                        header_rd_ack_i,
-    input  logic            [31:0]      header_rd_data_i,
+    input  table_answer_t               header_answer_i,
     output table_access_t               policy_access_o,
-    input  logic                        policy_rd_ack_i,
-    input  logic            [31:0]      policy_rd_data_i,
+    input  table_answer_t               policy_answer_i,
     output table_access_t               entropy_access_o,
-    input  logic                        entropy_rd_ack_i,
-    input  logic            [31:0]      entropy_rd_data_i
+    input  table_answer_t               entropy_answer_i
 );
   card_pkg::card__in_t hwif_in;
   card_pkg::card__out_t hwif_out;
@@ -93,30 +90,25 @@ module card_csr
 
   // ---- table windows
   logic header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q;
-  assign header_access_o = '{
-          valid: hwif_out.header.req,
-          write: hwif_out.header.req_is_wr,
-          row: '0,
-          word: {1'b0, hwif_out.header.addr[6:2]},
-          whole: &hwif_out.header.wr_biten,
-          data: hwif_out.header.wr_data
-      };
-  assign policy_access_o = '{
-          valid: hwif_out.policy_bank.req,
-          write: hwif_out.policy_bank.req_is_wr,
-          row: hwif_out.policy_bank.addr[17:8],
-          word: hwif_out.policy_bank.addr[7:2],
-          whole: &hwif_out.policy_bank.wr_biten,
-          data: hwif_out.policy_bank.wr_data
-      };
-  assign entropy_access_o = '{
-          valid: hwif_out.entropy_bank.req,
-          write: hwif_out.entropy_bank.req_is_wr,
-          row: hwif_out.entropy_bank.addr[17:8],
-          word: hwif_out.entropy_bank.addr[7:2],
-          whole: &hwif_out.entropy_bank.wr_biten,
-          data: hwif_out.entropy_bank.wr_data
-      };
+  function automatic table_access_t access_of(logic valid, logic write, logic [15:0] address,
+      logic [31:0] data, logic [31:0] bits);
+    return '{
+        valid: valid,
+        write: write,
+        row: address[15:6],
+        word: address[5:0],
+        whole: &bits,
+        data: data
+    };
+  endfunction
+  assign header_access_o = access_of(hwif_out.header.req, hwif_out.header.req_is_wr,
+      16'(hwif_out.header.addr[6:2]), hwif_out.header.wr_data, hwif_out.header.wr_biten);
+  assign policy_access_o = access_of(hwif_out.policy_bank.req, hwif_out.policy_bank.req_is_wr,
+      hwif_out.policy_bank.addr[17:2], hwif_out.policy_bank.wr_data,
+      hwif_out.policy_bank.wr_biten);
+  assign entropy_access_o = access_of(hwif_out.entropy_bank.req, hwif_out.entropy_bank.req_is_wr,
+      hwif_out.entropy_bank.addr[17:2], hwif_out.entropy_bank.wr_data,
+      hwif_out.entropy_bank.wr_biten);
   always_ff @(posedge clk_i) begin
     if (rst_i) {header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q} <= '0;
     else begin
@@ -150,13 +142,13 @@ module card_csr
 
   // ---- configuration
   always_comb begin
-    config_o.epoch = hwif_out.epoch.v.value;
+    config_o.session.epoch = hwif_out.epoch.v.value;
     for (int unsigned i = 0; i < 8; i++) begin
       config_o.expected_digest[32*i+:32] = hwif_out.expected_digest[i].v.value;
-      config_o.ticket_digest[32*i+:32] = hwif_out.ticket_digest[i].v.value;
+      config_o.session.ticket_digest[32*i+:32] = hwif_out.ticket_digest[i].v.value;
     end
-    config_o.heartbeat_records = hwif_out.heartbeat_records.v.value;
-    config_o.heartbeat_ticks = hwif_out.heartbeat_ticks.v.value;
+    config_o.session.heartbeat_records = hwif_out.heartbeat_records.v.value;
+    config_o.session.heartbeat_ticks = hwif_out.heartbeat_ticks.v.value;
     config_o.checkpoint_interval = hwif_out.checkpoint_interval.v.value;
     config_o.ckpt_base = {hwif_out.checkpoint_hi.v.value, hwif_out.checkpoint_lo.v.value};
     config_o.ckpt_log2 = hwif_out.checkpoint_size.log2.value;
@@ -249,14 +241,11 @@ module card_csr
       hwif_in.lane[l].rd_data = lane_rd_data[l];
       hwif_in.lane[l].wr_ack = lane_wr_ack[l];
     end
-    hwif_in.header.rd_ack = header_rd_ack_i;
-    hwif_in.header.rd_data = header_rd_data_i;
+    {hwif_in.header.rd_ack, hwif_in.header.rd_data} = header_answer_i;
     hwif_in.header.wr_ack = header_wr_ack_q;
-    hwif_in.policy_bank.rd_ack = policy_rd_ack_i;
-    hwif_in.policy_bank.rd_data = policy_rd_data_i;
+    {hwif_in.policy_bank.rd_ack, hwif_in.policy_bank.rd_data} = policy_answer_i;
     hwif_in.policy_bank.wr_ack = policy_wr_ack_q;
-    hwif_in.entropy_bank.rd_ack = entropy_rd_ack_i;
-    hwif_in.entropy_bank.rd_data = entropy_rd_data_i;
+    {hwif_in.entropy_bank.rd_ack, hwif_in.entropy_bank.rd_data} = entropy_answer_i;
     hwif_in.entropy_bank.wr_ack = entropy_wr_ack_q;
 
     // Configuration is writable while it is not locked.

@@ -20,8 +20,7 @@ module image_header
     input  table_access_t access_i,  // `row` is not used: the window has one.
     input  logic          locked_i,
     input  logic          clear_i,  // Every word becomes invalid and zero.
-    output logic          rd_ack_o,
-    output logic [31:0]   rd_data_o,
+    output table_answer_t answer_o,
     input  logic          check_i,
     output logic          fits_o,
     output logic          complete_o,
@@ -50,13 +49,12 @@ module image_header
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      rd_ack_o <= 1'b0;
-      rd_data_o <= '0;
+      answer_o <= '0;
       fits_o <= 1'b0;
       complete_o <= 1'b0;
     end else begin
-      rd_ack_o <= access_i.valid && !access_i.write;
-      if (access_i.valid && !access_i.write) rd_data_o <= words_q[word];
+      answer_o.ack <= access_i.valid && !access_i.write;
+      if (access_i.valid && !access_i.write) answer_o.data <= words_q[word];
       if (check_i) begin
         complete_o <= &valid_q;
         fits_o <= header.magic == 32'(ImageMagic) && header.version == 8'(LayoutVersion)

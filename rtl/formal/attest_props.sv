@@ -17,6 +17,7 @@
 // once, and is wanted until its last word is written.
 module attest_props
   import layout_pkg::*;
+  import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 #(
@@ -27,8 +28,7 @@ module attest_props
     input logic digest_wanted,
     input logic patrol,
     input image_header_t header,
-    input logic read_ready,
-    input row_t row,
+    input readback_answer_t read_answer,
     input logic open,
     input logic abort,
     input logic life_valid,
@@ -42,18 +42,14 @@ module attest_props
     input snapshot_t shown,
     input logic [7:0] ring_log2,
     input logic [31:0] head,
-    input logic beat_take,
-    input logic beat_answered
+    input ring_pkg::beat_answer_t beat_answer
 );
   logic [255:0] public_key;
   logic digest_done;
   logic [255:0] digest;
-  logic read;
-  logic read_entropy;
-  logic [15:0] read_row;
+  readback_t read;
   logic life_done;
   logic snapshot;
-  logic beat_valid;
   ring_pkg::beat_t beat;
   logic [31:0] tail;
 
@@ -81,10 +77,7 @@ module attest_props
       .read_lane_o(read_lane),
       .header_i(header),
       .read_o(read),
-      .read_entropy_o(read_entropy),
-      .read_row_o(read_row),
-      .read_ready_i(read_ready),
-      .row_i(row),
+      .read_i(read_answer),
       .open_i(open),
       .abort_i(abort),
       .life_valid_i(life_valid),
@@ -101,10 +94,8 @@ module attest_props
       .snapshot_i(shown),
       .ring_log2_i(ring_log2),
       .head_i(head),
-      .beat_valid_o(beat_valid),
-      .beat_take_i(beat_take),
       .beat_o(beat),
-      .beat_answered_i(beat_answered),
+      .beat_i(beat_answer),
       .tail_o(tail)
   );
 

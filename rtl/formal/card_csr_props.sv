@@ -44,14 +44,11 @@ module card_csr_props
       .command_write_o(),
       .command_o(),
       .header_access_o(header_access),
-      .header_rd_ack_i(header_q[2]),
-      .header_rd_data_i(window_data),
+      .header_answer_i({header_q[2], window_data}),
       .policy_access_o(policy_access),
-      .policy_rd_ack_i(policy_q[2]),
-      .policy_rd_data_i(window_data),
+      .policy_answer_i({policy_q[2], window_data}),
       .entropy_access_o(entropy_access),
-      .entropy_rd_ack_i(entropy_q[2]),
-      .entropy_rd_data_i(window_data)
+      .entropy_answer_i({entropy_q[2], window_data})
   );
   always_ff @(posedge clk) begin
     header_q <= rst ? '0 : {header_q[1:0], header_access.valid && !header_access.write};

@@ -42,8 +42,7 @@ module checkpoint_props
     input logic word_valid,
     input logic [127:0] word,
     input logic [31:0] head,
-    input logic beat_take,
-    input logic beat_answered
+    input ring_pkg::beat_answer_t beat_answer
 );
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -54,7 +53,7 @@ module checkpoint_props
   always_ff @(posedge clk) ring_log2 <= ring_log2;
   always_comb assume (ring_log2 <= 8'd8);
 
-  logic life_done, snapshot, request, sign, word_ready, beat_valid;
+  logic life_done, snapshot, request, sign, word_ready;
   hash_request_t hash;
   logic [CheckpointBytes*8-1:0] message;
   logic [31:0] tail;
@@ -94,10 +93,8 @@ module checkpoint_props
       .word_i(word),
       .ring_log2_i(ring_log2),
       .head_i(head),
-      .beat_valid_o(beat_valid),
-      .beat_take_i(beat_take),
       .beat_o(beat),
-      .beat_answered_i(beat_answered),
+      .beat_i(beat_answer),
       .tail_o(tail)
   );
 
@@ -120,8 +117,8 @@ module checkpoint_props
     assume (!snapshot_valid || snapshot);
     assume (tail - head <= 32'd1 << ring_log2);
     assume (head - head_q <= tail - head_q);
-    assume (!beat_take || beat_valid);
-    assume (!beat_answered || answered_q != taken_q);
+    assume (!beat_answer.take || beat.valid);
+    assume (!beat_answer.answered || answered_q != taken_q);
     assume (size != '0);
     if (at == Idle) assume (life_valid || life == LifeRun);
     if (at == Idle && !life_valid && life != LifeRun) assume (!run);
@@ -136,8 +133,8 @@ module checkpoint_props
     head_q <= rst || open ? '0 : head;
     if (rst || open || abort || at == Idle) {taken_q, answered_q} <= '0;
     else begin
-      if (beat_take) taken_q <= taken_q + 9'd1;
-      if (beat_answered) answered_q <= answered_q + 9'd1;
+      if (beat_answer.take) taken_q <= taken_q + 9'd1;
+      if (beat_answer.answered) answered_q <= answered_q + 9'd1;
     end
     if (rst || open || abort || !snapshot) level_q <= Short ? 6'd45 : 6'd0;
     else if (snapshot_valid) level_q <= level_q + 6'd1;
@@ -216,18 +213,18 @@ module checkpoint_props
         if (at_q == Idle && at != Idle) assert (was_due_q && !was_full_q);
         if (was_open_q) assert (tail == '0);
         else assert (tail == tail_q || (tail == tail_q + 32'd1 && at_q == Answers && at == Idle));
-        if (was_abort_q && !was_open_q) assert (at == Idle && !beat_valid && !hash.start);
+        if (was_abort_q && !was_open_q) assert (at == Idle && !beat.valid && !hash.start);
       end
       // The hash core.
       if (hash.start)
         assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
       // Beats.
-      if (beat_valid)
+      if (beat.valid)
         assert (beat.at == taken_q && taken_q < Beats && beat.entry == tail && (at == Write));
       // Heads are shown with two lanes alone: the solver is slow with all that one lane shows
       // beside them.
-      if (Lanes == 2 && beat_valid && beat.at >= 9'd270)
+      if (Lanes == 2 && beat.valid && beat.at >= 9'd270)
         assert (beat.data == 512'(gone[1'(beat.at - 9'd270)]));
       if (Lanes == 2 && at == Head && hash.start)
         assert (hash.block == head_block('{lane: 8'(snapshot_lane), reserved_1: '0,
@@ -258,7 +255,7 @@ module checkpoint_props
               && now.ticket_digest == due_q.ticket_digest);
           assert (now.state == due_q.state && now.fault == due_q.fault);
         end
-        if (beat_valid && beat.at < 9'd3) assert (beat.data == in_order[512*beat.at[1:0]+:512]);
+        if (beat.valid && beat.at < 9'd3) assert (beat.data == in_order[512*beat.at[1:0]+:512]);
       end
 
       // ---- what the induction needs
@@ -269,15 +266,15 @@ module checkpoint_props
       if (at == Fold && asked_q) assert (dut.fold_hash);
       if (at == Snapshot) assert (dut.level_q == level_q && level_q < 6'd48);
       if (at == Fold) assert (dut.level_q <= 6'd48);
-      if (at == Idle) assert (!beat_valid && taken_q == answered_q);
+      if (at == Idle) assert (!beat.valid && taken_q == answered_q);
       if (at != Idle && at != Write && at != Answers)
-        assert (!beat_valid && taken_q == '0 && answered_q == '0);
+        assert (!beat.valid && taken_q == '0 && answered_q == '0);
       if (at != Idle && at != Write && at != Answers)
         assert (dut.made_q == '0 && dut.answered_q == '0 && dut.words_q == '0);
       if (at == Write || at == Answers)
-        assert (dut.made_q == taken_q + 9'(beat_valid) && dut.made_q <= Beats
+        assert (dut.made_q == taken_q + 9'(beat.valid) && dut.made_q <= Beats
             && answered_q == dut.answered_q && answered_q <= taken_q);
-      if (at == Answers) assert (taken_q == Beats && !beat_valid);
+      if (at == Answers) assert (taken_q == Beats && !beat.valid);
       if (at == Write || at == Answers || at == Sign) assert (granted_q || at == Sign);
       if (at == Snapshot && snapshot_lane == '0) assert (total_q == '0 && dut.total_q == '0);
       if (at == Fold || at == Head)
@@ -303,12 +300,12 @@ module checkpoint_props
         assert (dut.head_q[0] == gone[0]);
       if (Lanes == 2 && ((snapshot_lane != '0 && at == Join) || signing))
         assert (dut.head_q[1] == gone[1]);
-      if (beat_valid && beat.at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
+      if (beat.valid && beat.at < 9'd270 && at == Write) assert (dut.made_q <= 9'd270);
 
       // ---- not vacuous
       if (Lanes == 1) begin
         cover (sign && now.root != '0);
-        cover (beat_valid && beat.at == 9'd3 && taken_q == 9'd3);
+        cover (beat.valid && beat.at == 9'd3 && taken_q == 9'd3);
         cover (hash.start && at == Fold && dut.second_q);
         cover (was_abort_q && at_q == Write);
       end else begin

@@ -107,8 +107,9 @@ module commit_props
   digest_t digest;
   logic [5:0] level;                  // Of the subtree that is complete now.
   record_t numbered;
+  // A hash that ends early ends in the core a clock later: what it does in that clock is nothing.
   assign start = dut.start && !dut.abort;
-  assign done = dut.core_done;
+  assign done = dut.core_done && !dut.abort_q;
   assign digest = dut.digest;
   assign complete = done && pending_q == 2'd1;
   assign leaf_done = complete && blocks_q == 3'(LeafBlocks) && !nodes_q;
@@ -230,11 +231,15 @@ module commit_props
       assert (!snapshot_on_q || shown.valid);
 
       // ---- what the induction needs: the log's state as this proof counts it
-      assert (pending_q == 2'(dut.core_busy) + 2'(done));
+      if (dut.abort_q) begin
+        assert (pending_q == '0 && !dut.start && (idle || offering || snapping));
+      end else begin
+        assert (pending_q == 2'(dut.core_busy) + 2'(done));
+      end
       assert ($onehot(dut.state_q));
       if (!node) begin
-        assert (!nodes_q && asks_q == '0 && level_q == '0 && !dut.second_q
-            && dut.asked_q == blocks_q);
+        assert (!nodes_q && asks_q == '0 && level_q == '0 && dut.asked_q == blocks_q
+            && dut.closing_q == (leaf && blocks_q == 3'(LeafBlocks)));
         assert (dut.level_q == snapshot_level_q && (blocks_q != '0 || pending_q == '0));
       end
       if (idle || snapping || offering) begin
@@ -253,7 +258,7 @@ module commit_props
       if (node) begin
         assert (nodes_q && blocks_q == 3'(LeafBlocks) && dut.asked_q == blocks_q && stands_q);
         assert (dut.level_q == level_q + 6'd1 && dut.hashed_q == subtree_q);
-        assert (asks_q != '0 && asks_q <= 2'd2 && dut.second_q == (asks_q == 2'd2));
+        assert (asks_q != '0 && asks_q <= 2'd2 && dut.closing_q == (asks_q == 2'd2));
         assert (dut.core_busy || (done && asks_q == 2'd2));
         assert (((~taken_q) << (6'd63 - level_q)) == '0);
         for (int unsigned k = 0; k < LeafBlocks; k++)

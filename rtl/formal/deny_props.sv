@@ -12,12 +12,8 @@ module deny_props
     input table_access_t access,
     input logic locked,
     input logic clear,
-    input logic step,
-    input logic first,
-    input logic last,
-    input logic judge,
+    input step_t step,
     input logic read,
-    input logic [15:0] index,
     input logic [15:0] count,
     input descriptor_t desc,
     input logic [7:0] validation,
@@ -32,8 +28,8 @@ module deny_props
 
   // The table is zeroed; and the contract of the bank.
   always_comb if (access.valid && access.write) assume (access.data == '0);
-  always_comb if (access.valid && !access.write) assume (!step && !read);
-  always_comb assume (!(step && read));
+  always_comb if (access.valid && !access.write) assume (!step.valid && !read);
+  always_comb assume (!(step.valid && read));
 
   logic done;
   bank_answer_t answer, passes;
@@ -46,25 +42,20 @@ module deny_props
       .access_i(access),
       .locked_i(locked),
       .clear_i(clear),
-      .rd_ack_o(),
-      .rd_data_o(),
+      .window_o(),
       .check_i(1'b0),
       .count_i(count),
       .complete_o(),
       .read_i(read),
       .row_o(),
       .step_i(step),
-      .first_i(first),
-      .last_i(last),
-      .judge_i(judge),
-      .row_i(index),
       .desc_i(desc),
       .done_o(done),
       .answer_o(answer)
   );
 
   logic [3:0] last_q;  // Last steps of the clocks before.
-  always_ff @(posedge clk) last_q <= rst ? '0 : {last_q[2:0], step && last};
+  always_ff @(posedge clk) last_q <= rst ? '0 : {last_q[2:0], step.valid && step.last};
 
   logic [1:0] valid;
   verdict_t [1:0] verdict;

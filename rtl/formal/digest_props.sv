@@ -9,6 +9,7 @@
 // rows that stand.
 module digest_props
   import layout_pkg::*;
+  import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 (
@@ -39,15 +40,16 @@ module digest_props
 
   // A row stands in the second clock after its read; anything in any other, as windows are read
   // through the same register.
-  logic read, read_entropy, read2_q, stands_q, read_entropy_q;
-  logic [15:0] read_row, read_row_q;
+  logic read2_q, stands_q, read_entropy_q;
+  logic [15:0] read_row_q;
+  readback_t read;
   row_t row;
   always_ff @(posedge clk) begin
-    if (rst || (read && read_ready)) begin
+    if (rst || (read.valid && read_ready)) begin
       read2_q <= !rst;
       stands_q <= 1'b0;
-      read_row_q <= read_row;
-      read_entropy_q <= read_entropy;
+      read_row_q <= read.row;
+      read_entropy_q <= read.entropy;
     end else begin
       read2_q <= 1'b0;
       stands_q <= read2_q;
@@ -69,10 +71,7 @@ module digest_props
       .digest_o(digest),
       .header_i(header),
       .read_o(read),
-      .read_entropy_o(read_entropy),
-      .read_row_o(read_row),
-      .read_ready_i(read_ready),
-      .row_i(row),
+      .read_i('{ready: read_ready, row: row}),
       .hash_o(request),
       .hash_i(answer)
   );
@@ -112,7 +111,7 @@ module digest_props
         chain_q <= answer.digest;
       end
       if (last) working_q <= 1'b0;
-      if (read && read_ready) reads_q <= reads_q + 3'd1;
+      if (read.valid && read_ready) reads_q <= reads_q + 3'd1;
     end
   end
 
@@ -153,10 +152,10 @@ module digest_props
         assert (request.state == chain_q && (hashed_q != '0 || chain_q == InitialHash));
         assert (request.block == expected(hashed_q));
       end
-      if (read) begin
+      if (read.valid) begin
         assert (working_q && 5'(reads_q) < rows);
-        assert (read_entropy == (5'(reads_q) >= policy_rows));
-        assert (read_row == (read_entropy ? 16'(5'(reads_q) - policy_rows) : 16'(reads_q)));
+        assert (read.entropy == (5'(reads_q) >= policy_rows));
+        assert (read.row == (read.entropy ? 16'(5'(reads_q) - policy_rows) : 16'(reads_q)));
       end
       assert (done == finished_q);
       if (done) assert (digest == chain_q && hashed_q == blocks && 5'(reads_q) == rows);

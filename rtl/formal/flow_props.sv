@@ -106,24 +106,25 @@ module flow_props
     logic [3:0] last_q;
     logic stands_q, was_taken_q, judge_q, in_log_q, presents_q;
     always_ff @(posedge clk) begin
-      last_q <= rst ? '0 : {last_q[2:0], dut.g_lane[l].u_lane.step && dut.g_lane[l].u_lane.last};
+      last_q <= rst ? '0 : {last_q[2:0], dut.g_lane[l].u_lane.step.valid
+          && dut.g_lane[l].u_lane.step.last};
       stands_q <= !rst && dut.run && dut.g_lane[l].u_lane.checked_valid
           && !dut.g_lane[l].u_lane.checked_ready;
       was_taken_q <= dut.g_lane[l].u_lane.checked_ready;
-      judge_q <= dut.g_lane[l].u_lane.checked_judge;
+      judge_q <= dut.g_lane[l].u_lane.checked.judge;
       in_log_q <= !rst && dut.g_lane[l].u_lane.committed && !dut.g_lane[l].u_lane.rec_ready;
       presents_q <= !rst && presents[l];
     end
     always_comb begin
       if (stands_q)
         assume (dut.g_lane[l].u_lane.checked_valid
-            && dut.g_lane[l].u_lane.checked_judge == judge_q);
+            && dut.g_lane[l].u_lane.checked.judge == judge_q);
       if (was_taken_q || rst) assume (!dut.g_lane[l].u_lane.checked_valid);
       assume (dut.g_lane[l].u_lane.policy_done == last_q[3]
           && dut.g_lane[l].u_lane.entropy_done == last_q[3]);
-      if (dut.g_lane[l].u_lane.checked_judge) begin
-        assume (dut.g_lane[l].u_lane.checked_fault == FaultNone
-            && dut.g_lane[l].u_lane.checked.opcode == OpcodeGate);
+      if (dut.g_lane[l].u_lane.checked.judge) begin
+        assume (dut.g_lane[l].u_lane.checked.fault == FaultNone
+            && dut.g_lane[l].u_lane.checked.descriptor.opcode == OpcodeGate);
       end
       if (dut.bus_dead[l]) assume (ring_faults[l]);
       if (in_log_q) assume (dut.g_lane[l].u_lane.committed);
@@ -146,15 +147,15 @@ module flow_props
     assign sends = dut.g_lane[l].u_lane.sent && !dut.g_lane[l].u_lane.u_record.rec_session_q;
     assign stays = in_log[l] && !dut.g_lane[l].u_lane.u_record.rec_session_q && !sends;
     assign sent_n = sent_n_q + 3'(sends);
-    assign swept = '{index: dut.g_lane[l].u_lane.u_record.swept_index_q,
-        descriptor: dut.g_lane[l].u_lane.u_record.swept_q};
+    assign swept = '{index: dut.g_lane[l].u_lane.u_record.swept_q.index,
+        descriptor: dut.g_lane[l].u_lane.u_record.swept_q.descriptor};
     assign record = '{index: dut.g_lane[l].u_lane.u_record.rec_index_q,
         descriptor: dut.g_lane[l].u_lane.u_record.rec_desc_q};
     always_ff @(posedge clk) begin
       watch <= watch;
       if (takes && taken_n_q == watch) begin
-        watched_q <= '{index: dut.g_lane[l].u_lane.checked_index,
-            descriptor: dut.g_lane[l].u_lane.checked};
+        watched_q <= '{index: dut.g_lane[l].u_lane.checked.index,
+            descriptor: dut.g_lane[l].u_lane.checked.descriptor};
       end
       sent_n_q <= rst ? '0 : sent_n;
       // A lane that is stopped keeps what is in the log alone.
@@ -193,9 +194,9 @@ module flow_props
     assign swept_lost[l] = (past_first && !dut.g_lane[l].u_lane.u_sweep.handover_q && !in_swept)
         || (in_swept && !past_first && dut.g_lane[l].u_lane.u_record.last_q == '0);
     assign swept_wrong[l] = dut.g_lane[l].u_lane.u_record.early_q
-        && dut.g_lane[l].u_lane.u_record.swept_judge_q
-        && (dut.g_lane[l].u_lane.u_record.swept_fault_q != FaultNone
-            || dut.g_lane[l].u_lane.u_record.swept_q.opcode != OpcodeGate);
+        && dut.g_lane[l].u_lane.u_record.swept_q.judge
+        && (dut.g_lane[l].u_lane.u_record.swept_q.fault != FaultNone
+            || dut.g_lane[l].u_lane.u_record.swept_q.descriptor.opcode != OpcodeGate);
     // A record that stands and admits is a verdict.
     assign rec_wrong[l] = dut.g_lane[l].u_lane.u_record.rec_valid_q && admit[l]
         && (dut.g_lane[l].u_lane.u_record.rec_session_q
@@ -209,7 +210,7 @@ module flow_props
   end
 
   // Tables are read back while they are hashed.
-  always_comb if (dut.read) assume (dut.hash_tables);
+  always_comb if (dut.read.valid) assume (dut.hash_tables);
 
   logic known_q;
   fault_e fault_q;

@@ -36,31 +36,23 @@ module lane_log_props
       .rst_i(rst),
       .lane_i('0),
       .header_i(header),
-      .epoch_i('0),
+      .session_i('0),
       .policy_digest_i('0),
-      .ticket_digest_i('0),
       .tick_i('0),
-      .heartbeat_records_i('0),
-      .heartbeat_ticks_i('0),
       .heartbeat_i('0),
       .heartbeat_nonce_i('0),
       .heartbeat_nonce_o(),
       .heartbeat_credit_o(),
       .policy_access_i('0),
-      .policy_rd_ack_o(),
-      .policy_rd_data_o(),
+      .policy_answer_o(),
       .entropy_access_i('0),
-      .entropy_rd_ack_o(),
-      .entropy_rd_data_o(),
+      .entropy_answer_o(),
       .locked_i(1'b1),
       .tables_clear_i('0),
       .check_i('0),
       .complete_o(),
       .read_i('0),
-      .read_entropy_i('0),
-      .read_row_i('0),
-      .read_ready_o(),
-      .read_row_o(),
+      .read_o(),
       .run_i(run),
       .hold_i(hold),
       .drop_i(drop),
@@ -77,10 +69,8 @@ module lane_log_props
       .size_o(),
       .snapshot_i('0),
       .snapshot_o(),
-      .beat_valid_i('0),
-      .beat_take_o(),
       .beat_i('0),
-      .beat_answered_o(),
+      .beat_o(),
       .ring_cfg_i('0),
       .open_i(open),
       .fetch_i('0),
@@ -120,10 +110,10 @@ module lane_log_props
   always_ff @(posedge clk) begin
     entry_stands_q <= !rst && run && dut.checked_valid && !dut.checked_ready;
     was_taken_q <= dut.checked_ready;
-    judge_q <= dut.checked_judge;
-    fault_q <= dut.checked_fault;
-    entry_q <= tag(dut.checked);
-    last_q <= rst ? '0 : {last_q[2:0], dut.step && dut.last};
+    judge_q <= dut.checked.judge;
+    fault_q <= dut.checked.fault;
+    entry_q <= tag(dut.checked.descriptor);
+    last_q <= rst ? '0 : {last_q[2:0], dut.step.valid && dut.step.last};
     in_tree_q <= !rst && dut.committed && !dut.rec_ready;
     was_valid_q <= !rst && dut.rec_valid && !dut.rec_ready;
     was_stopped_q <= !run;
@@ -134,10 +124,10 @@ module lane_log_props
   always_comb begin
     assume (header.policy_rows != '0 && header.entropy_rows != '0);
     if (entry_stands_q)
-      assume (dut.checked_valid && tag(dut.checked) == entry_q && dut.checked_judge == judge_q
-                                && dut.checked_fault == fault_q);
-    if (dut.checked_judge)
-      assume (dut.checked_fault == FaultNone && dut.checked.opcode == OpcodeGate);
+      assume (dut.checked_valid && tag(dut.checked.descriptor) == entry_q
+          && dut.checked.judge == judge_q && dut.checked.fault == fault_q);
+    if (dut.checked.judge)
+      assume (dut.checked.fault == FaultNone && dut.checked.descriptor.opcode == OpcodeGate);
     if (was_taken_q || rst) assume (!dut.checked_valid);
     if (dut.checked_valid) assume (dut.check_busy);
     assume (dut.policy_done == last_q[3] && dut.entropy_done == last_q[3]);
@@ -157,7 +147,7 @@ module lane_log_props
   assign valid = dut.rec_valid;
   assign record = tag(dut.u_record.rec_desc_q);
   assign early_valid = dut.early_valid;
-  assign early = tag(dut.u_record.swept_q);
+  assign early = tag(dut.u_record.swept_q.descriptor);
   assign log_drop = !run;
   assign promising = early_valid && (!valid || dut.committed) && !log_drop;
   // A promise is kept when its record is in the tree; what stands beside that is the next one's.

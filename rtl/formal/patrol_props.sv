@@ -47,8 +47,8 @@ module patrol_props
   logic window;
   assign window = access.valid && !access.write;
 
-  logic ready, step, first, last, judged;
-  logic [15:0] row;
+  logic ready;
+  step_t step;
   sweep u_sweep (
       .clk_i(clk),
       .rst_i(rst),
@@ -61,10 +61,6 @@ module patrol_props
       .hold_i(window),
       .last_ready_i(last_ready),
       .step_o(step),
-      .first_o(first),
-      .last_o(last),
-      .judge_o(judged),
-      .row_o(row),
       .busy_o()
   );
   logic stands_q, stood_judge_q, taken_q;
@@ -92,22 +88,20 @@ module patrol_props
   end
 
   // Seen by the bank that is read back, and by the one that is not.
-  logic [1:0] port_read, port_ready, ack, done;
-  logic [1:0][15:0] port_row;
-  logic [1:0][31:0] data;
+  logic [1:0] port_read, port_ready, done;
+  step_t [1:0] port_step;
+  table_answer_t [1:0] word;
   row_t [1:0] back;
   bank_answer_t [1:0] answer;
   for (genvar b = 0; b < 2; b++) begin : g_bank
     table_port u_port (
         .step_i(step),
-        .judge_i(judged),
-        .row_i(row),
         .window_i(window),
         .read_i(read && b == 0),
         .read_row_i(read_row),
         .ready_o(port_ready[b]),
         .read_o(port_read[b]),
-        .row_o(port_row[b])
+        .step_o(port_step[b])
     );
     bank #(
         .Rows(Rows)
@@ -117,18 +111,13 @@ module patrol_props
         .access_i(access),
         .locked_i(locked),
         .clear_i(clear),
-        .rd_ack_o(ack[b]),
-        .rd_data_o(data[b]),
+        .window_o(word[b]),
         .check_i(1'b0),
         .count_i(count),
         .complete_o(),
         .read_i(port_read[b] && mine),
         .row_o(back[b]),
-        .step_i(step),
-        .first_i(first),
-        .last_i(last),
-        .judge_i(judged),
-        .row_i(port_row[b]),
+        .step_i(port_step[b]),
         .desc_i(desc),
         .done_o(done[b]),
         .answer_o(answer[b])
@@ -171,7 +160,7 @@ module patrol_props
   always_ff @(posedge clk) begin
     window_q <= !rst && window;
     if (rst || flush || !read || accepted) single_q <= 1'b0;
-    else if (!window) single_q <= !judged;
+    else if (!window) single_q <= !step.judge;
   end
   // A register port that serves one read at a time.
   always_comb if (window_q) assume (!window);
@@ -200,15 +189,15 @@ module patrol_props
   assign read2 = g_bank[0].u_bank.u_table.read2_q;
   assign live1 = g_bank[0].u_bank.u_table.live1_q;
   assign live2 = g_bank[0].u_bank.u_table.live2_q;
-  always_ff @(posedge clk) took_step_q <= !rst && accepted && step;
+  always_ff @(posedge clk) took_step_q <= !rst && accepted && step.valid;
 
   always_comb begin
     if (started) begin
       // ---- the claims
       assert (done[0] == done[1]);
       if (done[0]) assert (answer[0] == answer[1]);
-      assert (ack[0] == ack[1]);
-      if (ack[0]) assert (data[0] == data[1]);
+      assert (word[0].ack == word[1].ack);
+      if (word[0].ack) assert (word[0].data == word[1].data);
       if (took2_q && g_bank[0].u_bank.u_table.valid_q[row2_q])
         assert (back[0] == g_bank[0].u_bank.u_table.mem[row2_q]);
       if (!rst) assert (waited_q <= 17'(rows));

@@ -15,11 +15,7 @@ module readback_props
     input logic locked,
     input logic clear,
     input logic read,
-    input logic step,
-    input logic first,
-    input logic last,
-    input logic judge,
-    input logic [15:0] index,
+    input step_t step,
     input logic [15:0] count,
     input descriptor_t desc
 );
@@ -29,8 +25,8 @@ module readback_props
   assign rst = !started;
 
   // The contract of the bank.
-  always_comb if (access.valid && !access.write) assume (!step && !read);
-  always_comb assume (!(step && read));
+  always_comb if (access.valid && !access.write) assume (!step.valid && !read);
+  always_comb assume (!(step.valid && read));
 
   logic done;
   row_t row;
@@ -43,18 +39,13 @@ module readback_props
       .access_i(access),
       .locked_i(locked),
       .clear_i(clear),
-      .rd_ack_o(),
-      .rd_data_o(),
+      .window_o(),
       .check_i(1'b0),
       .count_i(count),
       .complete_o(),
       .read_i(read),
       .row_o(row),
       .step_i(step),
-      .first_i(first),
-      .last_i(last),
-      .judge_i(judge),
-      .row_i(index),
       .desc_i(desc),
       .done_o(done),
       .answer_o(answer)
@@ -73,14 +64,14 @@ module readback_props
   // A write to it is tried after it was read.
   logic tried_q;
   always_ff @(posedge clk) begin
-    read1_q <= kept && read && index == 16'(watch) && index < count;
+    read1_q <= kept && read && step.row == 16'(watch) && step.row < count;
     read2_q <= kept && read1_q;
     seen_q <= kept && (seen_q || read2_q);
     if (read2_q) begin
       seen_row_q <= row;
       seen_live_q <= dut.live;
     end
-    step1_q <= !rst && step && judge && index == 16'(watch) && index < count;
+    step1_q <= !rst && step.valid && step.judge && step.row == 16'(watch) && step.row < count;
     step2_q <= !rst && step1_q;
     if (rst || !seen_q) tried_q <= 1'b0;
     else if (access.valid && access.write && access.whole && access.row == 10'(watch))
@@ -89,7 +80,7 @@ module readback_props
 
 `ifdef DIRECTED
   // The covers are found sooner where one row alone is written and read.
-  always_comb assume (!watch && access.row == '0 && index == '0);
+  always_comb assume (!watch && access.row == '0 && step.row == '0);
 `endif
 
   logic valid;

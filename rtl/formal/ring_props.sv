@@ -30,7 +30,6 @@ module ring_props
     input record_t rec,
     input logic rec_completes,
     input logic [15:0] rec_index,
-    input logic beat_valid,
     input beat_t beat,
     input axi_pkg::rsp_t axi_rsp
 );
@@ -39,11 +38,9 @@ module ring_props
   logic needs_reset;
   logic idle;
   logic sub_valid;
-  descriptor_t sub;
-  logic [15:0] sub_index;
+  submission_t sub;
   logic rec_ready;
-  logic beat_take;
-  logic beat_answered;
+  beat_answer_t beat_answer;
   axi_pkg::req_t axi_req;
 
   logic started = 1'b0;
@@ -70,16 +67,13 @@ module ring_props
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
-      .sub_index_o(sub_index),
       .rec_valid_i(rec_valid),
       .rec_ready_o(rec_ready),
       .rec_i(rec),
       .rec_completes_i(rec_completes),
       .rec_index_i(rec_index),
-      .beat_valid_i(beat_valid),
-      .beat_take_o(beat_take),
       .beat_i(beat),
-      .beat_answered_o(beat_answered),
+      .beat_o(beat_answer),
       .axi_req_o(axi_req),
       .axi_rsp_i(axi_rsp)
   );

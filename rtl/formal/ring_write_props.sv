@@ -19,7 +19,6 @@ module ring_write_props
     input record_t record,
     input logic completion_valid,
     input completion_t completion,
-    input logic beat_valid,
     input beat_t beat,
     input logic watch,
     input axi_pkg::rsp_t rsp
@@ -35,7 +34,8 @@ module ring_write_props
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
 
-  logic record_take, completion_take, beat_take, record_answered, beat_answered;
+  logic record_take, completion_take, record_answered;
+  beat_answer_t beat_answer;
   logic fault, stray, pending, progress, room;
   logic [31:0] log_issued, log_answered;
   logic [15:0] cq_issued, cq_answered;
@@ -60,10 +60,8 @@ module ring_write_props
       .completion_valid_i(completion_valid),
       .completion_take_o(completion_take),
       .completion_i(completion),
-      .beat_valid_i(beat_valid),
-      .beat_take_o(beat_take),
       .beat_i(beat),
-      .beat_answered_o(beat_answered),
+      .beat_o(beat_answer),
       .log_issued_o(log_issued),
       .log_answered_o(log_answered),
       .cq_issued_o(cq_issued),
@@ -104,9 +102,9 @@ module ring_write_props
   logic [8:0] at_q;
   logic [2:0][511:0] data_q;
   always_ff @(posedge clk) begin
-    if (record_take || completion_take || beat_take) begin
+    if (record_take || completion_take || beat_answer.take) begin
       is_record_q <= record_take;
-      is_beat_q <= beat_take;
+      is_beat_q <= beat_answer.take;
       entry_q <= record_take ? log_issued_q : completion_take ? 32'(cq_issued_q) : beat.entry;
       at_q <= beat.at;
       data_q <= record_take ? record : completion_take ? 1536'(completion) : 1536'(beat.data);
@@ -142,7 +140,7 @@ module ring_write_props
   logic watched_q, watch_now, its_answer;
   logic watched_record_q, watched_beat_q;
   logic [6:0] before_q, now;
-  assign watch_now = watch && !watched_q && (record_take || completion_take || beat_take);
+  assign watch_now = watch && !watched_q && (record_take || completion_take || beat_answer.take);
   assign its_answer = watched_q && rsp.b_valid && dut.awaited && before_q == '0;
   assign now = dut.answered_q + before_q;
   always_ff @(posedge clk) begin
@@ -150,7 +148,7 @@ module ring_write_props
     else if (watch_now) begin
       watched_q <= 1'b1;
       watched_record_q <= record_take;
-      watched_beat_q <= beat_take;
+      watched_beat_q <= beat_answer.take;
       before_q <= dut.issued_q - dut.answered_q - 7'(rsp.b_valid && dut.awaited);
     end else if (rsp.b_valid && dut.awaited) begin
       if (its_answer) watched_q <= 1'b0;
@@ -173,26 +171,26 @@ module ring_write_props
 
   logic two_q, took_q;
   always_ff @(posedge clk) begin
-    took_q <= !rst && !give_up && (record_take || completion_take || beat_take);
+    took_q <= !rst && !give_up && (record_take || completion_take || beat_answer.take);
     if (!rst) begin
       // Never two in two clocks: what is full may be told a clock late.
       assert (!took_q || dut.on_bus);
-      assert (!took_q || !(record_take || completion_take || beat_take));
+      assert (!took_q || !(record_take || completion_take || beat_answer.take));
       // A completion enters only when there is one, a record only when its ring has room, a beat
       // only when neither does.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
-      assert (!beat_take || (beat_valid && !dead && !completion_take && !record_take));
-      assert (!beat_take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
+      assert (!beat_answer.take || (beat.valid && !dead && !completion_take && !record_take));
+      assert (!beat_answer.take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
       // A record or a beat is called answered only for an OKAY answer, and for an answer to it.
-      if (record_answered || beat_answered)
+      if (record_answered || beat_answer.answered)
         assert (rsp.b_valid && rsp.b.resp == axi_pkg::Okay && rsp.b.id == '0 && !dead);
-      assert (!(record_answered && beat_answered));
+      assert (!(record_answered && beat_answer.answered));
       if (its_answer) begin
         assert (!record_answered || watched_record_q);
-        assert (!beat_answered || watched_beat_q);
+        assert (!beat_answer.answered || watched_beat_q);
         if (rsp.b.resp == axi_pkg::Okay && rsp.b.id == '0 && !dead)
-          assert ({record_answered, beat_answered, completion_answered}
+          assert ({record_answered, beat_answer.answered, completion_answered}
                   == {watched_record_q, watched_beat_q, !watched_record_q && !watched_beat_q});
       end
       if (req.aw_valid) begin
@@ -259,8 +257,8 @@ module ring_write_props
         && req.aw.addr == cfg.cq_base + 64'd64);
     cover (!rst && req.aw_valid && is_beat_q
         && req.aw.addr == cfg.ckpt_base + 64'd32768 + 64'd269 * 64'd64);
-    cover (!rst && record_valid && beat_valid && beat_take);
-    cover (!rst && its_answer && beat_answered && before_q == '0 && two_q);
+    cover (!rst && record_valid && beat.valid && beat_answer.take);
+    cover (!rst && its_answer && beat_answer.answered && before_q == '0 && two_q);
     cover (!rst && its_answer && watched_beat_q && fault);
     cover (!rst && req.aw_valid && !req.w_valid);
     cover (!rst && req.w_valid && !req.aw_valid);

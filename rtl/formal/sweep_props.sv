@@ -8,7 +8,9 @@
 // Assumed, as the module asks: an entry stands, unchanged, until it is taken or flushed, and the
 // next one does not stand in the clock after; row counts are constant and at least 1 (life refuses
 // an image without rows).
-module sweep_props (
+module sweep_props
+  import gate_pkg::*;
+(
     input logic clk,
     input logic reset,
     input logic flush,
@@ -27,8 +29,8 @@ module sweep_props (
   always_comb assume (policy_rows != '0 && entropy_rows != '0);
   assign rows = policy_rows > entropy_rows ? policy_rows : entropy_rows;
 
-  logic ready, step, first, last, judged, busy;
-  logic [15:0] row;
+  logic ready, busy;
+  step_t step;
   sweep dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -41,10 +43,6 @@ module sweep_props (
       .hold_i(hold),
       .last_ready_i(last_ready),
       .step_o(step),
-      .first_o(first),
-      .last_o(last),
-      .judge_o(judged),
-      .row_o(row),
       .busy_o(busy)
   );
 
@@ -86,16 +84,18 @@ module sweep_props (
   end
 
   logic twice_q;
-  always_ff @(posedge clk) twice_q <= !rst && !flush && (twice_q || (step && last && judged));
+  always_ff @(posedge clk) begin
+    twice_q <= !rst && !flush && (twice_q || (step.valid && step.last && step.judge));
+  end
   always_comb begin
     if (started && !rst) begin
-      assert (step == may_step);
+      assert (step.valid == may_step);
       assert (ready == hand_q);
       assert (busy == (going_q || hand_q || begun_q));
-      if (step) begin
-        assert (row == at_q && judged == going_judge_q);
-        assert (first == (at_q == '0) && last == ends);
-        assert (row < rows);
+      if (step.valid) begin
+        assert (step.row == at_q && step.judge == going_judge_q);
+        assert (step.first == (at_q == '0) && step.last == ends);
+        assert (step.row < rows);
       end
 
       // ---- what the induction needs
@@ -111,11 +111,11 @@ module sweep_props (
 
       // ---- not vacuous: a sweep of three rows, the next directly behind it, one held up at its
       // last row, a flush midway
-      cover (step && last && judged && rows == 16'd3 && policy_rows == 16'd2);
-      cover (begins && step && last && judged && at_q == 16'd1);
-      cover (twice_q && step && last && judged && rows == 16'd4);
-      cover (ends && !last_ready && judged && at_q != '0);
-      cover (step && last && !judged);
+      cover (step.valid && step.last && step.judge && rows == 16'd3 && policy_rows == 16'd2);
+      cover (begins && step.valid && step.last && step.judge && at_q == 16'd1);
+      cover (twice_q && step.valid && step.last && step.judge && rows == 16'd4);
+      cover (ends && !last_ready && step.judge && at_q != '0);
+      cover (step.valid && step.last && !step.judge);
       cover (flush && going_q && at_q == 16'd2);
     end
   end

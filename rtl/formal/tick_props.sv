@@ -17,6 +17,7 @@
 module tick_props
   import layout_pkg::*;
   import gate_pkg::*;
+  import ring_pkg::*;
 (
     input logic clk,
     input logic reset,
@@ -25,8 +26,7 @@ module tick_props
     input declared_t declared,
     input logic spent,
     input logic sub_valid,
-    input descriptor_t sub,
-    input logic [15:0] sub_index,
+    input submission_t sub,
     input logic entry_ready
 );
   localparam int unsigned MaxStreams = 4;
@@ -50,12 +50,10 @@ module tick_props
   end
 
   // ---- streams
-  logic clearing, read, update, sub_ready, entry_valid, judge, busy;
-  logic [15:0] slot, entry_index;
+  logic clearing, read, update, sub_ready, entry_valid, busy;
+  logic [15:0] slot;
   stream_t stream, next;
-  descriptor_t entry;
-  fault_e fault;
-  logic [63:0] entry_tick;
+  checked_t offered;
   entry_check #(
       .MaxStreams(MaxStreams)
   ) u_check (
@@ -69,7 +67,6 @@ module tick_props
       .sub_valid_i(sub_valid),
       .sub_ready_o(sub_ready),
       .sub_i(sub),
-      .sub_index_i(sub_index),
       .stream_read_o(read),
       .stream_slot_o(slot),
       .stream_i(stream),
@@ -77,13 +74,15 @@ module tick_props
       .stream_update_stream_o(next),
       .entry_valid_o(entry_valid),
       .entry_ready_i(entry_ready && entry_valid),
-      .entry_o(entry),
-      .entry_index_o(entry_index),
-      .entry_tick_o(entry_tick),
-      .entry_fault_o(fault),
-      .entry_judge_o(judge),
+      .entry_o(offered),
       .busy_o(busy)
   );
+  descriptor_t entry;
+  fault_e fault;
+  logic judge;
+  assign entry = offered.descriptor;
+  assign fault = offered.fault;
+  assign judge = offered.judge;
   stream_table #(
       .MaxStreams(MaxStreams)
   ) u_streams (
@@ -106,7 +105,7 @@ module tick_props
   logic [15:0] index_q;
   logic [3:0] clocks_q;
   always_ff @(posedge clk) begin
-    if (sub_valid && sub_ready) {entry_q, index_q} <= {sub, sub_index};
+    if (sub_valid && sub_ready) {entry_q, index_q} <= sub;
     if (rst || flush || (sub_valid && sub_ready)) clocks_q <= '0;
     else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
   end
@@ -183,8 +182,8 @@ module tick_props
       if (known_q && (stays_q || submitted_q)) assert (busy);
       if (judge) assert (fault == FaultNone && entry.opcode == OpcodeGate || !entry_valid);
       if (entry_valid) begin
-        assert (entry == entry_q && entry_index == index_q);
-        assert (entry_tick == decided_q);
+        assert (entry == entry_q && offered.index == index_q);
+        assert (offered.tick == decided_q);
         if (fault == FaultNone) assert (!spent_q);
         if (fault == FaultCredit) assert (spent_q);
         if (fault == FaultContext && entry_q.slot == 16'(watch)) begin
@@ -201,7 +200,7 @@ module tick_props
 
       // ---- what the induction needs: the entry under check is the one submitted, and its slot was
       // read
-      if (busy) assert (u_check.entry_q == entry_q && entry_index == index_q);
+      if (busy) assert (u_check.entry_q == entry_q && offered.index == index_q);
       if (clearing) begin
         assert (left_q <= 3'(MaxStreams) && 3'(u_streams.clear_slot_q) == 3'(MaxStreams) - left_q);
         if (watch < u_streams.clear_slot_q) assert (now == '0);

@@ -1,10 +1,10 @@
 // One bank: a table of rows (bank_table) swept past a descriptor (bank_match).
 //
-// Rows `0 .. count_i-1` of the image take part; a step past them, or with `judge_i` low, matches
-// nothing. A bank holds nothing of one sweep over to the next but its table.
+// Rows `0 .. count_i-1` of the image take part; a step past them, or of an entry that is not
+// judged, matches nothing. A bank holds nothing of one sweep over to the next but its table.
 //
 // Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o`
-// stands with `done_o` four clocks after the step with `last_i`. A row that is read back, or taken
+// stands with `done_o` four clocks after a sweep's last step. A row that is read back, or taken
 // along at its step, comes through the port, and out of the register, that the sweep reads.
 // After reset: every row invalid, so every sweep ends in a reject.
 // The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping; no
@@ -20,25 +20,20 @@ module bank
     input  table_access_t access_i,
     input  logic          locked_i,
     input  logic          clear_i,
-    output logic          rd_ack_o,
-    output logic [31:0]   rd_data_o,
+    output table_answer_t window_o,
     input  logic          check_i,
     input  logic [15:0]   count_i,
     output logic          complete_o,
     // Read-back: the row stands two clocks after `read_i`.
     input  logic          read_i,
     output row_t          row_o,
-    input  logic          step_i,
-    input  logic          first_i,
-    input  logic          last_i,
-    input  logic          judge_i,
-    input  logic [15:0]   row_i,
+    input  step_t         step_i,  // With `read_i`, `row` is that of the read-back.
     input  descriptor_t   desc_i,
     output logic          done_o,
     output bank_answer_t  answer_o
 );
   logic counts;
-  assign counts = (read_i || (step_i && judge_i)) && row_i < count_i;
+  assign counts = (read_i || (step_i.valid && step_i.judge)) && step_i.row < count_i;
 
   logic live;
   row_t row;
@@ -51,10 +46,9 @@ module bank
       .access_i,
       .locked_i,
       .clear_i,
-      .rd_ack_o,
-      .rd_data_o,
+      .answer_o(window_o),
       .step_i(counts),
-      .step_row_i(row_i),
+      .step_row_i(step_i.row),
       .live_o(live),
       .row_o(row),
       .check_i,
@@ -68,10 +62,10 @@ module bank
   always_ff @(posedge clk_i) begin
     if (rst_i) {step_q, first_q, last_q, row_q} <= '0;
     else begin
-      step_q <= {step_q[0], step_i};
-      first_q <= {first_q[0], first_i};
-      last_q <= {last_q[0], last_i};
-      row_q <= {row_q[0], row_i};
+      step_q <= {step_q[0], step_i.valid};
+      first_q <= {first_q[0], step_i.first};
+      last_q <= {last_q[0], step_i.last};
+      row_q <= {row_q[0], step_i.row};
     end
   end
 

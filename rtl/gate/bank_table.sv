@@ -7,8 +7,8 @@
 // Writes happen in the clock of `access_i` and only while `locked_i` is low in that same clock: no
 // stage lies between the lock and the RAM. Writes out of range are ignored.
 //
-// Latency: `row_o` and `live_o` stand two clocks after `step_i`; `rd_data_o` with `rd_ack_o` three
-// clocks after a read.
+// Latency: `row_o` and `live_o` stand two clocks after `step_i`; `answer_o` three clocks after a
+// read.
 // After reset: every row invalid; RAM contents arbitrary but never visible.
 // The caller owes: no `step_i` in the clock of a read access (`access_i.valid` without `write`);
 // rows ascending is the caller's business; `check_i` only while locked, and locked the clock
@@ -27,8 +27,7 @@ module bank_table
     input  table_access_t access_i,
     input  logic          locked_i,
     input  logic          clear_i,  // Every row becomes invalid.
-    output logic          rd_ack_o,
-    output logic [31:0]   rd_data_o,
+    output table_answer_t answer_o,
     // Sweep.
     input  logic          step_i,
     input  logic [15:0]   step_row_i,
@@ -106,8 +105,7 @@ module bank_table
     if (rst_i) begin
       {live1_q, live2_q, read1_q, read2_q} <= '0;
       {word1_q, word2_q} <= '0;
-      rd_ack_o <= 1'b0;
-      rd_data_o <= '0;
+      answer_o <= '0;
     end else begin
       live1_q <= (step_i || read) && row_in_table && valid_q[row];
       live2_q <= live1_q;
@@ -115,8 +113,8 @@ module bank_table
       read2_q <= read1_q;
       word1_q <= access_i.word;
       word2_q <= word1_q;
-      rd_ack_o <= read2_q;
-      if (read2_q) rd_data_o <= live2_q ? row_q[32*word2_q+:32] : '0;
+      answer_o.ack <= read2_q;
+      if (read2_q) answer_o.data <= live2_q ? row_q[32*word2_q+:32] : '0;
     end
   end
 

@@ -16,6 +16,7 @@
 module entry_check
   import layout_pkg::*;
   import gate_pkg::*;
+  import ring_pkg::*;
   import crc32_pkg::*;
 #(
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536: slots from here on are refused.
@@ -33,8 +34,7 @@ module entry_check
     // From the ring.
     input  logic        sub_valid_i,
     output logic        sub_ready_o,
-    input  descriptor_t sub_i,
-    input  logic [15:0] sub_index_i,
+    input  submission_t sub_i,
     // Stream table.
     output logic        stream_read_o,
     output logic [15:0] stream_slot_o,
@@ -44,11 +44,7 @@ module entry_check
     // To the sweep; `entry_ready_i` is a pulse that empties the check.
     output logic        entry_valid_o,
     input  logic        entry_ready_i,
-    output descriptor_t entry_o,
-    output logic [15:0] entry_index_o,
-    output logic [63:0] entry_tick_o,
-    output fault_e      entry_fault_o,
-    output logic        entry_judge_o,  // GATE without a fault: the banks decide.
+    output checked_t    entry_o,
     output logic        busy_o
 );
   typedef enum logic [2:0] {
@@ -94,11 +90,13 @@ module entry_check
 
   assign sub_ready_o = state_q == StEmpty;
   assign entry_valid_o = state_q == StHeld;
-  assign entry_o = entry_q;
-  assign entry_index_o = index_q;
-  assign entry_tick_o = tick_q;
-  assign entry_fault_o = fault_q;
-  assign entry_judge_o = judge_q;
+  assign entry_o = '{
+          descriptor: entry_q,
+          index: index_q,
+          tick: tick_q,
+          fault: fault_q,
+          judge: judge_q
+      };
   assign busy_o = state_q != StEmpty;
 
   assign stream_read_o = state_q == StCheck && step_q == 4'd0 && in_table;
@@ -108,10 +106,10 @@ module entry_check
 
   always_ff @(posedge clk_i) begin
     if (state_q == StEmpty && sub_valid_i) begin
-      entry_q <= sub_i;
-      index_q <= sub_index_i;
+      entry_q <= sub_i.descriptor;
+      index_q <= sub_i.index;
       crc_q <= Crc32Init;
-      crc_data_q <= sub_i[127:0];
+      crc_data_q <= sub_i.descriptor[127:0];
     end
     if (state_q == StCheck) begin
       crc_data_q <= entry_q[128*3'(step_q[2:0]+3'd1)+:128];

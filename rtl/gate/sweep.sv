@@ -13,7 +13,9 @@
 // row counts of at least 1.
 `include "assert.svh"
 
-module sweep (
+module sweep
+  import gate_pkg::*;
+(
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,  // Forget the entry under way.
@@ -24,24 +26,17 @@ module sweep (
     input  logic [15:0] entropy_rows_i,
     input  logic        hold_i,
     input  logic        last_ready_i,
-    output logic        step_o,
-    output logic        first_o,
-    output logic        last_o,
-    output logic        judge_o,
-    output logic [15:0] row_o,
+    output step_t       step_o,
     output logic        busy_o
 );
   logic active_q, judge_q, started_q, handover_q;
   logic [15:0] row_q, last_row_q;
-  logic at_last, start;
+  logic at_last, start, step;
 
   assign at_last = row_q == last_row_q;
-  assign step_o = active_q && !hold_i && !(at_last && !last_ready_i) && !flush_i;
-  assign first_o = row_q == '0;
-  assign last_o = at_last;
-  assign judge_o = judge_q;
-  assign row_o = row_q;
-  assign start = valid_i && !started_q && (!active_q || (step_o && at_last));
+  assign step = active_q && !hold_i && !(at_last && !last_ready_i) && !flush_i;
+  assign step_o = '{valid: step, first: row_q == '0, last: at_last, judge: judge_q, row: row_q};
+  assign start = valid_i && !started_q && (!active_q || (step && at_last));
   assign ready_o = handover_q;
   assign busy_o = active_q || handover_q || started_q;
 
@@ -50,7 +45,7 @@ module sweep (
       {active_q, judge_q, started_q, handover_q} <= '0;
       {row_q, last_row_q} <= '0;
     end else begin
-      handover_q <= step_o && first_o;
+      handover_q <= step && row_q == '0;
       if (start) begin
         active_q <= 1'b1;
         started_q <= 1'b1;
@@ -59,7 +54,7 @@ module sweep (
         if (!judge_i) last_row_q <= '0;
         else last_row_q <= (policy_rows_i > entropy_rows_i ? policy_rows_i : entropy_rows_i)
             - 16'd1;
-      end else if (step_o) begin
+      end else if (step) begin
         if (at_last) active_q <= 1'b0;
         else row_q <= row_q + 16'd1;
       end

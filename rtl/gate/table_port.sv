@@ -9,11 +9,10 @@
 // Latency: none. After reset: holds no state.
 // The caller owes: no step while the window is read; a row that counts; `read_i` and `read_row_i`
 // constant until `ready_o`.
-module table_port (
-    // The sweep's step.
-    input  logic        step_i,
-    input  logic        judge_i,
-    input  logic [15:0] row_i,
+module table_port
+  import gate_pkg::*;
+(
+    input  step_t       step_i,
     // A word of a table window is being read.
     input  logic        window_i,
     // Read-back.
@@ -22,9 +21,12 @@ module table_port (
     output logic        ready_o,  // With `read_i`: the row stands two clocks later.
     // The port.
     output logic        read_o,  // A read of its own: no step in this clock.
-    output logic [15:0] row_o
+    output step_t       step_o   // With the row of the read where no step is.
 );
-  assign ready_o = !window_i && (!step_i || (judge_i && row_i == read_row_i));
-  assign read_o = read_i && !window_i && !step_i;
-  assign row_o = step_i ? row_i : read_row_i;
+  assign ready_o = !window_i && (!step_i.valid || (step_i.judge && step_i.row == read_row_i));
+  assign read_o = read_i && !window_i && !step_i.valid;
+  always_comb begin
+    step_o = step_i;
+    if (!step_i.valid) step_o.row = read_row_i;
+  end
 endmodule

@@ -13,14 +13,15 @@
 // Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record,
 // then the log.
 // After reset: empty, banks empty, not running.
-// The caller owes: `header_i`, `epoch_i`, `ticket_digest_i` and `ring_cfg_i` constant from OPEN
-// until the session is over; a session record only while `idle_o` (or while not running);
+// The caller owes: `header_i`, `session_i` and `ring_cfg_i` constant from OPEN until the session is
+// over; a session record only while `idle_o` (or while not running);
 // `streams_clear_i` and `open_i` before `run_i`.
 `include "assert.svh"
 
 module lane
   import layout_pkg::*;
   import gate_pkg::*;
+  import csr_pkg::*;
   import ring_pkg::*;
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
@@ -40,35 +41,26 @@ module lane
     input  logic [7:0]         lane_i,  // Which it is; constant.
     // Session.
     input  image_header_t      header_i,
-    input  logic [31:0]        epoch_i,
+    input  session_config_t    session_i,
     input  logic [255:0]       policy_digest_i,
-    input  logic [255:0]       ticket_digest_i,
     input  logic [63:0]        tick_i,
     // Heartbeats.
-    input  logic [31:0]        heartbeat_records_i,
-    input  logic [31:0]        heartbeat_ticks_i,
     input  logic               heartbeat_i,        // One is presented ...
     input  logic [63:0]        heartbeat_nonce_i,  // ... with this nonce.
     output logic [63:0]        heartbeat_nonce_o,
     output logic [31:0]        heartbeat_credit_o,
     // Tables.
     input  table_access_t      policy_access_i,
-    output logic               policy_rd_ack_o,
-    output logic [31:0]        policy_rd_data_o,
+    output table_answer_t      policy_answer_o,
     input  table_access_t      entropy_access_i,
-    output logic               entropy_rd_ack_o,
-    output logic [31:0]        entropy_rd_data_o,
+    output table_answer_t      entropy_answer_o,
     input  logic               locked_i,
     input  logic               tables_clear_i,
     input  logic               check_i,  // `complete_o` answers a clock later.
     output logic               complete_o,
-    // Read-back of a row, for its hash, also while rows are swept; the row stands two clocks after
-    // it is accepted.
-    input  logic               read_i,
-    input  logic               read_entropy_i,
-    input  logic [15:0]        read_row_i,
-    output logic               read_ready_o,
-    output row_t               read_row_o,
+    // Read-back of a row, for its hash, also while rows are swept.
+    input  readback_t          read_i,
+    output readback_answer_t   read_o,
     // Life.
     input  logic               run_i,
     input  logic               hold_i,  // Take no more entries.
@@ -88,10 +80,8 @@ module lane
     output logic [63:0]        size_o,
     input  logic               snapshot_i,
     output log_pkg::snapshot_t snapshot_o,
-    input  logic               beat_valid_i,  // A beat for the checkpoint ring.
-    output logic               beat_take_o,
-    input  beat_t              beat_i,
-    output logic               beat_answered_o,
+    input  beat_t              beat_i,  // For the checkpoint ring.
+    output beat_answer_t       beat_o,
     // Ring.
     input  ring_cfg_t          ring_cfg_i,
     input  logic               open_i,
@@ -113,11 +103,9 @@ module lane
 );
   // ---- entry check
   logic sub_valid, sub_ready, check_ready, check_busy;
-  descriptor_t sub, checked;
-  logic [15:0] sub_index, checked_index;
-  logic checked_valid, checked_ready, checked_judge;
-  fault_e checked_fault;
-  logic [63:0] checked_tick;
+  submission_t sub;
+  checked_t checked;
+  logic checked_valid, checked_ready;
   logic stream_read, stream_update;
   logic [15:0] stream_slot;
   stream_t stream, stream_next;
@@ -143,7 +131,6 @@ module lane
       .sub_valid_i(sub_valid && run_i && !held),
       .sub_ready_o(check_ready),
       .sub_i(sub),
-      .sub_index_i(sub_index),
       .stream_read_o(stream_read),
       .stream_slot_o(stream_slot),
       .stream_i(stream),
@@ -152,10 +139,6 @@ module lane
       .entry_valid_o(checked_valid),
       .entry_ready_i(checked_ready),
       .entry_o(checked),
-      .entry_index_o(checked_index),
-      .entry_tick_o(checked_tick),
-      .entry_fault_o(checked_fault),
-      .entry_judge_o(checked_judge),
       .busy_o(check_busy)
   );
 
@@ -163,8 +146,8 @@ module lane
       .clk_i,
       .rst_i,
       .open_i,
-      .records_limit_i(heartbeat_records_i),
-      .ticks_limit_i(heartbeat_ticks_i),
+      .records_limit_i(session_i.heartbeat_records),
+      .ticks_limit_i(session_i.heartbeat_ticks),
       .tick_i,
       .accept_i(stream_update),
       .start_i(session_take && (session_type_i == RecordTypeOpen
@@ -190,8 +173,8 @@ module lane
   );
 
   // ---- sweep
-  logic step, first, last, judge, sweep_busy, reading;
-  logic [15:0] row;
+  step_t step;
+  logic sweep_busy, reading;
   logic record_free;  // An entry's last step may be issued: its record has a place.
   assign reading = (policy_access_i.valid && !policy_access_i.write)
       || (entropy_access_i.valid && !entropy_access_i.write);
@@ -202,35 +185,29 @@ module lane
       .flush_i(!run_i),
       .valid_i(checked_valid),
       .ready_o(checked_ready),
-      .judge_i(checked_judge),
+      .judge_i(checked.judge),
       .policy_rows_i(header_i.policy_rows),
       .entropy_rows_i(header_i.entropy_rows),
       .hold_i(reading),
       .last_ready_i(record_free),
       .step_o(step),
-      .first_o(first),
-      .last_o(last),
-      .judge_o(judge),
-      .row_o(row),
       .busy_o(sweep_busy)
   );
 
   // Read-back shares the sweep's port.
-  logic table_read;
-  logic [15:0] table_row;
+  logic table_read, read_ready;
+  step_t table_step;
   table_port u_port (
       .step_i(step),
-      .judge_i(judge),
-      .row_i(row),
       .window_i(reading),
-      .read_i,
-      .read_row_i,
-      .ready_o(read_ready_o),
+      .read_i(read_i.valid),
+      .read_row_i(read_i.row),
+      .ready_o(read_ready),
       .read_o(table_read),
-      .row_o(table_row)
+      .step_o(table_step)
   );
   row_t policy_read, entropy_read;
-  assign read_row_o = read_entropy_i ? entropy_read : policy_read;
+  assign read_o = '{ready: read_ready, row: read_i.entropy ? entropy_read : policy_read};
 
   // ---- banks
   descriptor_t swept;  // The entry that the comparators see.
@@ -246,18 +223,13 @@ module lane
       .access_i(policy_access_i),
       .locked_i,
       .clear_i(tables_clear_i),
-      .rd_ack_o(policy_rd_ack_o),
-      .rd_data_o(policy_rd_data_o),
+      .window_o(policy_answer_o),
       .check_i,
       .count_i(header_i.policy_rows),
       .complete_o(policy_complete),
-      .read_i(table_read && !read_entropy_i),
+      .read_i(table_read && !read_i.entropy),
       .row_o(policy_read),
-      .step_i(step),
-      .first_i(first),
-      .last_i(last),
-      .judge_i(judge),
-      .row_i(table_row),
+      .step_i(table_step),
       .desc_i(swept),
       .done_o(policy_done),
       .answer_o(policy_answer)
@@ -271,18 +243,13 @@ module lane
       .access_i(entropy_access_i),
       .locked_i,
       .clear_i(tables_clear_i),
-      .rd_ack_o(entropy_rd_ack_o),
-      .rd_data_o(entropy_rd_data_o),
+      .window_o(entropy_answer_o),
       .check_i,
       .count_i(header_i.entropy_rows),
       .complete_o(entropy_complete),
-      .read_i(table_read && read_entropy_i),
+      .read_i(table_read && read_i.entropy),
       .row_o(entropy_read),
-      .step_i(step),
-      .first_i(first),
-      .last_i(last),
-      .judge_i(judge),
-      .row_i(table_row),
+      .step_i(table_step),
       .desc_i(swept),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
@@ -319,7 +286,7 @@ module lane
     session = '0;
     session.policy_digest = policy_digest_i;
     session.package_digest = header_i.package_digest;
-    session.ticket_digest = ticket_digest_i;
+    session.ticket_digest = session_i.ticket_digest;
     session.heartbeat_nonce =
         session_type_i == RecordTypeHeartbeat ? presented_nonce : session_nonce;
     session.heartbeat_records = records_limit;
@@ -332,18 +299,12 @@ module lane
   ) u_record (
       .clk_i,
       .rst_i,
-      .lane_i,
-      .epoch_i,
-      .tick_i,
+      .stamp_i('{lane: lane_i, epoch: session_i.epoch, tick: tick_i}),
       .run_i,
       .drop_i,
       .entry_take_i(checked_ready),
       .entry_i(checked),
-      .entry_index_i(checked_index),
-      .entry_tick_i(checked_tick),
-      .entry_fault_i(checked_fault),
-      .entry_judge_i(checked_judge),
-      .last_i(step && last),
+      .last_i(step.valid && step.last),
       .swept_o(swept),
       .early_valid_o(early_valid),
       .resolve_valid_o(resolve_valid),
@@ -422,7 +383,7 @@ module lane
       .record_i(sent),
       .record_type_i(rec.answer.record_type),
       .determination_i(rec.answer.determination),
-      .sweep_i(step && judge),
+      .sweep_i(step.valid && step.judge),
       .counters_o
   );
 
@@ -448,16 +409,13 @@ module lane
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
       .sub_o(sub),
-      .sub_index_o(sub_index),
       .rec_valid_i(log_valid),
       .rec_ready_o(log_ready),
       .rec_i(log_record),
       .rec_completes_i(!rec_session),
       .rec_index_i(rec_index),
-      .beat_valid_i,
-      .beat_take_o,
       .beat_i,
-      .beat_answered_o,
+      .beat_o,
       .axi_req_o,
       .axi_rsp_i
   );
@@ -475,8 +433,8 @@ module lane
                           || rec.descriptor.validation_outcome != StageOutcomePass
                           || rec.descriptor.lineage_outcome != StageOutcomePass)),
               "lane: an admit that no verdict allows");
-      `ASSERT(!(step && !locked_i), "lane: a sweep over unlocked tables");
-      `ASSERT(!(step && table_read), "lane: a sweep over a read-back");
+      `ASSERT(!(step.valid && !locked_i), "lane: a sweep over unlocked tables");
+      `ASSERT(!(step.valid && table_read), "lane: a sweep over a read-back");
     end
   end
 endmodule

@@ -58,7 +58,7 @@ module log_tree
   logic [63:0] size_q;
   logic [2:0] asked_q;    // Blocks of the next leaf that the core was given.
   digest_t hashed_q;      // The right child of the node that is being hashed.
-  logic second_q;         // The core has the second of a node's two blocks.
+  logic closing_q;        // The core has the last block of its leaf or node.
   logic [5:0] level_q;    // Of the subtree that is being hashed, or of the snapshot.
 
   (* ram_style = "distributed" *) digest_t frontier_q[TreeLevels];
@@ -71,15 +71,15 @@ module log_tree
   end
 
   // ---- the core
-  logic start, chain, core_ready, core_busy, core_done, abort;
+  logic start, chain, core_ready, core_busy, core_done, abort, abort_q;
   block_t block;
   digest_t digest;
   sha256 #(
       .Rounds(Rounds)
   ) u_sha256 (
       .clk_i,
-      .rst_i(rst_i || abort),
-      .start_i(start && !abort),
+      .rst_i(rst_i || abort_q),
+      .start_i(start),
       .ready_o(core_ready),
       .chain_i(chain),
       .state_i(InitialHash),
@@ -89,12 +89,14 @@ module log_tree
       .digest_o(digest)
   );
 
-  // A withdrawn record and a dropped descriptor both end the hash under way.
+  // A withdrawn record and a dropped descriptor both end the hash under way: a clock later, for the
+  // sake of the path into the core, which takes no block in that clock.
   logic ahead, withdrawn, dropped;
   assign ahead = state_q == StIdle || state_q == StOffer || state_q == StSnapshot;
   assign withdrawn = !valid_i && (state_q == StLeaf || state_q == StNode);
   assign dropped = drop_i && ahead && asked_q != '0;
   assign abort = withdrawn || dropped;
+  always_ff @(posedge clk_i) abort_q <= abort && !rst_i;
 
   record_t record;
   always_comb begin
@@ -103,28 +105,34 @@ module log_tree
   end
 
   // The next block of a leaf, in advance or of the record that stands; the second block of a node.
-  logic early_next, leaf_next, second_next;
-  assign early_next = core_ready && early_valid_i && !drop_i && !snapshot_i && asked_q < 3'd2
+  logic free, second, early_next, leaf_next, second_next;
+  assign second = state_q == StNode && !closing_q;
+  assign free = core_ready && !abort_q;
+  assign early_next = free && early_valid_i && !drop_i && !snapshot_i && asked_q < 3'd2
       && ((state_q == StIdle && !valid_i) || state_q == StOffer);
-  assign leaf_next = core_ready && valid_i && asked_q < 3'(LeafBlocks)
+  assign leaf_next = free && valid_i && asked_q < 3'(LeafBlocks)
       && ((state_q == StIdle && !snapshot_i) || state_q == StLeaf);
-  assign second_next = core_ready && state_q == StNode && !second_q;
+  assign second_next = free && second;
 
   // The subtree under way is complete: it either merges with its left neighbour or is the frontier
   // of its level.
   logic subtree_done, merge, commit;
-  assign subtree_done = core_done && !core_busy
-      && ((state_q == StLeaf && asked_q == 3'(LeafBlocks)) || (state_q == StNode && second_q));
+  assign subtree_done = closing_q && core_done && !core_busy;
   assign merge = subtree_done && merges_q;
   assign commit = subtree_done && !merges_q && valid_i;
 
+  // Which block a start would take: told from registers, as the core's sums begin with it.
+  logic in_leaf;
+  assign in_leaf = asked_q != 3'(LeafBlocks);
   always_comb begin
     start = early_next || leaf_next || second_next || merge;
-    chain = second_next || (!merge && asked_q != '0);
-    if (merge) block = node_block(left_q, digest, 1'b0);
-    else if (state_q == StNode) block = node_block('0, hashed_q, 1'b1);
-    else block = leaf_block(state_q == StOffer
-        || !valid_i ? '{descriptor: early_i, answer: '0} : record, asked_q[1:0]);
+    chain = in_leaf ? asked_q != '0 : second;
+    if (in_leaf) begin
+      block = leaf_block(state_q == StOffer
+          || !valid_i ? '{descriptor: early_i, answer: '0} : record, asked_q[1:0]);
+    end else begin
+      block = second ? node_block('0, hashed_q, 1'b1) : node_block(left_q, digest, 1'b0);
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -132,11 +140,11 @@ module log_tree
       state_q <= StIdle;
       size_q <= '0;
       asked_q <= '0;
-      second_q <= 1'b0;
+      closing_q <= 1'b0;
       level_q <= '0;
     end else begin
       if (early_next || leaf_next) asked_q <= asked_q + 3'd1;
-      if (second_next) second_q <= 1'b1;
+      if (second_next || (leaf_next && asked_q == 3'(LeafBlocks - 1))) closing_q <= 1'b1;
       if (merge) hashed_q <= digest;
       case (state_q)
         StIdle: begin
@@ -146,14 +154,14 @@ module log_tree
         StLeaf, StNode: begin
           if (merge) begin
             state_q <= StNode;
-            second_q <= 1'b0;
+            closing_q <= 1'b0;
             level_q <= level_q + 6'd1;
           end
           if (commit) begin
             state_q <= StOffer;
             size_q <= size_q + 64'd1;
             asked_q <= '0;
-            second_q <= 1'b0;
+            closing_q <= 1'b0;
             level_q <= '0;
           end
         end
@@ -170,7 +178,7 @@ module log_tree
       if (abort) asked_q <= '0;
       if (withdrawn || (dropped && state_q == StIdle)) begin
         state_q <= StIdle;
-        second_q <= 1'b0;
+        closing_q <= 1'b0;
         level_q <= '0;
       end
     end
@@ -198,7 +206,7 @@ module log_tree
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       `ASSERT($onehot(state_q), "log_tree: state not one-hot");
-      `ASSERT(!core_busy || asked_q != '0, "log_tree: a hash that nobody waits for");
+      `ASSERT(!core_busy || asked_q != '0 || abort_q, "log_tree: a hash that nobody waits for");
       `ASSERT(
           !(clear_i && (valid_i || snapshot_i)),
           "log_tree: a record or a snapshot in the clock of clear");

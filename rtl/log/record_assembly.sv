@@ -23,18 +23,12 @@ module record_assembly
 ) (
     input  logic         clk_i,
     input  logic         rst_i,
-    input  logic [7:0]   lane_i,
-    input  logic [31:0]  epoch_i,
-    input  logic [63:0]  tick_i,
+    input  stamp_t       stamp_i,
     input  logic         run_i,
     input  logic         drop_i,
     // The entry that goes to the banks.
     input  logic         entry_take_i,
-    input  descriptor_t  entry_i,
-    input  logic [15:0]  entry_index_i,
-    input  logic [63:0]  entry_tick_i,
-    input  fault_e       entry_fault_i,
-    input  logic         entry_judge_i,
+    input  checked_t     entry_i,
     input  logic         last_i,
     output descriptor_t  swept_o,
     output logic         early_valid_o,  // `swept_o` comes as the next record.
@@ -60,21 +54,9 @@ module record_assembly
     output logic [15:0]  index_o     // Ring index of an entry's.
 );
   // The swept entry.
-  descriptor_t swept_q;
-  logic [15:0] swept_index_q;
-  logic [63:0] swept_tick_q;
-  fault_e swept_fault_q;
-  logic swept_judge_q;
-  always_ff @(posedge clk_i) begin
-    if (entry_take_i) begin
-      swept_q <= entry_i;
-      swept_index_q <= entry_index_i;
-      swept_tick_q <= entry_tick_i;
-      swept_fault_q <= entry_fault_i;
-      swept_judge_q <= entry_judge_i;
-    end
-  end
-  assign swept_o = swept_q;
+  checked_t swept_q;
+  always_ff @(posedge clk_i) if (entry_take_i) swept_q <= entry_i;
+  assign swept_o = swept_q.descriptor;
 
   // The record.
   logic [1:0] last_q;
@@ -122,8 +104,8 @@ module record_assembly
       last_q <= {last_q[0], last_i};
       if (last_i) taken_q <= 1'b1;
       if (last_q[1]) begin
-        rec_judge_q <= swept_judge_q;
-        rec_fault_q <= swept_fault_q;
+        rec_judge_q <= swept_q.judge;
+        rec_fault_q <= swept_q.fault;
       end
       if (valid_o && ready_i) rec_valid_q <= 1'b0;
       if (resolved_i && taken_q) begin
@@ -146,19 +128,19 @@ module record_assembly
 
   always_ff @(posedge clk_i) begin
     if (last_q[1]) begin
-      rec_desc_q <= swept_q;
-      rec_index_q <= swept_index_q;
-      rec_tick_q <= swept_tick_q;
+      rec_desc_q <= swept_q.descriptor;
+      rec_index_q <= swept_q.index;
+      rec_tick_q <= swept_q.tick;
     end
     if (session_take_i) rec_desc_q <= session_i;
     if (session_take_i || resolved_i) begin
       automatic answer_t answer = '0;
       answer.version = 8'(LayoutVersion);
-      answer.lane = lane_i;
+      answer.lane = stamp_i.lane;
       answer.key_flags = KeyFlags;
-      answer.epoch = epoch_i;
+      answer.epoch = stamp_i.epoch;
       // What an entry's credit was judged by; for a session's record, what credit is counted from.
-      answer.tick = session_take_i ? tick_i : rec_tick_q;
+      answer.tick = session_take_i ? stamp_i.tick : rec_tick_q;
       if (session_take_i) begin
         answer.record_type = session_type_i;
         answer.determination = DeterminationNone;

@@ -3,13 +3,17 @@ package csr_pkg;
   import layout_pkg::*;
   import gate_pkg::*;
 
-  // Configuration registers. Constant while `cfg_locked`.
+  // What a session is opened with, and its records tell.
   typedef struct packed {
     logic [31:0] epoch;
-    logic [255:0] expected_digest;
     logic [255:0] ticket_digest;
-    logic [31:0] heartbeat_records;
-    logic [31:0] heartbeat_ticks;
+    logic [31:0] heartbeat_records, heartbeat_ticks;
+  } session_config_t;
+
+  // Configuration registers. Constant while `cfg_locked`.
+  typedef struct packed {
+    session_config_t session;
+    logic [255:0] expected_digest;
     logic [31:0] checkpoint_interval;
     logic [63:0] ckpt_base;     // Checkpoint ring.
     logic [7:0] ckpt_log2;      // log2 of its entries; 0: there is none.
@@ -42,19 +46,13 @@ package csr_pkg;
   // What the status registers show.
   typedef struct packed {
     life_e life;
-    logic locked;
-    logic busy;
-    logic needs_reset;
-    fault_e fault;
-    fault_e load_fault;
+    logic locked, busy, needs_reset;
+    fault_e fault, load_fault;
     logic [63:0] tick;
     counters_t counters;
     logic [31:0] records;
-    logic [255:0] policy_digest;
-    logic [255:0] public_key;
-    logic [127:0] design_id;
-    logic [127:0] boot_nonce;
-    logic [31:0] heartbeat_credit;
-    logic [31:0] checkpoint_tail;
+    logic [255:0] policy_digest, public_key;
+    logic [127:0] design_id, boot_nonce;
+    logic [31:0] heartbeat_credit, checkpoint_tail;
   } csr_status_t;
 endpackage

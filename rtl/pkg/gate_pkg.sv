@@ -11,10 +11,7 @@ package gate_pkg;
   // What the policy declares, from the image header.
   typedef struct packed {
     logic [127:0] classes;
-    logic [31:0] register;
-    logic [31:0] audience;
-    logic [31:0] domain;
-    logic [31:0] temporal;
+    logic [31:0] register, audience, domain, temporal;
     logic [7:0] quantities;
   } declared_t;
 
@@ -357,6 +354,53 @@ package gate_pkg;
     logic whole;
     logic [31:0] data;
   } table_access_t;
+
+  // What a window answers to a read: one clock of `ack` with the word.
+  typedef struct packed {
+    logic ack;
+    logic [31:0] data;
+  } table_answer_t;
+
+  // A row of a lane's tables to be read back, for its hash ...
+  typedef struct packed {
+    logic valid;
+    logic entropy;  // Of the entropy bank.
+    logic [15:0] row;
+  } readback_t;
+
+  // ... and the answer. `row` stands two clocks after the clock of `ready`.
+  typedef struct packed {
+    logic ready;
+    row_t row;
+  } readback_answer_t;
+
+  // ---- the way of an entry
+  // ----
+
+  // An entry behind its check.
+  typedef struct packed {
+    descriptor_t descriptor;
+    logic [15:0] index;  // Its place in the submission ring.
+    logic [63:0] tick;   // At which its check ended.
+    fault_e fault;
+    logic judge;         // GATE without a fault: the banks decide.
+  } checked_t;
+
+  // What every record carries of the clock and the card that it is assembled in.
+  typedef struct packed {
+    logic [7:0] lane;
+    logic [31:0] epoch;
+    logic [63:0] tick;
+  } stamp_t;
+
+  // A step of the sweep: one row, in the clock of `valid`.
+  typedef struct packed {
+    logic valid;
+    logic first;
+    logic last;
+    logic judge;  // Of an entry that is judged; any other's step matches nothing.
+    logic [15:0] row;
+  } step_t;
 
   // ---- counters since OPEN
   // ----

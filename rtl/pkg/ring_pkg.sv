@@ -25,12 +25,25 @@ package ring_pkg;
     logic [31:0] log_tail;  // records whose write was answered, modulo 2^32
   } ring_pointers_t;
 
-  // A beat of a checkpoint.
+  // An entry, and the number of those submitted before it, modulo 2^16.
   typedef struct packed {
+    descriptor_t descriptor;
+    logic [15:0] index;
+  } submission_t;
+
+  // A beat of a checkpoint; it stands until it is taken ...
+  typedef struct packed {
+    logic valid;
     logic [8:0] at;         // its place in the entry
     logic [31:0] entry;     // entries since OPEN
     logic [511:0] data;     // first byte lowest
   } beat_t;
+
+  // ... and what becomes of it.
+  typedef struct packed {
+    logic take;             // it is on its way
+    logic answered;         // the bus has answered a beat that was taken
+  } beat_answer_t;
 
   localparam int unsigned RingLog2Min = 5;
   localparam int unsigned LogLog2Min = 4;

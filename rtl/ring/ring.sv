@@ -3,7 +3,7 @@
 //
 // Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight)
 // and delivered in ring order; `sub_valid_o` holds until `sub_ready_i`, except that a dead or
-// cleared bus drops it. `sub_index_o` is the number of entries submitted before this one, modulo
+// cleared bus drops it. its index is the number of entries submitted before this one, modulo
 // 2^16. Each record is written to the next log entry; after its write was answered, and only then,
 // its completion to the next completion entry, with `rec_index_i` as ring index. A full log or
 // completion ring holds `rec_ready_o` low.
@@ -54,18 +54,15 @@ module ring
     output ring_pointers_t  pointers_o,
     output logic            sub_valid_o,
     input  logic            sub_ready_i,
-    output descriptor_t     sub_o,
-    output logic [15:0]     sub_index_o,
+    output submission_t     sub_o,
     input  logic            rec_valid_i,
     output logic            rec_ready_o,
     input  record_t         rec_i,
     input  logic            rec_completes_i,
     input  logic [15:0]     rec_index_i,
     // Checkpoints, a beat at a time, each to its place in the checkpoint ring.
-    input  logic            beat_valid_i,
-    output logic            beat_take_o,
     input  beat_t           beat_i,
-    output logic            beat_answered_o,
+    output beat_answer_t    beat_o,
     output axi_pkg::req_t   axi_req_o,
     input  axi_pkg::rsp_t   axi_rsp_i
 );
@@ -160,8 +157,8 @@ module ring
       .take_o(take),
       .valid_o(sub_valid_o),
       .accept_i(sub_ready_i),
-      .descriptor_o(sub_o),
-      .index_o(sub_index_o)
+      .descriptor_o(sub_o.descriptor),
+      .index_o(sub_o.index)
   );
   ring_watchdog #(
       .Log2(WatchdogLog2)
@@ -180,6 +177,11 @@ module ring
   logic write_fault, write_stray, write_pending, write_progress, write_expired;
   // Nobody will ever read these records: take them, so that the lane comes to an end.
   assign discard = dead || !live;
+  beat_t beat;
+  always_comb begin
+    beat = beat_i;
+    beat.valid &= live;
+  end
   ring_write #(
       .MaxWritesLog2(MaxWritesLog2)
   ) u_write (
@@ -202,10 +204,8 @@ module ring
       .completion_valid_i(completion_valid),
       .completion_take_o(completion_take),
       .completion_i(completion),
-      .beat_valid_i(beat_valid_i && live),
-      .beat_take_o,
-      .beat_i,
-      .beat_answered_o,
+      .beat_i(beat),
+      .beat_o,
       .log_issued_o(log_issued),
       .log_answered_o(pointers_o.log_tail),
       .cq_issued_o(cq_issued),

@@ -5,7 +5,7 @@
 // ring, and of a checkpoint one beat at a time is written at its place in its entry. Completions go
 // first, checkpoints last. Up to `MaxWrites` bursts await their answer; all share id 0, so answers
 // come in order. `record_answered_o` is one clock long, once for each record answered OKAY;
-// `beat_answered_o` the same for a checkpoint's beat.
+// `beat_o.answered` the same for a checkpoint's beat.
 //
 // `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out.
 // `give_up_i` forgets everything and takes the burst off the bus. An error response, another id or
@@ -46,10 +46,8 @@ module ring_write
     output logic              completion_take_o,
     input  completion_t       completion_i,
     // a beat of a checkpoint
-    input  logic              beat_valid_i,
-    output logic              beat_take_o,
     input  beat_t             beat_i,
-    output logic              beat_answered_o,
+    output beat_answer_t      beat_o,
     // ring counters
     output logic [31:0]       log_issued_o,
     output logic [31:0]       log_answered_o,
@@ -117,8 +115,8 @@ module ring_write
   assign completion_take_o = channel_free && completion_first;
   assign room_o = channel_free && !log_full_i && !completion_first;
   assign record_take_o = room_o && record_valid_i;
-  assign beat_take_o = channel_free && beat_valid_i && !completion_take_o && !record_take_o;
-  assign issue = completion_take_o || record_take_o || beat_take_o;
+  assign beat_o.take = channel_free && beat_i.valid && !completion_take_o && !record_take_o;
+  assign issue = completion_take_o || record_take_o || beat_o.take;
   assign sent = on_bus && (!awvalid_q || aw_ready_i) && (!wvalid_q || (w_ready_i && w_o.last));
 
   // ---- responses
@@ -129,7 +127,7 @@ module ring_write
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
   // Nothing counts after an error: what was counted is a prefix of what was issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
-  assign beat_answered_o = good && answered_kind == KindBeat && !dead_i;
+  assign beat_o.answered = good && answered_kind == KindBeat && !dead_i;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || give_up_i) begin

@@ -126,8 +126,7 @@ module portcullis_top
   logic command_write;
   logic [7:0] command;
   table_access_t header_access, policy_access, entropy_access;
-  logic header_rd_ack, policy_rd_ack, entropy_rd_ack;
-  logic [31:0] header_rd_data, policy_rd_data, entropy_rd_data;
+  table_answer_t header_answer, policy_answer, entropy_answer;
   logic locked, cfg_locked, tables_clear, check;
 
   axi_pkg::lite_req_t axil_req;
@@ -139,20 +138,17 @@ module portcullis_top
   typedef struct packed {
     csr_status_t status;
     ring_pointers_t [Lanes-1:0] lanes;
-    logic cfg_locked, header_ack, policy_ack, entropy_ack;
-    logic [31:0] header_data, policy_data, entropy_data;
+    logic cfg_locked;
+    table_answer_t header, policy, entropy;
   } shown_t;
   shown_t standing, shown;
   assign standing = '{
           status: status,
           lanes: lane_pointers,
           cfg_locked: cfg_locked,
-          header_ack: header_rd_ack,
-          policy_ack: policy_rd_ack,
-          entropy_ack: entropy_rd_ack,
-          header_data: header_rd_data,
-          policy_data: policy_rd_data,
-          entropy_data: entropy_rd_data
+          header: header_answer,
+          policy: policy_answer,
+          entropy: entropy_answer
       };
   card_sleep #(
       .Sleep(Sleep),
@@ -193,14 +189,11 @@ module portcullis_top
       .command_write_o(command_write),
       .command_o(command),
       .header_access_o(header_access),
-      .header_rd_ack_i(shown.header_ack),
-      .header_rd_data_i(shown.header_data),
+      .header_answer_i(shown.header),
       .policy_access_o(policy_access),
-      .policy_rd_ack_i(shown.policy_ack),
-      .policy_rd_data_i(shown.policy_data),
+      .policy_answer_i(shown.policy),
       .entropy_access_o(entropy_access),
-      .entropy_rd_ack_i(shown.entropy_ack),
-      .entropy_rd_data_i(shown.entropy_data)
+      .entropy_answer_i(shown.entropy)
   );
 
   // ---- time
@@ -224,8 +217,7 @@ module portcullis_top
       .access_i(header_access),
       .locked_i(locked),
       .clear_i(tables_clear),
-      .rd_ack_o(header_rd_ack),
-      .rd_data_o(header_rd_data),
+      .answer_o(header_answer),
       .check_i(check),
       .fits_o(header_fits),
       .complete_o(header_complete),
@@ -315,18 +307,16 @@ module portcullis_top
 
   // ---- attestation
   typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;
-  logic read, read_entropy;
+  readback_t read;
   logic [2:0] read_lane;
-  logic [15:0] read_row;
-  logic [Lanes-1:0] read_ready;
-  row_t [Lanes-1:0] row;
+  readback_answer_t [Lanes-1:0] read_answer;
   logic [Lanes-1:0][63:0] size, heartbeat_nonce;
   logic [63:0] all_records;
   logic snapshot;
   logic [2:0] snapshot_lane;
   log_pkg::snapshot_t [Lanes-1:0] snapshots;
-  logic beat_valid, beat_take, beat_answered;
   beat_t beat;
+  beat_answer_t [Lanes-1:0] beat_answers;
 
   assign status.design_id = DesignId;
   // On the clock that never sleeps.
@@ -353,12 +343,12 @@ module portcullis_top
   log_pkg::card_facts_t facts;
   assign facts = '{
           fault: status.fault,
-          epoch: cfg.epoch,
+          epoch: cfg.session.epoch,
           tick: tick,
           heartbeat_nonce: heartbeat_nonce[0],
           boot_nonce: status.boot_nonce,
           policy_digest: status.policy_digest,
-          ticket_digest: cfg.ticket_digest
+          ticket_digest: cfg.session.ticket_digest
       };
   attest #(
       .Rounds(Rounds),
@@ -381,10 +371,7 @@ module portcullis_top
       .header_i(header),
       .read_lane_o(read_lane),
       .read_o(read),
-      .read_entropy_o(read_entropy),
-      .read_row_o(read_row),
-      .read_ready_i(read_ready[lane_t'(read_lane)]),
-      .row_i(row[lane_t'(read_lane)]),
+      .read_i(read_answer[lane_t'(read_lane)]),
       .open_i(check),
       .abort_i(ring_clear || bus_dead != '0),
       .life_valid_i(life_sign),
@@ -401,25 +388,17 @@ module portcullis_top
       .snapshot_i(snapshots[lane_t'(snapshot_lane)]),
       .ring_log2_i(cfg.ckpt_log2),
       .head_i(ckpt_head),
-      .beat_valid_o(beat_valid),
-      .beat_take_i(beat_take),
       .beat_o(beat),
-      .beat_answered_i(beat_answered),
+      .beat_i(beat_answers[0]),
       .tail_o(status.checkpoint_tail)
   );
 
   // ---- lanes
   counters_t [Lanes-1:0] counters;
   logic [Lanes-1:0][31:0] records, credit;
-  logic [Lanes-1:0] lane_policy_ack, lane_entropy_ack;
-  logic [Lanes-1:0][31:0] lane_policy_data, lane_entropy_data;
-  logic [Lanes-1:0] beat_takes, beat_answers;
-  assign policy_rd_ack = lane_policy_ack[0];
-  assign policy_rd_data = lane_policy_data[0];
-  assign entropy_rd_ack = lane_entropy_ack[0];
-  assign entropy_rd_data = lane_entropy_data[0];
-  assign beat_take = beat_takes[0];
-  assign beat_answered = beat_answers[0];
+  table_answer_t [Lanes-1:0] policy_answers, entropy_answers;
+  assign policy_answer = policy_answers[0];
+  assign entropy_answer = entropy_answers[0];
 
   // Their ways to the bus.
   axi_pkg::req_t lane_req[Lanes], bus_req;
@@ -436,6 +415,11 @@ module portcullis_top
             ckpt_base: l == 0 ? cfg.ckpt_base : '0,
             ckpt_log2: l == 0 ? cfg.ckpt_log2 : '0
         };
+    readback_t lane_read;
+    always_comb begin
+      lane_read = read;
+      lane_read.valid &= read_lane == 3'(l);
+    end
     // As far as the card's life lets them in.
     ring_doorbells_t rung;
     always_comb begin
@@ -460,31 +444,23 @@ module portcullis_top
         .rst_i,
         .lane_i(8'(l)),
         .header_i(header),
-        .epoch_i(cfg.epoch),
+        .session_i(cfg.session),
         .policy_digest_i(status.policy_digest),
-        .ticket_digest_i(cfg.ticket_digest),
         .tick_i(tick),
-        .heartbeat_records_i(cfg.heartbeat_records),
-        .heartbeat_ticks_i(cfg.heartbeat_ticks),
         .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),
         .heartbeat_nonce_i(doorbells.heartbeat_nonce),
         .heartbeat_nonce_o(heartbeat_nonce[l]),
         .heartbeat_credit_o(credit[l]),
         .policy_access_i(policy_access),
-        .policy_rd_ack_o(lane_policy_ack[l]),
-        .policy_rd_data_o(lane_policy_data[l]),
+        .policy_answer_o(policy_answers[l]),
         .entropy_access_i(entropy_access),
-        .entropy_rd_ack_o(lane_entropy_ack[l]),
-        .entropy_rd_data_o(lane_entropy_data[l]),
+        .entropy_answer_o(entropy_answers[l]),
         .locked_i(locked),
         .tables_clear_i(tables_clear),
         .check_i(check),
         .complete_o(banks_complete[l]),
-        .read_i(read && read_lane == 3'(l)),
-        .read_entropy_i(read_entropy),
-        .read_row_i(read_row),
-        .read_ready_o(read_ready[l]),
-        .read_row_o(row[l]),
+        .read_i(lane_read),
+        .read_o(read_answer[l]),
         .run_i(run),
         .hold_i(hold),
         .drop_i(drop),
@@ -501,10 +477,8 @@ module portcullis_top
         .size_o(size[l]),
         .snapshot_i(snapshot && snapshot_lane == 3'(l)),
         .snapshot_o(snapshots[l]),
-        .beat_valid_i(beat_valid && l == 0),
-        .beat_take_o(beat_takes[l]),
-        .beat_i(beat),
-        .beat_answered_o(beat_answers[l]),
+        .beat_i(l == 0 ? beat : '0),
+        .beat_o(beat_answers[l]),
         .ring_cfg_i(ring_cfg),
         .open_i(ring_open),
         .fetch_i(ring_fetch),

@@ -18,6 +18,11 @@ uint64_t write_of(uint64_t row, uint64_t word, uint32_t data) {
   return uint64_t{3} << 49 | row << 39 | word << 33 | uint64_t{1} << 32 | data;
 }
 
+// A step of a judged entry, as step_t has it.
+uint32_t step_of(uint16_t row) {
+  return uint32_t{1} << 19 | uint32_t{row == 0} << 18 | uint32_t{row == kRows - 1} << 17 | uint32_t{1} << 16 | row;
+}
+
 void clock(Vbank& bank) {
   bank.clk_i = 0;
   bank.eval();
@@ -49,15 +54,11 @@ uint64_t sweep_alone(uint64_t clocks) {
     }
     bank.access_i = 0;
     bank.locked_i = 1;
-    bank.judge_i = 1;
     const auto start = std::chrono::steady_clock::now();
     for (uint64_t i = 0; i < clocks && !sink.stopped; ++i) {
       const uint16_t row = i % kRows;
       if (row == 0) bank.desc_i[1] = static_cast<uint32_t>(0x85ebca6bu * (i + 1));
-      bank.step_i = 1;
-      bank.row_i = row;
-      bank.first_i = row == 0;
-      bank.last_i = row == kRows - 1;
+      bank.step_i = step_of(row);
       clock(bank);
     }
     const auto time = std::chrono::steady_clock::now() - start;

@@ -237,11 +237,7 @@ module alveo_xdma_tb;
 
     // The link goes down while reads are in flight, then at random moments; both sides of the bus
     // forget what was under way.
-    hold = 1'b1;
-    repeat (4) @(negedge clk);
-    host_write(LaneBase + 32'h0C, 32'd8);
-    for (int i = 0; i < 100 * slow && u_memory.reads.size() == 0; i++) @(negedge clk);
-    if (u_memory.reads.size() == 0) $fatal(1, "no read in flight");
+    reads_in_flight();
     again();
     repeat (4) begin
       host_write(LaneBase + 32'h18, 32'd2);

@@ -197,11 +197,7 @@ module aws_f2_tb;
     $display("aws_f2: session over the shell, %0d interrupts", irqs);
 
     // FLR while reads are in flight on a bus that is slow: done only after the last answer.
-    hold = 1'b1;
-    repeat (4) @(negedge clk);
-    host_write(LaneBase + 32'h0C, 32'd8);
-    for (int i = 0; i < 100 * slow && u_memory.reads.size() == 0; i++) @(negedge clk);
-    if (u_memory.reads.size() == 0) $fatal(1, "no read in flight");
+    reads_in_flight();
     flr = 1'b1;
     repeat (250 * slow) @(negedge clk);
     if (flr_done) $fatal(1, "FLR done with reads in flight");
@@ -225,10 +221,7 @@ module aws_f2_tb;
 
     // FLR over a bus that does not answer: done all the same, the former life's answers reach
     // nobody.
-    hold = 1'b1;
-    repeat (4) @(negedge clk);
-    host_write(LaneBase + 32'h0C, 32'd8);
-    for (int i = 0; i < 100 * slow && u_memory.reads.size() == 0; i++) @(negedge clk);
+    reads_in_flight();
     flr = 1'b1;
     await_done(1'b1, 1250 * slow, "FLR over a dead bus");
     flr = 1'b0;

@@ -183,6 +183,15 @@ task automatic late_reads_and_stalled_writes();
   refuse_two();
 endtask
 
+// Entries are submitted over a bus that does not answer: their reads are in flight from here on.
+task automatic reads_in_flight();
+  hold = 1'b1;
+  repeat (4) @(negedge clk);
+  host_write(LaneBase + 32'h0C, 32'd8);
+  for (int i = 0; i < 100 * slow && u_memory.reads.size() == 0; i++) @(negedge clk);
+  if (u_memory.reads.size() == 0) $fatal(1, "no read in flight");
+endtask
+
 // Two entries of zeros, which the card must refuse, each with a record and a completion.
 task automatic refuse_two();
   int unsigned seen;

