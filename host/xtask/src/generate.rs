@@ -93,7 +93,7 @@ fn make(scratch: &Path) -> Result<()> {
         Ok(())
     };
     // A register behind the read multiplexer: a read takes a clock more, and the multiplexer is no longer the card's longest path.
-    let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response"];
+    let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response", "--rt-read-fanin"];
     peakrdl("regblock", "rtl/csr/gen", &block)?;
     // A lane's registers are a block that the card has once for each lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs"], &block[..]].concat())?;

@@ -57,7 +57,7 @@ module card (
     logic external_pending;
 
     // Read latency > write latency. May need to delay next write that follows a read
-    logic [0:0] cpuif_req_stall_sr;
+    logic [1:0] cpuif_req_stall_sr;
     always_ff @(posedge clk) begin
         if(rst) begin
             cpuif_req_stall_sr <= '0;
@@ -793,8 +793,13 @@ module card (
     end
 
     logic readback_external_rd_ack;
-
-    assign readback_external_rd_ack = readback_external_rd_ack_c;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            readback_external_rd_ack <= '0;
+        end else begin
+            readback_external_rd_ack <= readback_external_rd_ack_c;
+        end
+    end
 
     logic [19:0] rd_mux_addr;
     logic [19:0] pending_rd_addr;
@@ -811,170 +816,235 @@ module card (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [10:0] ad_low(bit [19:0] addr);
+        return addr[10:0];
+    endfunction
+    function automatic bit [8:0] ad_hi(bit [19:0] addr);
+        return addr[19:11];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[512];
+    always_comb begin
+        automatic logic [31:0] readback_data_var[512];
+        for(int i=0; i<512; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(20'h0)) begin
+            readback_data_var[ad_hi(20'h0)][31:0] = 32'h4c554350;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h4)) begin
+            readback_data_var[ad_hi(20'h4)][15:0] = 16'h0;
+            readback_data_var[ad_hi(20'h4)][31:16] = 16'h1;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h8)) begin
+            readback_data_var[ad_hi(20'h8)][7:0] = hwif_in.capabilities.lanes.next;
+            readback_data_var[ad_hi(20'h8)][15:8] = hwif_in.capabilities.rows_per_clock.next;
+            readback_data_var[ad_hi(20'h8)][16] = hwif_in.capabilities.digest.next;
+            readback_data_var[ad_hi(20'h8)][17] = hwif_in.capabilities.signer.next;
+            readback_data_var[ad_hi(20'h8)][18] = hwif_in.capabilities.heartbeat.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hc)) begin
+            readback_data_var[ad_hi(20'hc)][15:0] = hwif_in.rows.policy.next;
+            readback_data_var[ad_hi(20'hc)][31:16] = hwif_in.rows.entropy.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h10)) begin
+            readback_data_var[ad_hi(20'h10)][31:0] = hwif_in.max_streams.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h14)) begin
+            readback_data_var[ad_hi(20'h14)][7:0] = hwif_in.queue_limits.ring_log2.next;
+            readback_data_var[ad_hi(20'h14)][15:8] = hwif_in.queue_limits.log_log2.next;
+            readback_data_var[ad_hi(20'h14)][23:16] = hwif_in.queue_limits.reads.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h18)) begin
+            readback_data_var[ad_hi(20'h18)][7:0] = hwif_in.key_flags.v.next;
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h20 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h20 + (20)'(i0) * 20'h4)][31:0] = hwif_in.map_digest[i0].v.next;
+            end
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h44)) begin
+            readback_data_var[ad_hi(20'h44)][3:0] = hwif_in.status.life.next;
+            readback_data_var[ad_hi(20'h44)][4] = hwif_in.status.locked.next;
+            readback_data_var[ad_hi(20'h44)][5] = hwif_in.status.busy.next;
+            readback_data_var[ad_hi(20'h44)][6] = hwif_in.status.needs_reset.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h48)) begin
+            readback_data_var[ad_hi(20'h48)][15:0] = hwif_in.fault.code.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h4c)) begin
+            readback_data_var[ad_hi(20'h4c)][15:0] = hwif_in.load_fault.code.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h50)) begin
+            readback_data_var[ad_hi(20'h50)][31:0] = field_storage.epoch.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h58)) begin
+            readback_data_var[ad_hi(20'h58)][31:0] = hwif_in.tick_lo.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h5c)) begin
+            readback_data_var[ad_hi(20'h5c)][31:0] = hwif_in.tick_hi.v.next;
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h60 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h60 + (20)'(i0) * 20'h4)][31:0] = field_storage.expected_digest[i0].v.value;
+            end
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h80 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h80 + (20)'(i0) * 20'h4)][31:0] = hwif_in.policy_digest[i0].v.next;
+            end
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'ha0 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'ha0 + (20)'(i0) * 20'h4)][31:0] = field_storage.ticket_digest[i0].v.value;
+            end
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hc0)) begin
+            readback_data_var[ad_hi(20'hc0)][31:0] = field_storage.heartbeat_records.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hc4)) begin
+            readback_data_var[ad_hi(20'hc4)][31:0] = field_storage.heartbeat_ticks.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hc8)) begin
+            readback_data_var[ad_hi(20'hc8)][31:0] = field_storage.heartbeat_nonce_lo.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hcc)) begin
+            readback_data_var[ad_hi(20'hcc)][31:0] = field_storage.heartbeat_nonce_hi.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hd0)) begin
+            readback_data_var[ad_hi(20'hd0)][31:0] = hwif_in.heartbeat_credit.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'he0)) begin
+            readback_data_var[ad_hi(20'he0)][31:0] = field_storage.checkpoint_lo.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'he4)) begin
+            readback_data_var[ad_hi(20'he4)][31:0] = field_storage.checkpoint_hi.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'he8)) begin
+            readback_data_var[ad_hi(20'he8)][7:0] = field_storage.checkpoint_size.log2.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hec)) begin
+            readback_data_var[ad_hi(20'hec)][31:0] = field_storage.checkpoint_interval.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hf4)) begin
+            readback_data_var[ad_hi(20'hf4)][31:0] = hwif_in.checkpoint_tail.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'hf8)) begin
+            readback_data_var[ad_hi(20'hf8)][31:0] = field_storage.checkpoint_head.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h100)) begin
+            readback_data_var[ad_hi(20'h100)][31:0] = hwif_in.records.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h104)) begin
+            readback_data_var[ad_hi(20'h104)][31:0] = hwif_in.verdicts.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h108)) begin
+            readback_data_var[ad_hi(20'h108)][31:0] = hwif_in.admits.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h10c)) begin
+            readback_data_var[ad_hi(20'h10c)][31:0] = hwif_in.rejects.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h110)) begin
+            readback_data_var[ad_hi(20'h110)][31:0] = hwif_in.decomposes.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h114)) begin
+            readback_data_var[ad_hi(20'h114)][31:0] = hwif_in.refused.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h118)) begin
+            readback_data_var[ad_hi(20'h118)][31:0] = hwif_in.open_streams.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h11c)) begin
+            readback_data_var[ad_hi(20'h11c)][31:0] = hwif_in.busy_clocks_lo.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h120)) begin
+            readback_data_var[ad_hi(20'h120)][31:0] = hwif_in.busy_clocks_hi.v.next;
+        end
+        for(int i0=0; i0<8; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h130 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h130 + (20)'(i0) * 20'h4)][31:0] = hwif_in.public_key[i0].v.next;
+            end
+        end
+        for(int i0=0; i0<4; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h150 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h150 + (20)'(i0) * 20'h4)][31:0] = hwif_in.design_id[i0].v.next;
+            end
+        end
+        for(int i0=0; i0<4; i0++) begin
+            if(ad_low(rd_mux_addr) == ad_low(20'h160 + (20)'(i0) * 20'h4)) begin
+                readback_data_var[ad_hi(20'h160 + (20)'(i0) * 20'h4)][31:0] = hwif_in.boot_nonce[i0].v.next;
+            end
+        end
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[512];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [19:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            for(int i=0; i<512; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+    logic [31:0] readback_ext_block_data_rt_c;
+    logic readback_is_ext_block_c;
     always_comb begin
         automatic logic [31:0] readback_data_var;
+        automatic logic is_external_block_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 20'h0) begin
-            readback_data_var[31:0] = 32'h4c554350;
-        end
-        if(rd_mux_addr == 20'h4) begin
-            readback_data_var[15:0] = 16'h0;
-            readback_data_var[31:16] = 16'h1;
-        end
-        if(rd_mux_addr == 20'h8) begin
-            readback_data_var[7:0] = hwif_in.capabilities.lanes.next;
-            readback_data_var[15:8] = hwif_in.capabilities.rows_per_clock.next;
-            readback_data_var[16] = hwif_in.capabilities.digest.next;
-            readback_data_var[17] = hwif_in.capabilities.signer.next;
-            readback_data_var[18] = hwif_in.capabilities.heartbeat.next;
-        end
-        if(rd_mux_addr == 20'hc) begin
-            readback_data_var[15:0] = hwif_in.rows.policy.next;
-            readback_data_var[31:16] = hwif_in.rows.entropy.next;
-        end
-        if(rd_mux_addr == 20'h10) begin
-            readback_data_var[31:0] = hwif_in.max_streams.v.next;
-        end
-        if(rd_mux_addr == 20'h14) begin
-            readback_data_var[7:0] = hwif_in.queue_limits.ring_log2.next;
-            readback_data_var[15:8] = hwif_in.queue_limits.log_log2.next;
-            readback_data_var[23:16] = hwif_in.queue_limits.reads.next;
-        end
-        if(rd_mux_addr == 20'h18) begin
-            readback_data_var[7:0] = hwif_in.key_flags.v.next;
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 20'h20 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = hwif_in.map_digest[i0].v.next;
-            end
-        end
-        if(rd_mux_addr == 20'h44) begin
-            readback_data_var[3:0] = hwif_in.status.life.next;
-            readback_data_var[4] = hwif_in.status.locked.next;
-            readback_data_var[5] = hwif_in.status.busy.next;
-            readback_data_var[6] = hwif_in.status.needs_reset.next;
-        end
-        if(rd_mux_addr == 20'h48) begin
-            readback_data_var[15:0] = hwif_in.fault.code.next;
-        end
-        if(rd_mux_addr == 20'h4c) begin
-            readback_data_var[15:0] = hwif_in.load_fault.code.next;
-        end
-        if(rd_mux_addr == 20'h50) begin
-            readback_data_var[31:0] = field_storage.epoch.v.value;
-        end
-        if(rd_mux_addr == 20'h58) begin
-            readback_data_var[31:0] = hwif_in.tick_lo.v.next;
-        end
-        if(rd_mux_addr == 20'h5c) begin
-            readback_data_var[31:0] = hwif_in.tick_hi.v.next;
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 20'h60 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = field_storage.expected_digest[i0].v.value;
-            end
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 20'h80 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = hwif_in.policy_digest[i0].v.next;
-            end
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 20'ha0 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = field_storage.ticket_digest[i0].v.value;
-            end
-        end
-        if(rd_mux_addr == 20'hc0) begin
-            readback_data_var[31:0] = field_storage.heartbeat_records.v.value;
-        end
-        if(rd_mux_addr == 20'hc4) begin
-            readback_data_var[31:0] = field_storage.heartbeat_ticks.v.value;
-        end
-        if(rd_mux_addr == 20'hc8) begin
-            readback_data_var[31:0] = field_storage.heartbeat_nonce_lo.v.value;
-        end
-        if(rd_mux_addr == 20'hcc) begin
-            readback_data_var[31:0] = field_storage.heartbeat_nonce_hi.v.value;
-        end
-        if(rd_mux_addr == 20'hd0) begin
-            readback_data_var[31:0] = hwif_in.heartbeat_credit.v.next;
-        end
-        if(rd_mux_addr == 20'he0) begin
-            readback_data_var[31:0] = field_storage.checkpoint_lo.v.value;
-        end
-        if(rd_mux_addr == 20'he4) begin
-            readback_data_var[31:0] = field_storage.checkpoint_hi.v.value;
-        end
-        if(rd_mux_addr == 20'he8) begin
-            readback_data_var[7:0] = field_storage.checkpoint_size.log2.value;
-        end
-        if(rd_mux_addr == 20'hec) begin
-            readback_data_var[31:0] = field_storage.checkpoint_interval.v.value;
-        end
-        if(rd_mux_addr == 20'hf4) begin
-            readback_data_var[31:0] = hwif_in.checkpoint_tail.v.next;
-        end
-        if(rd_mux_addr == 20'hf8) begin
-            readback_data_var[31:0] = field_storage.checkpoint_head.v.value;
-        end
-        if(rd_mux_addr == 20'h100) begin
-            readback_data_var[31:0] = hwif_in.records.v.next;
-        end
-        if(rd_mux_addr == 20'h104) begin
-            readback_data_var[31:0] = hwif_in.verdicts.v.next;
-        end
-        if(rd_mux_addr == 20'h108) begin
-            readback_data_var[31:0] = hwif_in.admits.v.next;
-        end
-        if(rd_mux_addr == 20'h10c) begin
-            readback_data_var[31:0] = hwif_in.rejects.v.next;
-        end
-        if(rd_mux_addr == 20'h110) begin
-            readback_data_var[31:0] = hwif_in.decomposes.v.next;
-        end
-        if(rd_mux_addr == 20'h114) begin
-            readback_data_var[31:0] = hwif_in.refused.v.next;
-        end
-        if(rd_mux_addr == 20'h118) begin
-            readback_data_var[31:0] = hwif_in.open_streams.v.next;
-        end
-        if(rd_mux_addr == 20'h11c) begin
-            readback_data_var[31:0] = hwif_in.busy_clocks_lo.v.next;
-        end
-        if(rd_mux_addr == 20'h120) begin
-            readback_data_var[31:0] = hwif_in.busy_clocks_hi.v.next;
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 20'h130 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = hwif_in.public_key[i0].v.next;
-            end
-        end
-        for(int i0=0; i0<4; i0++) begin
-            if(rd_mux_addr == 20'h150 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = hwif_in.design_id[i0].v.next;
-            end
-        end
-        for(int i0=0; i0<4; i0++) begin
-            if(rd_mux_addr == 20'h160 + (20)'(i0) * 20'h4) begin
-                readback_data_var[31:0] = hwif_in.boot_nonce[i0].v.next;
-            end
-        end
+        is_external_block_var = '0;
         for(int i0=0; i0<8; i0++) begin
             if((rd_mux_addr >= 20'h1000 + (20)'(i0) * 20'h100) && (rd_mux_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b)) begin
                 readback_data_var = hwif_in.lane[i0].rd_data;
+                is_external_block_var = 1'b1;
             end
         end
         if((rd_mux_addr >= 20'h10000) && (rd_mux_addr <= 20'h10000 + 20'h7f)) begin
             readback_data_var = hwif_in.header.rd_data;
+            is_external_block_var = 1'b1;
         end
         if((rd_mux_addr >= 20'h40000) && (rd_mux_addr <= 20'h40000 + 20'h3ffff)) begin
             readback_data_var = hwif_in.policy_bank.rd_data;
+            is_external_block_var = 1'b1;
         end
         if((rd_mux_addr >= 20'h80000) && (rd_mux_addr <= 20'h80000 + 20'h3ffff)) begin
             readback_data_var = hwif_in.entropy_bank.rd_data;
+            is_external_block_var = 1'b1;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
+        readback_ext_block_data_rt_c = readback_data_var;
+        readback_is_ext_block_c = is_external_block_var;
+    end
+
+    logic [31:0] readback_ext_block_data_rt;
+    logic readback_is_ext_block;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            readback_ext_block_data_rt <= '0;
+            readback_is_ext_block <= '0;
+        end else begin
+            readback_ext_block_data_rt <= readback_ext_block_data_rt_c;
+            readback_is_ext_block <= readback_is_ext_block_c;
+        end
+    end
+
+
+    // readback stage 2
+    always_comb begin
+        if(readback_is_ext_block) begin
+            readback_data = readback_ext_block_data_rt;
+        end else begin
+            readback_data = readback_data_rt[readback_addr_rt[19:11]];
+        end
+        readback_done = readback_done_rt;
         readback_err = '0;
     end
 

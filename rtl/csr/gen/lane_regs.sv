@@ -56,7 +56,7 @@ module lane_regs (
     logic cpuif_req_masked;
 
     // Read latency > write latency. May need to delay next write that follows a read
-    logic [0:0] cpuif_req_stall_sr;
+    logic [1:0] cpuif_req_stall_sr;
     always_ff @(posedge clk) begin
         if(rst) begin
             cpuif_req_stall_sr <= '0;
@@ -540,53 +540,87 @@ module lane_regs (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [3:0] ad_low(bit [5:0] addr);
+        return addr[3:0];
+    endfunction
+    function automatic bit [1:0] ad_hi(bit [5:0] addr);
+        return addr[5:4];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[4];
     always_comb begin
-        automatic logic [31:0] readback_data_var;
-        readback_data_var = '0;
-        if(rd_mux_addr == 6'h0) begin
-            readback_data_var[31:0] = field_storage.queues.sq_lo.v.value;
+        automatic logic [31:0] readback_data_var[4];
+        for(int i=0; i<4; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(6'h0)) begin
+            readback_data_var[ad_hi(6'h0)][31:0] = field_storage.queues.sq_lo.v.value;
         end
-        if(rd_mux_addr == 6'h4) begin
-            readback_data_var[31:0] = field_storage.queues.sq_hi.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h4)) begin
+            readback_data_var[ad_hi(6'h4)][31:0] = field_storage.queues.sq_hi.v.value;
         end
-        if(rd_mux_addr == 6'h8) begin
-            readback_data_var[7:0] = field_storage.queues.sq_size.log2.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h8)) begin
+            readback_data_var[ad_hi(6'h8)][7:0] = field_storage.queues.sq_size.log2.value;
         end
-        if(rd_mux_addr == 6'hc) begin
-            readback_data_var[31:0] = field_storage.queues.sq_tail.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'hc)) begin
+            readback_data_var[ad_hi(6'hc)][31:0] = field_storage.queues.sq_tail.v.value;
         end
-        if(rd_mux_addr == 6'h10) begin
-            readback_data_var[31:0] = field_storage.queues.cq_lo.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h10)) begin
+            readback_data_var[ad_hi(6'h10)][31:0] = field_storage.queues.cq_lo.v.value;
         end
-        if(rd_mux_addr == 6'h14) begin
-            readback_data_var[31:0] = field_storage.queues.cq_hi.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h14)) begin
+            readback_data_var[ad_hi(6'h14)][31:0] = field_storage.queues.cq_hi.v.value;
         end
-        if(rd_mux_addr == 6'h18) begin
-            readback_data_var[31:0] = field_storage.queues.cq_head.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h18)) begin
+            readback_data_var[ad_hi(6'h18)][31:0] = field_storage.queues.cq_head.v.value;
         end
-        if(rd_mux_addr == 6'h20) begin
-            readback_data_var[31:0] = field_storage.queues.log_lo.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h20)) begin
+            readback_data_var[ad_hi(6'h20)][31:0] = field_storage.queues.log_lo.v.value;
         end
-        if(rd_mux_addr == 6'h24) begin
-            readback_data_var[31:0] = field_storage.queues.log_hi.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h24)) begin
+            readback_data_var[ad_hi(6'h24)][31:0] = field_storage.queues.log_hi.v.value;
         end
-        if(rd_mux_addr == 6'h28) begin
-            readback_data_var[7:0] = field_storage.queues.log_size.log2.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h28)) begin
+            readback_data_var[ad_hi(6'h28)][7:0] = field_storage.queues.log_size.log2.value;
         end
-        if(rd_mux_addr == 6'h2c) begin
-            readback_data_var[31:0] = field_storage.queues.log_head.v.value;
+        if(ad_low(rd_mux_addr) == ad_low(6'h2c)) begin
+            readback_data_var[ad_hi(6'h2c)][31:0] = field_storage.queues.log_head.v.value;
         end
-        if(rd_mux_addr == 6'h30) begin
-            readback_data_var[31:0] = hwif_in.queues.log_tail.v.next;
+        if(ad_low(rd_mux_addr) == ad_low(6'h30)) begin
+            readback_data_var[ad_hi(6'h30)][31:0] = hwif_in.queues.log_tail.v.next;
         end
-        if(rd_mux_addr == 6'h34) begin
-            readback_data_var[31:0] = hwif_in.queues.sq_head.v.next;
+        if(ad_low(rd_mux_addr) == ad_low(6'h34)) begin
+            readback_data_var[ad_hi(6'h34)][31:0] = hwif_in.queues.sq_head.v.next;
         end
-        if(rd_mux_addr == 6'h38) begin
-            readback_data_var[31:0] = hwif_in.queues.cq_tail.v.next;
+        if(ad_low(rd_mux_addr) == ad_low(6'h38)) begin
+            readback_data_var[ad_hi(6'h38)][31:0] = hwif_in.queues.cq_tail.v.next;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[4];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [5:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            for(int i=0; i<4; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+
+    // readback stage 2
+    always_comb begin
+        readback_data = readback_data_rt[readback_addr_rt[5:4]];
+        readback_done = readback_done_rt;
         readback_err = '0;
     end
 
