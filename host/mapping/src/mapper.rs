@@ -1,6 +1,7 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
 use crate::checkable::{Checkable, checkable};
+use crate::citation::citations;
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
@@ -160,7 +161,14 @@ impl Mapper {
             quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
         }
         let hits = self.scanner.scan(text, view.as_ref());
-        Findings { hits, quantities, calls: Vec::new(), unfinished: self.scanner.unfinished(text, view.as_ref()) }
+        let citations = citations(text, view.as_ref());
+        Findings {
+            hits,
+            quantities,
+            citations,
+            calls: Vec::new(),
+            unfinished: self.scanner.unfinished(text, view.as_ref()),
+        }
     }
 
     /// Content words of a text, in lower case, sorted, each once.

@@ -10,7 +10,12 @@ mod latex;
 mod markup;
 
 use build::Difference;
+use fold::{Fold, fold};
 use std::ops::Range;
+
+/// Braces beside those of ASCII.
+const OPENING: &[char] = &['\u{ff5b}', '\u{fe5b}', '\u{fe37}', '\u{2774}', '\u{2983}'];
+const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2984}'];
 
 /// A part of the view and the bytes that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +49,37 @@ impl View {
             Difference::Lines(lines) => Some(Self::aligned(text, lines)),
             Difference::More => Some(build::build(text)).filter(|view| view.text != text),
         }
+    }
+
+    /// A text whose braces or other marks are written with look-alikes, with the marks of ASCII in their place, where it may hold an
+    /// object: what only the view of its markup leaves out stays.
+    pub(crate) fn of_marks(text: &str) -> Option<Self> {
+        let opens = |c: char| c == '{' || OPENING.contains(&c);
+        if text.is_ascii() || !text.contains(opens) {
+            return None;
+        }
+        let mut view = Self {
+            text: String::with_capacity(text.len()),
+            segments: Vec::new(),
+            borders: Vec::new(),
+            lines: Vec::new(),
+            aligned: false,
+        };
+        for (start, c) in text.char_indices() {
+            let origin = start..start + c.len_utf8();
+            let at = view.text.len();
+            match if c.is_ascii() { Fold::Keep } else { fold(c) } {
+                _ if OPENING.contains(&c) => view.text.push('{'),
+                _ if CLOSING.contains(&c) => view.text.push('}'),
+                Fold::Ascii(byte) => view.text.push(char::from(byte)),
+                Fold::Text(shown) => view.text.push_str(&shown),
+                Fold::Space | Fold::LineBreak => view.text.push(' '),
+                Fold::Drop => continue,
+                _ => view.text.push(c),
+            }
+            view.segments.push(Segment { at, origin, copied: false });
+        }
+        (view.text != text).then_some(view)
     }
 
     /// A space for each of these line breaks, unless another follows.
