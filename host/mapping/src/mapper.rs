@@ -106,12 +106,17 @@ impl Mapper {
     /// pieces. Ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
-        self.read_parts(before, &[&text], granularity)
+        self.read_in(before, &[&text], granularity, false)
     }
 
     /// Reads texts that follow each other. Where one ends a piece ends, too, unless something that was found stands across.
     #[must_use]
     pub fn read_parts(&self, before: &str, parts: &[&str], granularity: Granularity) -> Text {
+        self.read_in(before, parts, granularity, true)
+    }
+
+    /// `goes_on` says that more text may follow, so that the end is looked at for what it may be the beginning of.
+    fn read_in(&self, before: &str, parts: &[&str], granularity: Granularity, goes_on: bool) -> Text {
         let from = before.len();
         let ends: Vec<usize> = parts
             .iter()
@@ -123,7 +128,7 @@ impl Mapper {
         let text = [before, &parts.concat()].concat();
         let calls = self.tools.in_text(&text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let mut found = self.look(&text);
+        let mut found = self.look(&text, goes_on);
         found.hits = found.hits.with(called);
         found.calls = calls.iter().map(|call| call.range.clone()).collect();
         Text::new(text, from, &ends, found, self.language, granularity)
@@ -140,7 +145,7 @@ impl Mapper {
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
             classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
-        let mut found = self.look(&text);
+        let mut found = self.look(&text, false);
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
         found.calls = vec![whole];
@@ -154,7 +159,7 @@ impl Mapper {
     }
 
     /// What the text and its view hold.
-    fn look(&self, text: &str) -> Findings {
+    fn look(&self, text: &str, goes_on: bool) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
         if let Some(view) = &view {
@@ -162,13 +167,8 @@ impl Mapper {
         }
         let hits = self.scanner.scan(text, view.as_ref());
         let citations = citations(text, view.as_ref());
-        Findings {
-            hits,
-            quantities,
-            citations,
-            calls: Vec::new(),
-            unfinished: self.scanner.unfinished(text, view.as_ref()),
-        }
+        let unfinished = if goes_on { self.scanner.unfinished(text, view.as_ref()) } else { text.len() };
+        Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
     /// Content words of a text, in lower case, sorted, each once.
