@@ -121,7 +121,7 @@ impl<'g> Governor<'g> {
 
     /// Reads candidates that follow each other, after admitted text and after what was proposed.
     pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
-        self.mapper.read_parts_after(admitted, proposed, parts, self.granularity(true))
+        self.mapper.read_parts(admitted, proposed, parts, self.granularity(true))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {

@@ -1,5 +1,5 @@
-//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English prose of ASCII, and
-//! text with markup and characters outside ASCII, which has a matching view.
+//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English prose of ASCII, the
+//! same with single line breaks, and text with markup and characters outside ASCII.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,8 +17,19 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
+/// What a text is made of, besides words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One line of ASCII.
+    Plain,
+    /// A line break behind one sentence in six, and in place of one space in ten.
+    Lines,
+    /// Line breaks behind sentences, Markdown, and characters outside ASCII.
+    Marked,
+}
+
 /// About 256 KiB of sentences; one in ten holds something that the policy looks for.
-fn corpus(marked: bool) -> String {
+fn corpus(kind: Kind) -> String {
     let words = "the station opened again after a long winter and people came back to read their papers while the trains left on time \
                  for towns along the coast where markets sell bread fish and flowers every morning before the heat of day";
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -33,9 +44,14 @@ fn corpus(marked: bool) -> String {
     while text.len() < 256 << 10 {
         sentence += 1;
         for i in 0..8 + next(10) {
-            text += if i == 0 { "" } else { " " };
+            let wraps = kind == Kind::Lines && next(10) == 0;
+            text += match i {
+                0 => "",
+                _ if wraps => "\n",
+                _ => " ",
+            };
             let word = words[next(words.len())];
-            match if marked { next(6) } else { 6 } {
+            match if kind == Kind::Marked { next(6) } else { 6 } {
                 0 => text += &format!("**{word}**"),
                 1 => text += &format!("\u{201c}{word}\u{e9}\u{201d}"),
                 2 => text += &format!("\u{436}\u{438}\u{437}\u{43d}\u{44c}\u{a0}{word}"),
@@ -46,7 +62,7 @@ fn corpus(marked: bool) -> String {
             text += " ";
             text += hits[next(hits.len())];
         }
-        text += if sentence % 6 == 0 { ".\n" } else { ". " };
+        text += if kind != Kind::Plain && sentence % 6 == 0 { ".\n" } else { ". " };
     }
     text
 }
@@ -80,7 +96,7 @@ fn mapping(c: &mut Criterion) {
     let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
     let mapper = Mapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
-    let text = corpus(false);
+    let text = corpus(Kind::Plain);
     let state = SemanticState::new(
         &manifest,
         [0; 32],
@@ -88,7 +104,8 @@ fn mapping(c: &mut Criterion) {
         Intent::default(),
         Profile::default().context(&manifest).unwrap(),
     );
-    for (name, text) in [("mapping", &text), ("mapping, marked up", &corpus(true))] {
+    let (lines, marked) = (corpus(Kind::Lines), corpus(Kind::Marked));
+    for (name, text) in [("mapping", &text), ("mapping, lines", &lines), ("mapping, marked up", &marked)] {
         throughput(c, name, text, &mapper, &state);
     }
 

@@ -4,11 +4,11 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// A set of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ByteSet(Vec<bool>);
+pub(crate) struct ByteSet([bool; 256]);
 
 impl ByteSet {
     pub(crate) fn none() -> Self {
-        Self(vec![false; 256])
+        Self([false; 256])
     }
 
     pub(crate) fn holds(&self, byte: u8) -> bool {

@@ -1,6 +1,8 @@
 //! Citations: the written forms in which text points at a source outside. What a store allows is the gate's to say; here they are
 //! found, so that no cut parts one.
 
+use crate::view::View;
+use regex_automata::Input;
 use regex_automata::meta::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -64,21 +66,54 @@ static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new_many(&forms).ok()
 });
 
-/// Where citations stand in a text, in order, without the marks that end a sentence. `None` when the patterns are not there, and
-/// nothing can be said.
-pub(crate) fn citations(text: &str) -> Option<Vec<Range<usize>>> {
+/// Where citations stand in a text or in its view, in order, those that overlap joined, without the marks that end a sentence. `None`
+/// when the patterns are not there, and nothing can be said.
+pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
-    // Every form holds a digit, or is a URL.
-    if !text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W')) {
-        return Some(Vec::new());
+    let mut found: Vec<Range<usize>> = Vec::new();
+    match view {
+        None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
+        Some(view) if view.is_aligned() => {
+            // The text has the same matches but where one of the view stands over a line break.
+            for m in matches(patterns, view.text()) {
+                found.extend(cited(view.text(), m.clone()));
+                if view.differs_in(&m) {
+                    let hidden = patterns.find_iter(Input::new(text).range(m.start..)).map(|h| h.range());
+                    found.extend(hidden.take_while(|h| h.start < m.end).filter_map(|h| cited(text, h)));
+                }
+            }
+        }
+        Some(view) => {
+            found.extend(matches(patterns, text).filter_map(|m| cited(text, m)));
+            let shown = matches(patterns, view.text()).filter_map(|m| cited(view.text(), m));
+            found.extend(shown.filter(|m| !view.crosses_border(m)).map(|m| view.origin(&m)));
+        }
     }
-    let found = patterns.find_iter(text).filter_map(|m| {
-        let shown = text.get(m.range())?;
-        let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
-        let trimmed = unopened(trimmed);
-        (!is_book(trimmed) || checks(trimmed)).then(|| m.start()..m.start() + trimmed.len())
-    });
-    Some(found.collect())
+    found.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match joined.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    Some(joined)
+}
+
+/// What the patterns match.
+fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    // Every form holds a digit, or is a URL.
+    let any = text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W'));
+    let all = any.then(|| patterns.find_iter(text).map(|m| m.range()));
+    all.into_iter().flatten()
+}
+
+/// The part of a match that cites.
+fn cited(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    let shown = text.get(found.clone())?;
+    let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
+    let trimmed = unopened(trimmed);
+    (!is_book(trimmed) || checks(trimmed)).then(|| found.start..found.start + trimmed.len())
 }
 
 /// Without brackets at its end that nothing opened.
@@ -123,7 +158,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        citations(text).unwrap().into_iter().map(|r| &text[r]).collect()
+        citations(text, View::of(text).as_ref()).unwrap().into_iter().map(|r| &text[r]).collect()
     }
 
     #[test]
@@ -172,6 +207,25 @@ mod tests {
         ] {
             assert_eq!(found(&format!("It says in {citation}, he said.")), [citation]);
         }
+    }
+
+    #[test]
+    fn a_form_is_found_as_it_is_read() {
+        for citation in [
+            "410 **U.S.** 113",
+            "42\u{a0}U.S.C. \u{a7}\u{a0}1983",
+            "\u{a7} **823** BGB",
+            "Article 6(1)\nGDPR",
+            "ISBN 978\u{2011}0\u{2011}306\u{2011}40615\u{2011}7",
+            "NCT\u{200b}01234567",
+            "[2017]\nUKSC 5",
+            "ISBN 978-0-306-40615-7",
+        ] {
+            let text = format!("It says in {citation}, he said.");
+            assert_eq!(found(&text), [citation], "{citation}");
+        }
+        assert_eq!(found("ISBN 978-0-306-40615-7\n12 of it"), ["ISBN 978-0-306-40615-7"], "the line break hides none");
+        assert_eq!(found("| 12 | U.S. | 345 |"), [""; 0], "cells are no citation");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Class hits: where the text holds a phrase or a pattern of a declared class.
 //!
 //! The scan runs over the whole text before anything is cut, so no boundary can hide a hit, and over the text's matching view, where it
-//! has one. Phrases are one Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
+//! has one: over both at once where the view differs by line breaks alone. Phrases are one Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
 //! any other around a byte that it cannot do without, where it has a rare one. A match that its validator refuses does not hide one that
 //! begins inside it.
 
-use crate::anchored::{End, Joint};
+use crate::anchored::{End, Joint, Walker};
 use crate::bytes::{self, ByteSet};
 use crate::error::MappingError;
 use crate::pattern;
@@ -106,6 +106,17 @@ struct LocatedPattern {
     pivot: Option<(ByteSet, usize)>,
 }
 
+/// Rare bytes at which patterns are looked for.
+struct Marks {
+    /// What is looked for at each byte: [`STARTS`], [`PIVOTS`].
+    at: [u8; 256],
+}
+
+/// A pattern of [`Starting`] may begin here.
+const STARTS: u8 = 1;
+/// A pattern of `searched` may hold this byte.
+const PIVOTS: u8 = 2;
+
 /// Patterns that begin with a digit or a mark.
 struct Starting {
     joint: Joint,
@@ -140,6 +151,7 @@ pub(crate) struct Scanner {
     starting: Option<Starting>,
     /// All other patterns.
     searched: Vec<LocatedPattern>,
+    marks: Marks,
     unfinished: Unfinished,
 }
 
@@ -180,14 +192,17 @@ impl Scanner {
             first.is_rare() && !empty
         });
         let starting = (!starting.is_empty()).then(|| Starting::new(starting)).transpose();
+        let starting = starting.map_err(MappingError::Patterns)?;
+        let searched: Vec<LocatedPattern> = searched.into_iter().map(|(pattern, _)| pattern).collect();
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
             phrase_class,
             worded: Phrases::new(&worded, &manifest.package.language),
             unviewed: unviewed.into_iter().collect(),
-            starting: starting.map_err(MappingError::Patterns)?,
-            searched: searched.into_iter().map(|(pattern, _)| pattern).collect(),
+            marks: Marks::new(starting.as_ref(), &searched),
+            starting,
+            searched,
             unfinished,
         })
     }
@@ -221,22 +236,40 @@ impl Scanner {
 
     /// Every hit of a text and of its view.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
-        let mut hits = Vec::new();
-        self.look(Page { text, view: None }, &mut hits);
-        if let Some(view) = view {
-            let mut seen = Vec::new();
-            self.look(Page { text: view.text(), view: Some(view) }, &mut seen);
-            let seen = seen.into_iter().filter(|hit| !self.unviewed.contains(hit.class));
-            hits.extend(seen.map(|hit| Hit { range: view.origin(&hit.range), ..hit }));
+        let page = Page { text, view: None };
+        let Some(view) = view else {
+            let mut search = Search::new(self, page);
+            self.phrases(page, |range, class| search.hits.push(Hit { range, class }));
+            self.patterns(&mut [&mut search]);
+            return Hits::new(search.hits);
+        };
+        let seen = Page { text: view.text(), view: Some(view) };
+        let mut searches = [Search::new(self, page), Search::new(self, seen)];
+        let [written, shown] = &mut searches;
+        if view.is_aligned() {
+            // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they stand at the same bytes.
+            self.phrases(seen, |range, class| {
+                let on = if view.differs_in(&range) { &mut *shown } else { &mut *written };
+                on.hits.push(Hit { range, class });
+            });
+            self.patterns(&mut [written, shown]);
+        } else {
+            for search in [&mut *written, &mut *shown] {
+                self.phrases(search.page, |range, class| search.hits.push(Hit { range, class }));
+                self.patterns(&mut [search]);
+            }
         }
-        Hits::new(hits)
+        let [written, shown] = searches;
+        let shown = shown.hits.into_iter().filter(|hit| !self.unviewed.contains(hit.class));
+        let shown = shown.map(|hit| Hit { range: view.origin(&hit.range), ..hit });
+        Hits::new(written.hits.into_iter().chain(shown).collect())
     }
 
-    fn look(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
+    fn phrases(&self, page: Page<'_>, mut hit: impl FnMut(Range<usize>, ClassId)) {
         let text = page.text;
         let mut phrase = |range: Range<usize>, class: ClassId| {
             if !page.crosses_border(&range) {
-                hits.push(Hit { range, class });
+                hit(range, class);
             }
         };
         if let Some(phrases) = &self.phrases {
@@ -250,12 +283,74 @@ impl Scanner {
             }
         }
         self.worded.find(text, phrase);
-        if let Some(starting) = &self.starting {
-            starting.search(page, hits);
+    }
+
+    /// Adds what patterns match on pages that have the same marks at the same bytes.
+    fn patterns(&self, searches: &mut [&mut Search<'_>]) {
+        let Some(text) = searches.first().map(|search| search.page.text) else { return };
+        let mut at_marks = |walker: &mut Option<&mut Walker<'_>>| {
+            for (at, byte) in text.bytes().enumerate() {
+                let mark = self.marks.at.get(usize::from(byte)).copied().unwrap_or(STARTS | PIVOTS);
+                if mark == 0 {
+                    continue;
+                }
+                for search in searches.iter_mut() {
+                    if mark & STARTS != 0
+                        && let (Some(starting), Some(walker)) = (&self.starting, &mut *walker)
+                    {
+                        starting.at(walker, at, search);
+                    }
+                    if mark & PIVOTS != 0 {
+                        for (pattern, clear) in self.searched.iter().zip(&mut search.clear) {
+                            pattern.around(search.page, at, byte, clear, &mut search.hits);
+                        }
+                    }
+                }
+            }
+        };
+        match &self.starting {
+            Some(starting) => starting.joint.walks(|walker| at_marks(&mut Some(walker))),
+            None => at_marks(&mut None),
         }
-        for pattern in &self.searched {
-            pattern.search(page, hits);
+        for pattern in self.searched.iter().filter(|pattern| pattern.pivot.is_none()) {
+            for search in searches.iter_mut() {
+                let length = search.page.text.len();
+                pattern.locate(search.page, 0..length, length, &mut search.hits);
+            }
         }
+    }
+}
+
+impl Marks {
+    fn new(starting: Option<&Starting>, searched: &[LocatedPattern]) -> Self {
+        let mut at = [0; 256];
+        for (byte, mark) in (0..=u8::MAX).zip(&mut at) {
+            let starts = starting.is_some_and(|starting| starting.first.holds(byte));
+            let pivots = searched.iter().filter_map(|pattern| pattern.pivot.as_ref());
+            let pivots = pivots.into_iter().any(|(pivot, _)| pivot.holds(byte));
+            *mark = if starts { STARTS } else { 0 } | if pivots { PIVOTS } else { 0 };
+        }
+        Self { at }
+    }
+}
+
+/// How far a page was searched.
+struct Search<'t> {
+    page: Page<'t>,
+    hits: Vec<Hit>,
+    /// From where each pattern of [`Starting`] may begin again.
+    next: Vec<usize>,
+    /// Which of them match where the search stands.
+    matched: Vec<bool>,
+    /// Before which bytes no match of each other pattern begins that was not looked at.
+    clear: Vec<usize>,
+}
+
+impl<'t> Search<'t> {
+    fn new(scanner: &Scanner, page: Page<'t>) -> Self {
+        let starting = scanner.starting.as_ref().map_or(0, |starting| starting.patterns.len());
+        let clear = vec![0; scanner.searched.len()];
+        Self { page, hits: Vec::new(), next: vec![0; starting], matched: vec![false; starting], clear }
     }
 }
 
@@ -268,33 +363,27 @@ impl Starting {
         Ok(Self { joint: Joint::new(&sources)?, first, patterns, whole })
     }
 
-    fn search(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
-        let text = page.text;
-        // From where each pattern may begin again, and which match from here on.
-        let mut next = vec![0; self.patterns.len()];
-        let mut matched = vec![false; self.patterns.len()];
-        self.joint.walks(|walker| {
-            for (at, byte) in text.bytes().enumerate() {
-                if !self.first.holds(byte) || (self.whole && between_digits(text, at)) {
-                    continue;
-                }
-                let mut any = false;
-                let end = walker.walk(text.as_bytes(), at, |pattern| {
-                    any = true;
-                    if let Some(matched) = matched.get_mut(pattern) {
-                        *matched = true;
-                    }
-                });
-                if !any && end != End::Unknown {
-                    continue;
-                }
-                for ((pattern, next), matched) in self.patterns.iter().zip(&mut next).zip(&mut matched) {
-                    if (std::mem::take(matched) || end == End::Unknown) && *next <= at {
-                        *next = pattern.at(page, at, hits);
-                    }
-                }
+    /// Adds the matches that begin at `at`.
+    fn at(&self, walker: &mut Walker<'_>, at: usize, search: &mut Search<'_>) {
+        let page = search.page;
+        if self.whole && between_digits(page.text, at) {
+            return;
+        }
+        let mut any = false;
+        let end = walker.walk(page.text.as_bytes(), at, |pattern| {
+            any = true;
+            if let Some(matched) = search.matched.get_mut(pattern) {
+                *matched = true;
             }
         });
+        if !any && end != End::Unknown {
+            return;
+        }
+        for ((pattern, next), matched) in self.patterns.iter().zip(&mut search.next).zip(&mut search.matched) {
+            if (std::mem::take(matched) || end == End::Unknown) && *next <= at {
+                *next = pattern.at(page, at, &mut search.hits);
+            }
+        }
     }
 }
 
@@ -314,20 +403,13 @@ impl LocatedPattern {
         }
     }
 
-    /// Adds the matches of a text.
-    fn search(&self, page: Page<'_>, hits: &mut Vec<Hit>) {
+    /// Adds the matches around the byte at `at`, where it is one that every match holds. Before `clear` everything was looked at.
+    fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<Hit>) {
         let text = page.text;
-        let Some((pivot, before)) = &self.pivot else {
-            self.locate(page, 0..text.len(), text.len(), hits);
-            return;
-        };
-        // Before it no match begins that was not looked at.
-        let mut clear = 0;
-        for (at, _) in text.bytes().enumerate().filter(|(_, byte)| pivot.holds(*byte)) {
-            let from = ceil(text, at.saturating_sub(*before).max(clear));
-            if from <= at {
-                clear = self.locate(page, from..at + 1, ceil(text, at + 1 + self.longest + AHEAD), hits);
-            }
+        let Some((_, before)) = self.pivot.as_ref().filter(|(pivot, _)| pivot.holds(byte)) else { return };
+        let from = ceil(text, at.saturating_sub(*before).max(*clear));
+        if from <= at {
+            *clear = self.locate(page, from..at + 1, ceil(text, at + 1 + self.longest + AHEAD), hits);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Languages: the cue tables, which are data (`languages/*.toml`), and the look-up of a word in them.
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -98,8 +98,7 @@ const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "arxiv:", " et a
 
 /// The tables of one language.
 pub(crate) struct Language {
-    /// Words by their first byte and their length, sorted, with the lists that each stands on.
-    words: Vec<Vec<(String, u32)>>,
+    words: WordTable,
     phrases: Option<AhoCorasick>,
     phrase_kinds: Vec<Phrase>,
     values: BTreeMap<String, u32>,
@@ -132,12 +131,68 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Lengths that have buckets of their own.
-const LENGTHS: usize = 16;
+/// Words with the lists that each stands on.
+struct WordTable {
+    /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most half of them taken.
+    keys: Vec<u128>,
+    /// The lists of each slot's word.
+    kinds: Vec<u32>,
+    /// Bits of a hash that are not used.
+    shift: u32,
+    /// Longer words, sorted.
+    long: Vec<(String, u32)>,
+}
 
-/// Where a word stands in [`Language::words`].
-fn bucket(word: &str) -> usize {
-    word.bytes().next().map_or(0, usize::from) * LENGTHS + word.len().min(LENGTHS - 1)
+/// A word of at most 16 bytes as a number that sorts as the word does; 0 for any other. No word holds a zero byte.
+pub(crate) fn key(word: &str) -> u128 {
+    let length = word.len();
+    if length == 0 || length > 16 {
+        return 0;
+    }
+    let bytes = word.bytes().fold(0u128, |key, byte| key << 8 | u128::from(byte));
+    bytes << (8 * (16 - length))
+}
+
+impl WordTable {
+    fn new(words: BTreeMap<String, u32>) -> Self {
+        let bits = (2 * words.len()).next_power_of_two().trailing_zeros().max(1);
+        let mut table =
+            Self { keys: vec![0; 1 << bits], kinds: vec![0; 1 << bits], shift: 64 - bits, long: Vec::new() };
+        for (word, kinds) in words {
+            match key(&word) {
+                0 => table.long.push((word, kinds)),
+                key => {
+                    let at = table.find(key);
+                    if let (Some(slot), Some(of)) = (table.keys.get_mut(at), table.kinds.get_mut(at)) {
+                        (*slot, *of) = (key, kinds);
+                    }
+                }
+            }
+        }
+        table
+    }
+
+    /// The slot of a key, or the empty one where it belongs.
+    fn find(&self, key: u128) -> usize {
+        // Fibonacci hashing of both halves (Knuth, volume 3, 6.4); half of the slots are empty, so that the search ends.
+        let folded = (key >> 64) as u64 ^ (key as u64).rotate_left(29);
+        let mut at = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        loop {
+            match self.keys.get(at) {
+                Some(found) if *found == key || *found == 0 => return at,
+                Some(_) => at += 1,
+                None => at = 0,
+            }
+        }
+    }
+
+    fn kinds(&self, word: &str, key: u128) -> u32 {
+        if key != 0 {
+            return self.kinds.get(self.find(key)).copied().unwrap_or(0);
+        }
+        let at = self.long.binary_search_by(|(w, _)| w.as_str().cmp(word));
+        at.ok().and_then(|at| self.long.get(at)).map_or(0, |(_, kinds)| *kinds)
+    }
 }
 
 impl Language {
@@ -190,12 +245,6 @@ impl Language {
                 *joined.entry(word).or_default() |= kind;
             }
         }
-        let mut words: Vec<Vec<(String, u32)>> = (0..256 * LENGTHS).map(|_| Vec::new()).collect();
-        for (word, kinds) in joined {
-            if let Some(bucket) = words.get_mut(bucket(&word)) {
-                bucket.push((word, kinds));
-            }
-        }
         let citations = CITATIONS.iter().map(|c| (*c).to_owned()).collect();
         let (mut phrases, mut phrase_kinds) = (Vec::new(), Vec::new());
         for (kind, list) in [
@@ -208,8 +257,12 @@ impl Language {
             phrases.extend(list);
         }
         Self {
-            words,
-            phrases: AhoCorasick::builder().ascii_case_insensitive(true).build(phrases).ok(),
+            words: WordTable::new(joined),
+            phrases: AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .kind(Some(AhoCorasickKind::DFA))
+                .build(phrases)
+                .ok(),
             phrase_kinds,
             values: [lists.numbers, lists.multipliers, lists.ordinals, lists.months].into_iter().flatten().collect(),
             relations: lists.relations,
@@ -221,9 +274,12 @@ impl Language {
 
     /// The lists that a word in lower case stands on, as bits of [`kind`].
     pub(crate) fn kinds(&self, word: &str) -> u32 {
-        let Some(bucket) = self.words.get(bucket(word)) else { return 0 };
-        let at = bucket.binary_search_by(|(w, _)| w.as_str().cmp(word));
-        at.ok().and_then(|at| bucket.get(at)).map_or(0, |(_, kinds)| *kinds)
+        self.words.kinds(word, key(word))
+    }
+
+    /// The same for a word whose [`key`] is known.
+    pub(crate) fn kinds_of(&self, word: &str, key: u128) -> u32 {
+        self.words.kinds(word, key)
     }
 
     /// The number that a number word, multiplier, ordinal or month stands for.
@@ -281,9 +337,14 @@ mod tests {
         assert_eq!(Language::codes().collect::<Vec<_>>(), ["de", "en"]);
         for code in Language::codes() {
             let language = Language::of(code).unwrap();
-            let words: Vec<&str> = language.words.iter().flatten().map(|(w, _)| w.as_str()).collect();
-            assert!(words.len() > 150, "{code}");
+            let short = language.words.keys.iter().filter(|key| **key != 0).map(|key| {
+                let bytes = key.to_be_bytes();
+                String::from_utf8(bytes.split(|b| *b == 0).next().unwrap().to_vec()).unwrap()
+            });
+            let words: Vec<String> = short.chain(language.words.long.iter().map(|(w, _)| w.clone())).collect();
+            assert!(words.len() > 150 && 2 * words.len() <= language.words.keys.len(), "{code}");
             assert!(words.iter().all(|w| *w == w.to_lowercase() && !w.contains(' ')), "{code}");
+            assert!(words.iter().all(|w| language.kinds(w) != 0) && language.kinds("") == 0, "{code}");
         }
     }
 

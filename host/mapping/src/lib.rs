@@ -26,6 +26,7 @@ mod citation;
 mod claims;
 mod error;
 mod hits;
+mod item;
 mod json;
 mod language;
 mod logprobs;

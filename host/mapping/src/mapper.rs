@@ -1,6 +1,7 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
 use crate::checkable::{Checkable, checkable};
+use crate::citation::citations;
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
@@ -104,25 +105,22 @@ impl Mapper {
     /// pieces. Ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
-        self.read_parts(before, &[&text], granularity)
+        let (from, ends) = (before.len(), before.len() + text.len());
+        let text = if before.is_empty() { text } else { [before, &text].concat() };
+        let found = self.find(&text, false);
+        Text::new(text, from, &[ends], found, self.language, granularity)
     }
 
-    /// Reads texts that follow each other. Where one ends a piece ends, too, unless something that was found stands across.
+    /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished. Where one ends a piece
+    /// ends, too, unless something that was found stands across. `besides` is what stands before them besides, such as text that was refused:
+    /// what began there and ends here is found, too.
     #[must_use]
-    pub fn read_parts(&self, before: &str, parts: &[&str], granularity: Granularity) -> Text {
-        let text = [before, &parts.concat()].concat();
-        let found = self.find(&text);
-        self.cut(before.len(), text, parts, found, granularity)
-    }
-
-    /// The same where something stands before it besides, such as text that was refused: what began there and ends here is found, too.
-    #[must_use]
-    pub fn read_parts_after(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
+    pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
         let text = [before, &joined].concat();
-        let mut found = self.find(&text);
+        let mut found = self.find(&text, true);
         if besides != before {
-            let other = self.look(&[besides, &joined].concat());
+            let other = self.look(&[besides, &joined].concat(), true);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
             let hits = other.hits.touching(&here).map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
@@ -132,11 +130,12 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Everything that is found in a text.
-    fn find(&self, text: &str) -> Findings {
+    /// Everything that is found in a text. `goes_on` says that more text may follow, so that the end is looked at for what it may be the
+    /// beginning of.
+    fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let mut found = self.look(text);
+        let mut found = self.look(text, goes_on);
         found.hits = found.hits.with(called);
         found.calls = calls.into_iter().map(|call| call.range).collect();
         found
@@ -161,7 +160,7 @@ impl Mapper {
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
             classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
-        let mut found = self.look(&text);
+        let mut found = self.look(&text, false);
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
         found.calls = vec![whole];
@@ -175,14 +174,16 @@ impl Mapper {
     }
 
     /// What the text and its view hold.
-    fn look(&self, text: &str) -> Findings {
+    fn look(&self, text: &str, goes_on: bool) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
         if let Some(view) = &view {
             quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
         }
         let hits = self.scanner.scan(text, view.as_ref());
-        Findings { hits, quantities, calls: Vec::new(), unfinished: self.scanner.unfinished(text, view.as_ref()) }
+        let citations = citations(text, view.as_ref());
+        let unfinished = if goes_on { self.scanner.unfinished(text, view.as_ref()) } else { text.len() };
+        Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
     /// Content words of a text, in lower case, sorted, each once.

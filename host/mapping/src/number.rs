@@ -1,6 +1,7 @@
 //! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without a value.
 
 use crate::language::{Language, kind};
+use crate::token::Token;
 use crate::words::{lower, words};
 use std::ops::Range;
 
@@ -37,8 +38,26 @@ const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
 /// The numbers of a text, in order.
 pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
+    let words = words(text).filter_map(|range| {
+        let word = lower(text.get(range.clone())?);
+        amounts(&word, language.kinds(&word), language).map(|amounts| (range, amounts))
+    });
+    all(text, language, words)
+}
+
+/// The same of a text whose words are known.
+pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) -> Vec<Number> {
+    let counts = |token: &&Token<'_>| !token.plain || token.is(kind::NUMBER | kind::MULTIPLIER);
+    let words = tokens
+        .iter()
+        .filter(counts)
+        .filter_map(|token| amounts(&token.word, token.kinds, language).map(|amounts| (token.range.clone(), amounts)));
+    all(text, language, words)
+}
+
+fn all(text: &str, language: &Language, words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>) -> Vec<Number> {
     let mut found = in_digits(text, language);
-    let words = in_words(text, language, &mut found);
+    let words = in_words(text, words, &mut found);
     if !words.is_empty() {
         found.extend(words);
         found.sort_by_key(|n| n.range.start);
@@ -49,38 +68,41 @@ pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
 
 fn in_digits(text: &str, language: &Language) -> Vec<Number> {
     let mut found = Vec::new();
-    let mut characters = text.char_indices().peekable();
-    let mut before = [' ', ' '];
-    while let Some((start, c)) = characters.next() {
-        if !c.is_numeric() {
-            before = [before[1], c];
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if byte.is_ascii() && !byte.is_ascii_digit() {
+            at += 1;
             continue;
         }
-        let mut end = start + c.len_utf8();
-        let mut last = c;
-        while let Some(&(at, c)) = characters.peek() {
-            let inner = || {
-                let next = text.get(at + c.len_utf8()..).and_then(|t| t.chars().next());
-                (matches!(c, '.' | ',') || GROUPING.contains(&c)) && next.is_some_and(char::is_numeric)
-            };
-            if !c.is_numeric() && !inner() {
+        let start = at;
+        let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+        at += c.len_utf8();
+        if !c.is_numeric() {
+            continue;
+        }
+        let mut end = at;
+        let mut characters = text.get(at..).unwrap_or_default().chars().peekable();
+        while let Some(c) = characters.next() {
+            let inner = || matches!(c, '.' | ',') || GROUPING.contains(&c);
+            if !(c.is_numeric() || inner() && characters.peek().copied().is_some_and(char::is_numeric)) {
                 break;
             }
-            characters.next();
-            end = at + c.len_utf8();
-            last = c;
+            end += c.len_utf8();
         }
+        at = end;
         let rest = text.get(end..).unwrap_or_default();
         let suffix = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
         if !ORDINAL_ENDINGS.contains(&&*lower(suffix)) {
             let shown = text.get(start..end).unwrap_or_default();
-            let minus = matches!(before[1], '-' | '\u{2212}') && !before[0].is_alphanumeric();
+            let mut before = text.get(..start).unwrap_or_default().chars().rev();
+            let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
+            let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
             // "B12" is no number of anything, but before a unit it is not passed over either.
-            let value = if before[1].is_alphabetic() { None } else { value(shown, language) };
+            let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });
         }
-        before = [before[1], last];
     }
     found
 }
@@ -103,21 +125,32 @@ fn value(shown: &str, language: &Language) -> Option<Decimal> {
     Some(Decimal { digits, scale: u32::try_from(fraction.len()).ok()? })
 }
 
+/// What a number word comes to, and whether it multiplies the number before it.
+type Amount = (i128, bool);
+
+/// What the parts of a word in lower case come to, up to the first that is no number word.
+fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
+    let counts = kind::NUMBER | kind::MULTIPLIER;
+    if kinds & counts == 0 && !word.contains('-') || word.starts_with(|c: char| c.is_numeric()) {
+        return None;
+    }
+    let amount = |part| {
+        let kinds = language.kinds(part);
+        let value = language.value(part).filter(|_| kinds & counts != 0)?;
+        Some((i128::from(value), kinds & kind::MULTIPLIER != 0))
+    };
+    Some(word.split('-').map_while(amount).collect()).filter(|amounts: &Vec<Amount>| !amounts.is_empty())
+}
+
 /// Number words, and words that multiply the number before them, which grows by them.
-fn in_words(text: &str, language: &Language, digits: &mut [Number]) -> Vec<Number> {
+fn in_words(
+    text: &str,
+    words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>,
+    digits: &mut [Number],
+) -> Vec<Number> {
     let mut found: Vec<Number> = Vec::new();
-    for range in words(text) {
-        let word = lower(text.get(range.clone()).unwrap_or_default());
-        if word.starts_with(|c: char| c.is_numeric()) {
-            continue;
-        }
-        for part in word.split('-') {
-            let kinds = language.kinds(part);
-            let Some(amount) = language.value(part).filter(|_| kinds & (kind::NUMBER | kind::MULTIPLIER) != 0) else {
-                break;
-            };
-            let amount = i128::from(amount);
-            let times = kinds & kind::MULTIPLIER != 0;
+    for (range, amounts) in words {
+        for (amount, times) in amounts {
             let near = |n: &&mut Number| {
                 n.range.end <= range.end
                     && (n.range.end > range.start

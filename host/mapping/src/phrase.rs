@@ -27,7 +27,8 @@ pub(crate) struct Phrases {
     inflected: Vec<Phrase>,
     /// Phrases that are found as they are written alone: of one word, or with marks of their own.
     single: Vec<Phrase>,
-    /// The first two bytes of some phrase, in lower case.
+    /// The first byte of some phrase, in either case, and the first two, in lower case.
+    first: [bool; 256],
     begins: Vec<bool>,
     stemmer: Option<Stemmer>,
 }
@@ -37,7 +38,7 @@ impl Phrases {
     pub(crate) fn new(phrases: &[(String, ClassId, bool)], language: &str) -> Self {
         let stemmer = stemmer(language);
         let (mut exact, mut inflected, mut single) = (Vec::new(), Vec::new(), Vec::new());
-        let mut begins = vec![false; 1 << 16];
+        let (mut firsts, mut begins) = ([false; 256], vec![false; 1 << 16]);
         for (text, class, inflect) in phrases {
             let found: Vec<&str> = words(text, 0).map_while(|range| text.get(range)).collect();
             let stems = *inflect && stemmer.is_some();
@@ -51,13 +52,19 @@ impl Phrases {
             if let Some(begin) = begins.get_mut(begin(first)) {
                 *begin = true;
             }
+            let byte = first.bytes().next().unwrap_or(0);
+            for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                if let Some(first) = firsts.get_mut(usize::from(byte)) {
+                    *first = true;
+                }
+            }
             let words = found.iter().map(|word| form(word, stemmer.as_ref().filter(|_| stems))).collect();
             (if stems { &mut inflected } else { &mut exact }).push(Phrase { words, class: *class, stems });
         }
         for list in [&mut exact, &mut inflected] {
             list.sort_by(|a, b| (&a.words, a.class).cmp(&(&b.words, b.class)));
         }
-        Self { exact, inflected, single, begins, stemmer }
+        Self { exact, inflected, single, first: firsts, begins, stemmer }
     }
 
     /// Every phrase of a text.
@@ -68,11 +75,13 @@ impl Phrases {
         let bytes = text.as_bytes();
         let mut before = b' ';
         for (at, byte) in bytes.iter().enumerate() {
-            let inside = byte.is_ascii_alphanumeric() && before.is_ascii_alphanumeric();
-            before = *byte;
+            let last = std::mem::replace(&mut before, *byte);
+            if last.is_ascii_alphanumeric() || !self.first.get(usize::from(*byte)).copied().unwrap_or(true) {
+                continue;
+            }
             // A word of one letter has no second byte.
             let next = bytes.get(at + 1).copied().filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii()).unwrap_or(0);
-            if inside || !self.begins.get(pair(*byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
+            if !self.begins.get(pair(*byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
                 continue;
             }
             let Some(first) = words(text, at).next().filter(|word| word.start == at) else { continue };

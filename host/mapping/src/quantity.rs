@@ -138,6 +138,160 @@ fn counts(between: &str) -> bool {
         && words.all(|w| EACH.contains(&&*w))
 }
 
+/// Signs and words of a product.
+const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
+/// What a dose is given for each of, besides time: kilograms of the body, and what cannot be worked out.
+const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
+const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
+/// Words between an amount and what it is for each of.
+const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
+/// Spans of time, and doses, between the two: "5 mg per day and kg".
+const TIME: &[&str] =
+    &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
+/// Bytes from the head of a table to the last row that its units hold for.
+const TABLE_MAX: usize = 1024;
+
+/// Whether a text between a quantity and a number says that the two are multiplied.
+fn multiplies(between: &str) -> bool {
+    between.len() <= 2 * GAP_MAX && TIMES.contains(&&*lower(between.trim()))
+}
+
+/// What a quantity is said for each of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Per {
+    Weight,
+    Other,
+}
+
+/// Whether a quantity that ends at `at` is one for each part of a body, and where that ends.
+fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
+    let rest = text.get(at..)?;
+    let mut end = 0;
+    let mut shown = false;
+    for range in rest.split_inclusive(|c: char| !c.is_alphanumeric()).take(12).scan(0, |from, part| {
+        let start = *from;
+        *from += part.len();
+        Some(start..*from)
+    }) {
+        let part = rest.get(range.clone()).unwrap_or_default();
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let lowered = lower(word);
+        let mark = part.get(word.len()..).unwrap_or_default();
+        let here = range.start + word.len();
+        if !word.is_empty() {
+            if shown && WEIGHTS.contains(&&*lowered) {
+                return Some((at + here, Per::Weight));
+            }
+            let squared = lowered == "m" && rest.get(here..).is_some_and(|r| r.starts_with(['\u{b2}', '^', '2']));
+            if shown && (squared || BODY.contains(&&*lowered)) {
+                return Some((at + here, Per::Other));
+            }
+            shown |= PER.contains(&&*lowered);
+            if !shown || !(PER.contains(&&*lowered) || TIME.contains(&&*lowered)) {
+                return None;
+            }
+        }
+        shown |= mark == "/";
+        end = range.end.max(end);
+        if !mark.is_empty() && !matches!(mark, "/" | " " | "\u{a0}" | "(" | ")") {
+            return None;
+        }
+    }
+    None
+}
+
+/// The one weight in kilograms of the sentence around `at`.
+fn weight(text: &str, ends: &[usize], numbers: &[Number], at: usize) -> Option<Decimal> {
+    let sentence = sentence_at(text, ends, at);
+    let from = numbers.partition_point(|n| n.range.start < sentence.start);
+    let inside = numbers.iter().skip(from).take_while(|n| n.range.end <= sentence.end);
+    let mut weights = inside.filter(|n| {
+        let behind = text.get(n.range.end..).unwrap_or_default().trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+        words(behind)
+            .next()
+            .is_some_and(|w| w.start == 0 && behind.get(w).is_some_and(|w| WEIGHTS.contains(&&*lower(w))))
+    });
+    let one = weights.next()?;
+    weights.next().is_none().then_some(one.value)?
+}
+
+/// The sentence around `at`.
+fn sentence_at(text: &str, ends: &[usize], at: usize) -> Range<usize> {
+    let next = ends.partition_point(|end| *end <= at);
+    let start = next.checked_sub(1).and_then(|i| ends.get(i)).copied().unwrap_or(0);
+    start..ends.get(next).copied().unwrap_or(text.len())
+}
+
+/// A cell of a table with the head of its column.
+struct Column {
+    head: Range<usize>,
+    cell: Range<usize>,
+}
+
+/// The cells of every table of a text: rows of cells parted by bars below a row of dashes (GitHub Flavored Markdown 4.10), or lines with as
+/// many tabs as the line above them, which holds no digit.
+fn columns(text: &str) -> Vec<Column> {
+    let mut found = Vec::new();
+    if !text.contains(['|', '\t']) {
+        return found;
+    }
+    let mut lines: Vec<Range<usize>> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let start = lines.last().map_or(0, |l| l.end);
+        lines.push(start..start + line.len());
+    }
+    let shown = |line: &Range<usize>| text.get(line.clone()).unwrap_or_default();
+    let tabs = |line: &Range<usize>| shown(line).matches('\t').count();
+    let mut head: Option<(Vec<Range<usize>>, char)> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let cells = |mark| cells(shown(line), line.start, mark);
+        if let Some((heads, mark)) = &head {
+            let goes_on = match mark {
+                '|' => shown(line).contains('|'),
+                _ => tabs(line) + 1 == heads.len(),
+            };
+            let near = heads.first().is_some_and(|first| line.start - first.start <= TABLE_MAX);
+            if goes_on && near {
+                let pairs = heads.iter().cloned().zip(cells(*mark));
+                found.extend(pairs.map(|(head, cell)| Column { head, cell }));
+                continue;
+            }
+        }
+        let next = lines.get(at + 1);
+        head = if shown(line).contains('|') && next.is_some_and(|next| is_ruler(shown(next))) {
+            Some((cells('|'), '|'))
+        } else if tabs(line) > 0
+            && !shown(line).contains(char::is_numeric)
+            && next.is_some_and(|next| tabs(next) == tabs(line))
+        {
+            Some((cells('\t'), '\t'))
+        } else {
+            None
+        };
+    }
+    found
+}
+
+/// Whether a line parts the head of a table from its rows.
+fn is_ruler(line: &str) -> bool {
+    line.contains('-') && line.trim().chars().all(|c| matches!(c, '-' | ':' | '|' | ' ' | '\t'))
+}
+
+/// The cells of a line that begins at `start`.
+fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
+    let body = line.trim_end();
+    let open = if mark == '|' { body.len() - body.trim_start().trim_start_matches('|').len() } else { 0 };
+    let mut at = start + open;
+    let parts = body.get(open..).unwrap_or_default().split(mark);
+    parts
+        .map(|part| {
+            let cell = at..at + part.len();
+            at = cell.end + mark.len_utf8();
+            cell
+        })
+        .collect()
+}
+
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
 
@@ -150,9 +304,17 @@ impl Quantities {
         let slot = |q: &portcullis_core::manifest::Quantity| -> Result<Slot, MappingError> {
             let mut units = Vec::new();
             for (unit, text) in &q.units {
-                units.push((unit.to_lowercase(), unit_size(&q.name, unit, text)?));
+                let (unit, size) = (unit.to_lowercase(), unit_size(&q.name, unit, text)?);
+                // The sign for micro is two characters: U+00B5 and the Greek letter.
+                for (one, other) in [('\u{b5}', "\u{3bc}"), ('\u{3bc}', "\u{b5}")] {
+                    if unit.contains(one) {
+                        units.push((unit.replace(one, other), size));
+                    }
+                }
+                units.push((unit, size));
             }
             units.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
+            units.dedup_by(|a, b| a.0 == b.0);
             Ok(Slot { units, near: q.near.iter().map(|n| n.to_lowercase()).collect(), range: q.min..=q.max })
         };
         Ok(Self { slots: manifest.quantities.iter().map(slot).collect::<Result<_, _>>()?, language })
@@ -185,15 +347,63 @@ impl Quantities {
                 let count = before.len().checked_sub(group.len()).and_then(|at| before.get(at));
                 let count = count.filter(|c| text.get(c.range.end..start).is_some_and(counts));
                 let start = count.map_or(start, |c| c.range.start);
-                let whole = |n: &Number| match count {
-                    Some(count) => times(n.value?, count.value?),
-                    None => n.value,
+                let mut factors: Vec<Option<Decimal>> = count.into_iter().map(|c| c.value).collect();
+                let mut end = end;
+                // So much for each kilogram is a dose where the weight is said.
+                if let Some((to, per)) = per_body(text, end) {
+                    let ends = sentences.get_or_insert_with(|| sentence_ends(text));
+                    factors.push(
+                        Some(()).filter(|()| per == Per::Weight).and_then(|()| weight(text, ends, &numbers, end)),
+                    );
+                    end = to;
+                }
+                // "500 mg x 10".
+                let next = numbers.get(at + 1);
+                let next = next.filter(|n| text.get(end..n.range.start).is_some_and(multiplies));
+                if let Some(next) = next {
+                    factors.push(next.value);
+                    end = next.range.end;
+                }
+                let whole = |n: &Number| {
+                    let first = n.value.filter(|_| certain);
+                    factors.iter().fold(first, |product, factor| times(product?, (*factor)?))
                 };
-                let values = group.iter().rev().map(|n| slot.value(whole(n).filter(|_| certain), size)).collect();
+                let values = group.iter().rev().map(|n| slot.value(whole(n), size)).collect();
                 found.push(QuantityHit { range: start..end, slot: number, values });
             }
         }
+        self.in_tables(text, &numbers, &mut found);
         found
+    }
+
+    /// Adds numbers whose unit stands in the head of their column.
+    fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
+        let mut added = Vec::new();
+        for Column { head, cell } in columns(text) {
+            let from = numbers.partition_point(|n| n.range.start < cell.start);
+            let inside = numbers.iter().skip(from).take_while(|n| n.range.end <= cell.end);
+            for number in inside.take_while(|n| n.range.start - head.start <= TABLE_MAX) {
+                for (at, slot) in self.slots.iter().enumerate() {
+                    let measured = |hit: &QuantityHit| {
+                        hit.slot == at && hit.range.start < number.range.end && number.range.start < hit.range.end
+                    };
+                    let Some((size, certain)) = slot.unit_in(text.get(head.clone()).unwrap_or_default()) else {
+                        continue;
+                    };
+                    if found.iter().any(measured)
+                        || !slot.is_near_in(text.get(head.start..cell.end).unwrap_or_default())
+                    {
+                        continue;
+                    }
+                    let values = vec![slot.value(number.value.filter(|_| certain), size)];
+                    added.push(QuantityHit { range: number.range.clone(), slot: at, values });
+                }
+            }
+        }
+        if !added.is_empty() {
+            found.extend(added);
+            found.sort_by_key(|hit| (hit.range.start, hit.range.end));
+        }
     }
 
     /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is out of range
@@ -252,14 +462,38 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            let gap = after.char_indices().take_while(|(_, c)| !c.is_alphanumeric()).last();
-            let (last, c) = gap?;
-            let end = at + letters + last + c.len_utf8();
-            if after.get(..last).unwrap_or_default().chars().count() >= GAP_MAX {
-                return None;
-            }
-            self.unit_at(text, end).map(|(size, end)| (size, end, letters == 0))
+            // A sign such as the square for milligrams is no letter, so that each place in the gap may be the unit.
+            let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
+            let mut places = after.char_indices().take(gap);
+            places
+                .find_map(|(place, _)| self.unit_at(text, at + letters + place))
+                .map(|(size, end)| (size, end, letters == 0))
         })
+    }
+
+    /// The unit that the head of a column names, and whether what stands below it is certain. A unit of one letter stands alone, in
+    /// brackets, behind a slash or comma, or behind "in".
+    fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
+        let head = lower(head);
+        if head.contains(char::is_numeric) {
+            return None;
+        }
+        self.units.iter().find_map(|(unit, size)| {
+            let (at, _) = head.match_indices(unit.as_str()).find(|(at, _)| {
+                let before = head.get(..*at).unwrap_or_default().trim_end();
+                let shown = before.ends_with(['(', '[', '/', ',', '*', '_', '|']) || before.is_empty();
+                let named = words(before).last().is_some_and(|w| w.end == before.len() && before.get(w) == Some("in"));
+                let edge = is_boundary(&head, *at) && is_boundary(&head, at + unit.len());
+                edge && (unit.chars().nth(1).is_some() || shown || named)
+            })?;
+            Some((*size, per_body(&head, at + unit.len()).is_none()))
+        })
+    }
+
+    /// Whether a phrase that must stand near stands in a text.
+    fn is_near_in(&self, text: &str) -> bool {
+        let text = lower(text);
+        self.near.is_empty() || self.near.iter().any(|n| holds(&text, n))
     }
 
     fn unit_at(&self, text: &str, at: usize) -> Option<(Size, usize)> {
@@ -271,11 +505,7 @@ impl Slot {
     }
 
     fn is_near(&self, text: &str, ends: &[usize], at: usize) -> bool {
-        let next = ends.partition_point(|end| *end <= at);
-        let start = next.checked_sub(1).and_then(|i| ends.get(i)).copied().unwrap_or(0);
-        let end = ends.get(next).copied().unwrap_or(text.len());
-        let sentence = lower(text.get(start..end).unwrap_or_default());
-        self.near.iter().any(|n| holds(&sentence, n))
+        self.is_near_in(text.get(sentence_at(text, ends, at)).unwrap_or_default())
     }
 
     fn value(&self, number: Option<Decimal>, size: Size) -> Result<i32, ValidationReason> {
@@ -354,6 +584,16 @@ mod tests {
             ("take -5 mg", None, Reject(QuantityRange)),
             ("take 99999999999999999999999999999999 mg", None, Reject(QuantityInexact)),
             ("500 mgs of it", None, Pass),
+            ("take 500 mg x 10", Some(5000), Pass),
+            ("take 500 mg \u{d7} 30", None, Reject(QuantityRange)),
+            ("take 500 mg x10", None, Reject(QuantityInexact)),
+            ("take 50 mg/kg, he has 80 kg", Some(4000), Pass),
+            ("take 50 mg per kg", None, Reject(QuantityInexact)),
+            ("take 5 mg/kg/min at 80 kg or 90 kg", None, Reject(QuantityInexact)),
+            ("take 5 mg/day per kg", None, Reject(QuantityInexact)),
+            ("take 1200 mg/m\u{b2}", None, Reject(QuantityInexact)),
+            ("it has 20 mg/ml", Some(20), Pass),
+            ("500 mg for a week", Some(500), Pass),
             ("no number mg", None, Pass),
         ] {
             let found = read(text);
@@ -372,6 +612,26 @@ mod tests {
         {
             assert_eq!(read(text).finding, Reject(QuantityRange), "{text}");
         }
+    }
+
+    #[test]
+    fn a_unit_in_the_head_of_a_column() {
+        for (text, value, finding) in [
+            ("| a | dose (mg) |\n|---|---|\n| b | 600 |", Some(600), Pass),
+            ("a | dose in g\n--|--\nb | 6", Some(6000), Pass),
+            ("a\tmg\nb\t600\n", Some(600), Pass),
+            ("| a | mg/kg |\n|---|---|\n| b | 600 |", None, Reject(QuantityInexact)),
+            ("| group g | a |\n|---|---|\n| 600 | b |", None, Pass),
+            ("| a | 100 mg |\n|---|---|\n| b | 600 |", Some(100), Pass),
+            ("| a | mg |\n| b | 600 |", None, Pass),
+            ("| a | mg |\n|---|---|\n\n| b | 600 |", None, Pass),
+            ("| a | mg | b |\n|---|---|---|\n| b | c | 600 |", None, Pass),
+        ] {
+            let found = read(text);
+            assert_eq!((found.values[0], found.finding), (value, finding), "{text}");
+        }
+        let rows = |number: usize| format!("|mg|\n|-|\n{}|600|\n", "|other|\n".repeat(number));
+        assert_eq!((read(&rows(9)).values[0], read(&rows(200)).values[0]), (Some(600), None));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
-use crate::number::{Number, numbers};
-use crate::token::{Token, tokens};
+use crate::number::{Number, numbers_of};
+use crate::token::{self, Token, tokens};
 use portcullis_core::mutation::Proposed;
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
@@ -49,10 +49,21 @@ const PHRASE: usize = 3;
 
 impl Reading {
     pub(crate) fn of(span: &str, language: &Language) -> Self {
-        let numbers = if span.contains(char::is_numeric) { numbers(span, language) } else { Vec::new() };
-        let tokens = tokens(span, language, &numbers);
+        let mut tokens = tokens(span, language);
+        let numeric = |c: char| c.is_numeric();
+        let digits = if span.is_ascii() { span.bytes().any(|b| b.is_ascii_digit()) } else { span.contains(numeric) };
+        let numbers = if digits { numbers_of(span, language, &tokens) } else { Vec::new() };
+        token::number(&mut tokens, &numbers);
         let mut reading = Self { total: tokens.len(), ..Self::default() };
-        for token in &tokens {
+        let any = tokens.iter().fold(0, |kinds, token| kinds | token.kinds);
+        let cues = kind::NEGATION
+            | kind::QUALIFICATION
+            | kind::ELABORATION
+            | kind::REVISION
+            | kind::HEDGE
+            | kind::BOOSTER
+            | kind::CASUAL;
+        for token in tokens.iter().filter(|token| !token.plain || token.is(cues)) {
             reading.proposed.negated |= token.is(kind::NEGATION);
             reading.qualified |= token.is(kind::QUALIFICATION);
             reading.elaborated |= token.is(kind::ELABORATION);
@@ -76,9 +87,16 @@ impl Reading {
                 Phrase::Citation => reading.cites = true,
             }
         }
-        reading.noun_phrases(&tokens);
+        if any & (kind::POINTING | kind::DEFINITE) != 0 {
+            reading.noun_phrases(&tokens);
+        }
         reading.names = names(&tokens);
         reading.propose(span, &tokens, &numbers, language);
+        // A claim has a word of a relation or a copula.
+        if any & (kind::RELATION | kind::COPULA) != 0 {
+            let (negated, names) = (reading.proposed.negated, &reading.names);
+            reading.proposed.claims = claims(span, &tokens, &numbers, language, negated, names);
+        }
         reading
     }
 
@@ -130,22 +148,28 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
-        proposed.words = tokens.iter().filter(|t| t.is_content()).map(|t| t.word.to_string()).collect();
-        proposed.words.sort_unstable();
-        proposed.words.dedup();
-        if !proposed.words.is_empty() {
-            let mut hash = Sha256::new();
-            for word in &proposed.words {
-                hash.update(word);
-                hash.update(b"\n");
+        let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
+        words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
+        // By bytes: a key sorts as its word does, and what has none is compared with the words themselves.
+        words.sort_unstable_by(
+            |(one, a), (other, b)| {
+                if *one == 0 || *other == 0 || one == other { a.cmp(b) } else { one.cmp(other) }
+            },
+        );
+        words.dedup();
+        proposed.words = words.iter().map(|(_, word)| (*word).to_owned()).collect();
+        if !words.is_empty() {
+            let mut lines = String::with_capacity(tokens.last().map_or(0, |t| t.range.end) + words.len());
+            for (_, word) in words {
+                lines.push_str(word);
+                lines.push('\n');
             }
-            let digest: [u8; 32] = hash.finalize().into();
+            let digest: [u8; 32] = Sha256::digest(lines).into();
             proposed.fingerprint = digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1);
         }
         let name = |r: &Range<usize>| span.get(r.clone()).map(str::to_lowercase);
         proposed.referents = self.names.iter().filter_map(name).collect();
         proposed.ordinal = ordinal(span, tokens, numbers, language);
-        proposed.claims = claims(span, tokens, numbers, language, proposed.negated, &self.names);
     }
 }
 

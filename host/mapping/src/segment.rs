@@ -57,15 +57,14 @@ fn ascii_sentence_ends(line: &[u8], mut push: impl FnMut(usize)) {
     let get = |i: usize| line.get(i).copied();
     let mut i = 0;
     let mut start = 0;
-    while let Some(b) = get(i) {
+    let is_mark = |b: u8| is_separator(b) || is_terminator(b);
+    while let Some(skipped) = line.get(i..).and_then(|rest| rest.iter().position(|b| is_mark(*b))) {
+        i += skipped;
+        let Some(b) = get(i) else { break };
         if is_separator(b) {
             i += if b == b'\r' && get(i + 1) == Some(b'\n') { 2 } else { 1 };
             push(i);
             start = i;
-            continue;
-        }
-        if !is_terminator(b) {
-            i += 1;
             continue;
         }
         let period = b == b'.';

@@ -1,7 +1,7 @@
 //! A text that was read once: its class hits, and the pieces that it is judged in.
 
-use crate::citation::citations;
 use crate::hits::Hits;
+use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
 use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, sentence_ends};
@@ -24,6 +24,8 @@ pub struct Text {
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
+    /// Numbers of list items, in order: no cut parts one from what follows it.
+    numbers: Vec<Range<usize>>,
     unfinished: usize,
     language: &'static Language,
 }
@@ -33,6 +35,8 @@ pub struct Text {
 pub(crate) struct Findings {
     pub(crate) hits: Hits,
     pub(crate) quantities: Vec<QuantityHit>,
+    /// Where it cites; `None` when nothing can be said.
+    pub(crate) citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
     /// Where its end begins that more text could still make a hit; its length when there is none.
@@ -50,16 +54,27 @@ impl Text {
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let Findings { hits, quantities, calls, unfinished } = found;
+        let Findings { hits, quantities, citations, calls, unfinished } = found;
         // What a call is given is no reference of the text: addresses in it are for the classes of the tool.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
         };
-        let citations = citations(&text).map(|all| all.into_iter().filter(|c| !in_call(c)).collect());
-        let (pieces, sentences) = (Vec::new(), Vec::new());
-        let mut read =
-            Self { text, origin: from, hits, quantities, citations, calls, pieces, sentences, unfinished, language };
+        let citations = citations.map(|all: Vec<Range<usize>>| all.into_iter().filter(|c| !in_call(c)).collect());
+        let (pieces, sentences, numbers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut read = Self {
+            text,
+            origin: from,
+            hits,
+            quantities,
+            citations,
+            calls,
+            pieces,
+            sentences,
+            numbers,
+            unfinished,
+            language,
+        };
         let whole = from..read.text.len();
         let starts = std::iter::once(from).chain(ends.iter().copied());
         let parts: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..*end).collect();
@@ -67,6 +82,9 @@ impl Text {
             sentence_ends(read.slice(part)).into_iter().map(|end| part.start + end).collect()
         };
         read.sentences = parts.iter().flat_map(sentences).collect();
+        if granularity != Granularity::Token {
+            read.numbers = read.item_numbers();
+        }
         read.pieces = match granularity {
             Granularity::Step => read.cut(&whole, ends.to_vec()),
             Granularity::Span => {
@@ -174,6 +192,22 @@ impl Text {
         Vec::new()
     }
 
+    /// Numbers of list items at the starts of sentences, and of items in brackets behind a semicolon or comma.
+    fn item_numbers(&self) -> Vec<Range<usize>> {
+        let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
+        let all = self.text.get(self.origin..).unwrap_or_default();
+        let inner =
+            ["; (", ", ("].into_iter().flat_map(|mark| all.match_indices(mark).map(|(at, _)| self.origin + at + 1));
+        let number = |at: usize| {
+            let number = item::number(self.text.get(at..)?, self.language)?;
+            Some(at + number.start..at + number.end)
+        };
+        let mut found: Vec<Range<usize>> = starts.chain(inner).filter_map(number).collect();
+        found.sort_by_key(|number| number.start);
+        found.dedup();
+        found
+    }
+
     /// Classes of the hits that touch a span.
     pub(crate) fn classes(&self, span: &Range<usize>) -> ClassSet {
         self.hits.touching(span).map(|h| h.class).collect()
@@ -270,6 +304,7 @@ impl Whole for Text {
     fn split_by(&self, at: usize) -> bool {
         self.hits.split_by(at)
             || self.call_at(at).is_some_and(|call| call.start < at)
+            || self.numbers.get(self.numbers.partition_point(|n| n.end < at)).is_some_and(|n| n.start < at)
             || self.measured(&(at.saturating_sub(1)..at)).any(|q| at < q.range.end)
             || self
                 .citations

@@ -1,6 +1,6 @@
 //! The words of a span, with what the language's tables say of each.
 
-use crate::language::{Language, kind};
+use crate::language::{Language, key, kind};
 use crate::number::Number;
 use crate::words::{lower, words};
 use std::borrow::Cow;
@@ -9,11 +9,16 @@ use std::ops::Range;
 /// A word with what is known of it.
 pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
+    /// In lower case.
     pub(crate) word: Cow<'a, str>,
+    /// Its [`key`].
+    pub(crate) key: u128,
     pub(crate) kinds: u32,
     pub(crate) capital: bool,
     /// Whether a mark stands between it and the word before.
     pub(crate) breaks: bool,
+    /// Whether it is written with letters and digits alone.
+    pub(crate) plain: bool,
     /// The number that begins here.
     pub(crate) number: Option<usize>,
 }
@@ -30,21 +35,35 @@ impl Token<'_> {
     }
 }
 
-/// The words of `span`, in order.
-pub(crate) fn tokens<'a>(span: &'a str, language: &Language, numbers: &[Number]) -> Vec<Token<'a>> {
+/// Bytes of a word with the space behind it, for the size of a list of words.
+const WORD: usize = 6;
+
+/// The words of `span`, in order, without their numbers.
+pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
+    let mut tokens = Vec::with_capacity(span.len() / WORD + 1);
     let mut end = 0;
-    let mut next_number = numbers.iter().enumerate().peekable();
-    words(span)
-        .map(|range| {
-            let text = span.get(range.clone()).unwrap_or_default();
-            let word = lower(text);
-            let gap = span.get(end..range.start).unwrap_or_default();
-            let breaks = end > 0 && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'');
-            end = range.end;
-            let number = next_number.next_if(|(_, n)| n.range.start <= range.start).map(|(at, _)| at);
-            let kinds = language.kinds(&word);
-            let capital = text.starts_with(char::is_uppercase);
-            Token { range, word, kinds, capital, breaks, number }
-        })
-        .collect()
+    for range in words(span) {
+        let text = span.get(range.clone()).unwrap_or_default();
+        let gap = span.get(end..range.start).unwrap_or_default();
+        let breaks = end > 0 && gap != " " && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'');
+        end = range.end;
+        let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let word = if plain { Cow::Borrowed(text) } else { lower(text) };
+        let capital = !plain && text.starts_with(char::is_uppercase);
+        let key = key(&word);
+        let kinds = language.kinds_of(&word, key);
+        tokens.push(Token { range, word, key, kinds, capital, breaks, plain, number: None });
+    }
+    tokens
+}
+
+/// Says which number begins at each word.
+pub(crate) fn number(tokens: &mut [Token<'_>], numbers: &[Number]) {
+    let mut next = numbers.iter().enumerate().peekable();
+    if numbers.is_empty() {
+        return;
+    }
+    for token in tokens {
+        token.number = next.next_if(|(_, n)| n.range.start <= token.range.start).map(|(at, _)| at);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::error::MappingError;
 use crate::json::Json;
 use crate::pattern;
+use crate::view::View;
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::CLASSES;
@@ -59,8 +60,24 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that stand in a text, in order. Whoever reads the text may make them, so that they are judged as calls.
+    /// The calls that stand in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the text may make them, so
+    /// that they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
+        let mut found = self.written(text);
+        if let Some(view) = View::of_marks(text) {
+            let shown = self.written(view.text()).into_iter();
+            let shown = shown.map(|call| TextCall { range: view.origin(&call.range), ..call });
+            let apart = |call: &TextCall| {
+                !found.iter().any(|f| f.range.start < call.range.end && call.range.start < f.range.end)
+            };
+            let shown: Vec<TextCall> = shown.filter(apart).collect();
+            found.extend(shown);
+            found.sort_by_key(|call| call.range.start);
+        }
+        found
+    }
+
+    fn written(&self, text: &str) -> Vec<TextCall> {
         let mut found = Vec::new();
         let mut from = 0;
         let mut effort = EFFORT * (text.len() + 1);
@@ -184,6 +201,8 @@ mod tests {
             assert_eq!(classes(&format!("```\n[{call}]\n```")), [(call.to_owned(), 1)]);
         }
         assert_eq!(classes(r#"{"name":"delete","arguments":{"id":8}}"#).len(), 1, "a call that no rule names");
+        let wide = "\u{ff5b}\u{ff02}name\u{ff02}\u{ff1a}\"delete\", \"arguments\": {\"id\": \u{ff17}}\u{fe5c}";
+        assert_eq!(classes(&format!("Do {wide} now")), [(wide.to_owned(), 1)]);
         let endless = r#"{"a":"#.repeat(20_000);
         assert_eq!(classes(&endless).iter().map(|(_, classes)| *classes).collect::<Vec<_>>(), [1], "it ends");
         assert_eq!(classes(r#"{"name":"Ana","id":7} {"arguments":{"id":7}}"#), [], "no calls");

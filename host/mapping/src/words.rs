@@ -11,21 +11,27 @@ pub(crate) const fn is_word_byte(byte: u8) -> bool {
 
 /// Byte ranges of the words of `text`, in order.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let bytes = text.as_bytes();
-        while at < bytes.len() && !starts_word(text, at) {
-            at += width(bytes.get(at).copied().unwrap_or(0));
-        }
-        if at >= bytes.len() {
-            return None;
-        }
-        let start = at;
-        while at < bytes.len() {
-            if starts_word(text, at) {
-                at += width(bytes.get(at).copied().unwrap_or(0));
-            } else if matches!(bytes.get(at), Some(b'\'' | b'-')) && at + 1 < bytes.len() && starts_word(text, at + 1) {
+        let start = loop {
+            match bytes.get(at)? {
+                byte if is_word_byte(*byte) => break at,
+                byte if byte.is_ascii() => at += 1,
+                _ if starts_word(text, at) => break at,
+                byte => at += width(*byte),
+            }
+        };
+        while let Some(byte) = bytes.get(at) {
+            if is_word_byte(*byte) {
                 at += 1;
+            } else if byte.is_ascii() {
+                if !matches!(byte, b'\'' | b'-') || !starts_word(text, at + 1) {
+                    break;
+                }
+                at += 1;
+            } else if starts_word(text, at) {
+                at += width(*byte);
             } else {
                 break;
             }

@@ -29,16 +29,38 @@ fn is_special(byte: u8) -> bool {
     SPECIAL.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
-/// Whether the view of a text can be another than the text; cheap, and never wrong when it says no.
-pub(super) fn differs(bytes: &[u8]) -> bool {
-    let mut before = b'\n';
+/// How the view of a text can differ from the text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// Not at all.
+    None,
+    /// By a space for each of these line breaks, but those before another.
+    Lines(Vec<usize>),
+    /// By more, perhaps.
+    More,
+}
+
+/// How the view of a text can differ from the text: cheap, and never wrong when it does not say `More`.
+pub(super) fn difference(text: &str) -> Difference {
+    let mut lines = Vec::new();
+    // One space inside a line is itself.
+    if text.starts_with(' ') || text.contains("  ") || text.contains("\n ") {
+        return Difference::More;
+    }
+    let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
         let byte = *byte;
-        if is_special(byte) {
+        if is_special(byte) && byte != b' ' {
+            let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
             let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
             let same = match byte {
-                // One space inside a line, one dash, marks that mean something only in pairs or where a line begins.
-                b' ' => before != b' ' && before != b'\n',
+                // One line break behind a word or mark, or the second of two.
+                b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
+                b'\n' => {
+                    lines.push(at);
+                    !matches!(before, b' ' | b'-')
+                }
+                // One dash, marks that mean something only in pairs or where a line begins.
                 b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
                 b'>' | b'#' | b'/' | b'+' => before != b'\n',
                 b'=' => after() != b'=' && before != b'=',
@@ -48,12 +70,11 @@ pub(super) fn differs(bytes: &[u8]) -> bool {
                 _ => false,
             };
             if !same {
-                return true;
+                return Difference::More;
             }
         }
-        before = byte;
     }
-    false
+    if lines.is_empty() { Difference::None } else { Difference::Lines(lines) }
 }
 
 /// White space that is not written yet.
@@ -82,8 +103,13 @@ const REMEMBERED: usize = 256;
 
 /// The view of a text.
 pub(super) fn build(text: &str) -> View {
-    let view =
-        View { text: String::with_capacity(text.len()), segments: Vec::new(), borders: Vec::new(), lines: Vec::new() };
+    let view = View {
+        text: String::with_capacity(text.len()),
+        segments: Vec::new(),
+        borders: Vec::new(),
+        lines: Vec::new(),
+        aligned: false,
+    };
     let folded = vec![None; REMEMBERED];
     let mut builder = Builder { text, at: 0, view, gap: None, line_start: true, formula_end: None, folded };
     while builder.at < text.len() {
@@ -333,7 +359,7 @@ impl Builder<'_> {
         self.line_start |= line_breaks > 0;
     }
 
-    /// Writes white space: one space, or a line break where a blank line stands, over which nothing is joined.
+    /// Writes white space: one space, or a blank line where one stands, over which nothing is joined.
     fn flush(&mut self) {
         let Some(gap) = self.gap.take() else { return };
         let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');
@@ -347,7 +373,8 @@ impl Builder<'_> {
         if gap.line_breaks > 0 {
             self.view.lines.push(self.view.text.len());
         }
-        self.push(if hard { "\n" } else { " " }, gap.origin, false);
+        let copied = hard && self.text.get(gap.origin.clone()) == Some("\n\n");
+        self.push(if hard { "\n\n" } else { " " }, gap.origin, copied);
     }
 
     fn write(&mut self, text: &str, origin: Range<usize>) {

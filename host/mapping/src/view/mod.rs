@@ -1,7 +1,7 @@
 //! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
 //!
 //! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or joins is said in
-//! `docs/mapping.md`. A text of ASCII without markup has no view: it is its own.
+//! `docs/mapping.md`. A line of ASCII without markup has no view: it is its own.
 
 mod build;
 mod entity;
@@ -10,8 +10,14 @@ mod latex;
 mod markup;
 mod open;
 
+use build::Difference;
+use fold::{Fold, fold};
 pub(crate) use open::completed;
 use std::ops::Range;
+
+/// Braces beside those of ASCII.
+const OPENING: &[char] = &['\u{ff5b}', '\u{fe5b}', '\u{fe37}', '\u{2774}', '\u{2983}'];
+const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2984}'];
 
 /// A part of the view and the bytes that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +39,69 @@ pub(crate) struct View {
     borders: Vec<usize>,
     /// Spaces that were line breaks, in order.
     lines: Vec<usize>,
+    /// Whether it is the text with a space for each single line break, and otherwise the same byte for byte.
+    aligned: bool,
 }
 
 impl View {
     /// The view of a text, where it is another than the text.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        build::differs(text.as_bytes()).then(|| build::build(text)).filter(|view| view.text != text)
+        match build::difference(text) {
+            Difference::None => None,
+            Difference::Lines(lines) => Some(Self::aligned(text, lines)),
+            Difference::More => Some(build::build(text)).filter(|view| view.text != text),
+        }
+    }
+
+    /// A text whose braces or other marks are written with look-alikes, with the marks of ASCII in their place, where it may hold an
+    /// object: what only the view of its markup leaves out stays.
+    pub(crate) fn of_marks(text: &str) -> Option<Self> {
+        let opens = |c: char| c == '{' || OPENING.contains(&c);
+        if text.is_ascii() || !text.contains(opens) {
+            return None;
+        }
+        let mut view = Self {
+            text: String::with_capacity(text.len()),
+            segments: Vec::new(),
+            borders: Vec::new(),
+            lines: Vec::new(),
+            aligned: false,
+        };
+        for (start, c) in text.char_indices() {
+            let origin = start..start + c.len_utf8();
+            let at = view.text.len();
+            match if c.is_ascii() { Fold::Keep } else { fold(c) } {
+                _ if OPENING.contains(&c) => view.text.push('{'),
+                _ if CLOSING.contains(&c) => view.text.push('}'),
+                Fold::Ascii(byte) => view.text.push(char::from(byte)),
+                Fold::Text(shown) => view.text.push_str(&shown),
+                Fold::Space | Fold::LineBreak => view.text.push(' '),
+                Fold::Drop => continue,
+                _ => view.text.push(c),
+            }
+            view.segments.push(Segment { at, origin, copied: false });
+        }
+        (view.text != text).then_some(view)
+    }
+
+    /// A space for each of these line breaks, unless another follows.
+    fn aligned(text: &str, lines: Vec<usize>) -> Self {
+        let mut shown = String::with_capacity(text.len());
+        let mut from = 0;
+        for line in &lines {
+            shown.push_str(text.get(from..*line).unwrap_or_default());
+            let blank = text.as_bytes().get(line + 1) == Some(&b'\n');
+            shown.push(if blank { '\n' } else { ' ' });
+            from = line + 1;
+        }
+        shown.push_str(text.get(from..).unwrap_or_default());
+        let segments = vec![Segment { at: 0, origin: 0..text.len(), copied: true }];
+        Self { text: shown, segments, borders: Vec::new(), lines, aligned: true }
+    }
+
+    /// Whether it differs from the text only by spaces for line breaks.
+    pub(crate) const fn is_aligned(&self) -> bool {
+        self.aligned
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -61,6 +124,13 @@ impl View {
     pub(crate) fn joins_lines(&self, range: &Range<usize>) -> bool {
         let first = self.lines.partition_point(|b| *b < range.start);
         self.lines.get(first).is_some_and(|b| *b < range.end) || self.crosses_border(range)
+    }
+
+    /// Whether a range of an aligned view is written otherwise than in the text.
+    pub(crate) fn differs_in(&self, range: &Range<usize>) -> bool {
+        let first = self.lines.partition_point(|b| *b < range.start);
+        let lines = self.lines.iter().skip(first).take_while(|b| **b < range.end);
+        lines.into_iter().any(|line| self.text.as_bytes().get(*line) == Some(&b' '))
     }
 
     /// The bytes that the character at `at` stands for; one byte of what was copied.

@@ -12,8 +12,9 @@ fn what_a_reader_sees() {
         ("4012\u{a0}8888  8888\t1881", "4012 8888 8888 1881"),
         ("you should\nbuy", "you should buy"),
         ("you should\r\n   buy", "you should buy"),
-        ("a\n\nb", "a\nb"),
-        ("a\n>\n> b", "a\nb"),
+        ("a\n\nb", "a\n\nb"),
+        ("a\n \n\nb", "a\n\nb"),
+        ("a\n>\n> b", "a\n\nb"),
         ("> pay 12\n> > 34", "pay 12 34"),
         ("**4012** _8888_ `8888` ~~1881~~", "4012 8888 8888 1881"),
         ("2 * 3 ** 4", "2 * 3 ** 4"),
@@ -48,6 +49,42 @@ fn plain_text_has_no_view() {
     for text in ["", "Plain text, with (brackets), a-b and 1/2 + 3 > 2 = 2; #1.", "It's 5% [sic]."] {
         assert_eq!(View::of(text), None, "{text:?}");
     }
+}
+
+/// Texts of ASCII with line breaks, blank lines and some markup: the short way and the long way give one view.
+#[test]
+fn line_breaks_alone_are_seen_as_with_all_rules() {
+    const PARTS: &[&str] = &["a", "b-", "\n", "\n", "\n\n", " ", "4012", ".", "-", ">", "#", "*", "(", "%", "+"];
+    let mut state = 1u64;
+    let mut aligned = 0;
+    for number in 0..50_000 {
+        let mut text = String::new();
+        for _ in 0..number % 10 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text += PARTS[usize::try_from(state >> 33).unwrap() % PARTS.len()];
+        }
+        let full = build::build(&text);
+        let Some(short) = View::of(&text) else {
+            assert_eq!(full.text, text);
+            continue;
+        };
+        assert_eq!(short.text, full.text, "{text:?}");
+        for at in 0..short.text.len() {
+            assert_eq!(short.origin(&(at..at + 1)), full.origin(&(at..at + 1)), "{text:?} at {at}");
+        }
+        assert_eq!((&short.lines, &short.borders), (&full.lines, &full.borders), "{text:?}");
+        if short.is_aligned() {
+            let differs: Vec<usize> =
+                (0..text.len()).filter(|at| text.as_bytes()[*at] != short.text.as_bytes()[*at]).collect();
+            assert_eq!(
+                differs,
+                (0..text.len()).filter(|at| short.differs_in(&(*at..at + 1))).collect::<Vec<_>>(),
+                "{text:?}"
+            );
+        }
+        aligned += usize::from(short.is_aligned());
+    }
+    assert!(aligned > 1000, "{aligned}");
 }
 
 #[test]
