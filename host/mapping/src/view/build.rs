@@ -44,10 +44,13 @@ pub(super) enum Difference {
 pub(super) fn difference(text: &str) -> Difference {
     let mut lines = Vec::new();
     // One space inside a line is itself.
-    if text.starts_with(' ') || text.contains("  ") || text.contains("\n ") {
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    // Without a way out before the end, so that many bytes are looked at at once.
+    let spaced = pairs.fold(false, |any, (a, b)| any | ((*b == b' ') & ((*a == b' ') | (*a == b'\n'))));
+    if spaced || bytes.first() == Some(&b' ') {
         return Difference::More;
     }
-    let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
         let byte = *byte;
         if is_special(byte) && byte != b' ' {
