@@ -55,6 +55,17 @@ pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) 
     all(text, language, words)
 }
 
+/// Says which number begins at each word.
+pub(crate) fn number_tokens(tokens: &mut [Token<'_>], numbers: &[Number]) {
+    let mut next = numbers.iter().enumerate().peekable();
+    if numbers.is_empty() {
+        return;
+    }
+    for token in tokens {
+        token.number = next.next_if(|(_, n)| n.range.start <= token.range.start).map(|(at, _)| at);
+    }
+}
+
 fn all(text: &str, language: &Language, words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>) -> Vec<Number> {
     let mut found = in_digits(text, language);
     let words = in_words(text, words, &mut found);

@@ -2,8 +2,8 @@
 
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
-use crate::number::{Number, numbers_of};
-use crate::token::{self, Token, tokens};
+use crate::number::{Number, number_tokens, numbers_of};
+use crate::token::{Token, tokens};
 use portcullis_core::mutation::Proposed;
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
@@ -53,7 +53,7 @@ impl Reading {
         let numeric = |c: char| c.is_numeric();
         let digits = if span.is_ascii() { span.bytes().any(|b| b.is_ascii_digit()) } else { span.contains(numeric) };
         let numbers = if digits { numbers_of(span, language, &tokens) } else { Vec::new() };
-        token::number(&mut tokens, &numbers);
+        number_tokens(&mut tokens, &numbers);
         let mut reading = Self { total: tokens.len(), ..Self::default() };
         let any = tokens.iter().fold(0, |kinds, token| kinds | token.kinds);
         let cues = kind::NEGATION

@@ -1,7 +1,6 @@
 //! The words of a span, with what the language's tables say of each.
 
 use crate::language::{Language, key, kind};
-use crate::number::Number;
 use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -55,15 +54,4 @@ pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
         tokens.push(Token { range, word, key, kinds, capital, breaks, plain, number: None });
     }
     tokens
-}
-
-/// Says which number begins at each word.
-pub(crate) fn number(tokens: &mut [Token<'_>], numbers: &[Number]) {
-    let mut next = numbers.iter().enumerate().peekable();
-    if numbers.is_empty() {
-        return;
-    }
-    for token in tokens {
-        token.number = next.next_if(|(_, n)| n.range.start <= token.range.start).map(|(at, _)| at);
-    }
 }
