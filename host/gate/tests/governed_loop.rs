@@ -332,3 +332,21 @@ fn each_span_of_a_candidate_has_the_log_probabilities_of_its_own_tokens() {
     assert_eq!(found, [("It rains;".to_owned(), of(0..9)), ("we stay in it.".to_owned(), of(10..24))]);
     assert!(of(0..9) < 1_000 && of(10..24) > 9_000);
 }
+
+#[test]
+fn a_long_candidate_does_not_take_an_unfinished_end_with_it() {
+    let made = identifiers();
+    let manifest = String::from_utf8(made.package.files()["policy.toml"].clone()).unwrap();
+    let rules = String::from_utf8(made.package.files()["rules.cedar"].clone()).unwrap();
+    let policy = policy(
+        &manifest.replace("[[class]]\nname = \"mail\"", "[limits]\nspan_bytes = 64\n[[class]]\nname = \"mail\""),
+        &rules,
+    );
+    let skip = Settings { on_refuse: Some(OnRefuse::Skip), granularity: Some(Granularity::Span), ..settings() };
+    // Pieces that are short, and one that is too long, before the same end.
+    for before in ["We sail. ".repeat(12), format!("We {} it.", "sail past ".repeat(12)), "We sail past ".repeat(9)] {
+        let first = format!("{before} Pay 4111 1111");
+        let events = govern(&policy, skip.clone(), vec![candidates("a", &[&[&first], &[" 1111 1111 now."]])]);
+        assert!(!released(&events).contains("4111"), "{before}: {}", released(&events));
+    }
+}

@@ -138,20 +138,18 @@ impl Text {
     }
 
     /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that more text could make
-    /// a part of a hit. What holds a hit now never waits, nor does a piece of more than `most` bytes; a hit in what is unfinished takes all
-    /// of that with it.
+    /// a part of a hit. Of a piece that holds a hit now, or is longer than `most` bytes, only the unfinished part waits; a hit in that takes
+    /// all of it along, and does not wait.
     pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
         let end = self.unfinished.max(self.origin);
         self.hits.widen(&(end..self.text.len()));
         let first = self.pieces.partition_point(|piece| piece.range.end <= end);
         let (done, rest) = self.pieces.split_at(first);
         let (mut done, mut rest) = (done.to_vec(), rest.to_vec());
-        if rest.first().is_some_and(|piece| self.text.len() - piece.range.start > most) {
-            done.append(&mut rest);
-        }
-        match rest.iter().rposition(|piece| self.holds_hit(&piece.range)) {
+        let long = rest.first().is_some_and(|piece| piece.range.len() > most);
+        match rest.iter().rposition(|piece| self.holds_hit(&piece.range)).or(long.then_some(0)) {
             None => {}
-            // A hit before what is unfinished: that much is judged.
+            // What stands before the unfinished part is judged.
             Some(0) if !self.split_by(end) && !self.holds_hit(&(end..self.text.len())) => {
                 let waiting = rest.split_off(1);
                 let parts = rest.iter().flat_map(|piece| self.cut(&piece.range, vec![end])).collect::<Vec<_>>();
