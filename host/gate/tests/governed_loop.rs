@@ -343,8 +343,9 @@ fn a_long_candidate_does_not_take_an_unfinished_end_with_it() {
         &rules,
     );
     let skip = Settings { on_refuse: Some(OnRefuse::Skip), granularity: Some(Granularity::Span), ..settings() };
-    // Pieces that are short, and one that is too long, before the same end.
-    for before in ["We sail. ".repeat(12), format!("We {} it.", "sail past ".repeat(12)), "We sail past ".repeat(9)] {
+    // Pieces that are short, one that is too long, and one that is split for another hit.
+    let split = "To jane@example.org and then we sail past it and on to the sea".to_owned();
+    for before in ["We sail. ".repeat(12), "We sail past ".repeat(9), split] {
         let first = format!("{before} Pay 4111 1111");
         let events = govern(&policy, skip.clone(), vec![candidates("a", &[&[&first], &[" 1111 1111 now."]])]);
         assert!(!released(&events).contains("4111"), "{before}: {}", released(&events));
