@@ -1,6 +1,7 @@
 //! Citations: the written forms in which text points at a source outside. What a store allows is the gate's to say; here they are
 //! found, so that no cut parts one.
 
+use crate::unfinished::Unfinished;
 use crate::view::View;
 use regex_automata::Input;
 use regex_automata::meta::Regex;
@@ -47,7 +48,8 @@ const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,4
 /// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
 
-static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// All forms, the longer ones before those that they begin with.
+fn forms() -> Vec<String> {
     let mut forms: Vec<String> = FORMS.iter().map(|f| (*f).to_owned()).collect();
     forms.extend([
         format!(r"{ARTICLES}{LAWS}(?-u:\b)"),
@@ -63,8 +65,23 @@ static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?-u:\b)[A-Z][A-Za-z'-]{1,30} et al\.?,? \(?(?:1[89]|20)[0-9]{2}[a-z]?(?-u:\b)\)?".to_owned(),
         BOOKS.to_owned(),
     ]);
-    Regex::new_many(&forms).ok()
+    forms
+}
+
+static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new_many(&forms()).ok());
+/// The same, led from one byte on.
+static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
+    let parse = |form: &String| regex_automata::util::syntax::parse(form).ok();
+    Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
+
+/// Where the longest end of a text, or of its view, begins that more text can make a citation, or another one; the text's length when there
+/// is none.
+pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
+    let Some(begun) = BEGUN.as_ref() else { return 0 };
+    let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
+    begun.of_patterns(text).min(seen)
+}
 
 /// Where citations stand in a text or in its view, in order, those that overlap joined, without the marks that end a sentence. `None`
 /// when the patterns are not there, and nothing can be said.

@@ -12,7 +12,7 @@ use crate::pattern;
 use crate::phrase::{self, Phrases};
 use crate::unfinished::{self, Unfinished};
 use crate::validate;
-use crate::view::{View, completed};
+use crate::view::View;
 use crate::words::is_boundary;
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
@@ -207,21 +207,11 @@ impl Scanner {
         })
     }
 
-    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view, also once the markup that its end
-    /// opens is complete; its length when there is none.
+    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
-        let completed = completed(text).and_then(|text| {
-            let view = View::of(&text);
-            let at = self.unfinished_of(&text, view.as_ref());
-            (at < text.len()).then_some(at)
-        });
-        self.unfinished_of(text, view).min(completed.unwrap_or(text.len()))
-    }
-
-    fn unfinished_of(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
-            if at < view.text().len() { view.origin(&(at..at + 1)).start } else { text.len() }
+            view.origin_from(at, text.len())
         });
         self.unfinished_in(Page { text, view: None }).min(seen)
     }

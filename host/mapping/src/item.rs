@@ -6,7 +6,7 @@ use crate::words::{lower, words};
 use std::ops::Range;
 
 /// Most bytes of a number with the marks around it.
-const REACH: usize = 64;
+pub(crate) const REACH: usize = 64;
 /// Most digits of a number; a year has more.
 const DIGITS: usize = 3;
 

@@ -20,22 +20,34 @@ pub(crate) enum Json {
     Object(Vec<(String, Self)>),
 }
 
+/// What a text begins with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// A value.
+    Value(Json),
+    /// The beginning of one.
+    Open,
+    /// Neither, or a value that is nested too deep.
+    Other,
+}
+
 impl Json {
     /// The one value that `text` is; `None` when it is none, or nested too deep.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::of(serde_json::from_str(text).ok()?, DEPTH)
     }
 
-    /// The value that `text` begins with, `None` when it begins with none, and how many bytes were looked at to learn that.
-    pub(crate) fn prefix(text: &str) -> (Option<Self>, usize) {
+    /// The value that `text` begins with, and the bytes that were looked at.
+    pub(crate) fn prefix(text: &str) -> (Prefix, usize) {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
         match values.next() {
-            Some(Ok(raw)) => (Self::of(raw, DEPTH), values.byte_offset()),
+            Some(Ok(raw)) => (Self::of(raw, DEPTH).map_or(Prefix::Other, Prefix::Value), values.byte_offset()),
+            Some(Err(error)) if error.is_eof() => (Prefix::Open, text.len()),
             Some(Err(error)) => {
                 let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
-                (None, lines.map(str::len).sum::<usize>() + error.column())
+                (Prefix::Other, lines.map(str::len).sum::<usize>() + error.column())
             }
-            None => (None, text.len()),
+            None => (Prefix::Open, text.len()),
         }
     }
 
@@ -217,7 +229,7 @@ mod tests {
     #[test]
     fn a_value_ends_where_another_text_begins() {
         assert_eq!(Json::prefix(r#"{"a":1} and more"#).1, 7);
-        assert_eq!(Json::prefix("{ not json } and more"), (None, 3));
-        assert_eq!(Json::prefix("{\n\"a\"!"), (None, 6));
+        assert_eq!(Json::prefix("{ not json } and more"), (Prefix::Other, 3));
+        assert_eq!(Json::prefix("{\n\"a\"!"), (Prefix::Other, 6));
     }
 }

@@ -1,7 +1,7 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
 use crate::checkable::{Checkable, checkable};
-use crate::citation::citations;
+use crate::citation::{self, citations};
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
@@ -9,7 +9,7 @@ use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::{Findings, Text};
 use crate::tool::{self, Call, Tools, canonical};
-use crate::view::View;
+use crate::view::{View, completed, undecided};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Mutation, StageFinding};
@@ -108,7 +108,7 @@ impl Mapper {
         let (from, ends) = (before.len(), before.len() + text.len());
         let text = if before.is_empty() { text } else { [before, &text].concat() };
         let found = self.find(&text, false);
-        Text::new(text, from, &[ends], found, self.language, granularity)
+        Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
     /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished. Where one ends a piece
@@ -146,7 +146,7 @@ impl Mapper {
             *end += part.len();
             Some(*end)
         });
-        Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity)
+        Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
@@ -164,7 +164,7 @@ impl Mapper {
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
         found.calls = vec![whole];
-        Some(Text::new(text, 0, &ends, found, self.language, Granularity::Step))
+        Some(Text::new(text, 0, &ends, found, self.language, Granularity::Step).ended())
     }
 
     /// Number of class hits in a text: the pattern scan alone, for measurements.
@@ -182,8 +182,26 @@ impl Mapper {
         }
         let hits = self.scanner.scan(text, view.as_ref());
         let citations = citations(text, view.as_ref());
-        let unfinished = if goes_on { self.scanner.unfinished(text, view.as_ref()) } else { text.len() };
+        let of = |text: &str, view: Option<&View>| self.scanner.unfinished(text, view);
+        let unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
         Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
+    }
+
+    /// Reads the text behind the first `from` bytes, which are context, as far as it goes.
+    pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
+        let found = self.find(&window, false);
+        let ends = [window.len()];
+        Text::new(window, from, &ends, found, self.language, granularity)
+    }
+
+    /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup goes on from there.
+    pub(crate) fn settled(&self, text: &str) -> usize {
+        let of = |text: &str, view: Option<&View>| {
+            let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
+            let quantity = self.quantities.unfinished(text).min(seen.unwrap_or(text.len()));
+            self.scanner.unfinished(text, view).min(citation::unfinished(text, view)).min(quantity)
+        };
+        undecided(text).min(also_completed(text, View::of(text).as_ref(), of))
     }
 
     /// Content words of a text, in lower case, sorted, each once.
@@ -263,6 +281,15 @@ impl Mapper {
         };
         SpanMapping { mutation, reading }
     }
+}
+
+/// Where something begins that more text can complete: in a text, and in it once the markup that its end opens is complete.
+fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Option<&View>) -> usize) -> usize {
+    let completed = completed(text).and_then(|text| {
+        let at = unfinished(&text, View::of(&text).as_ref());
+        (at < text.len()).then_some(at)
+    });
+    unfinished(text, view).min(completed.unwrap_or(text.len()))
 }
 
 /// Casual words that a register expects.

@@ -33,6 +33,8 @@ const JOINING: &[char] = &[
 ];
 /// Marks of a product: what it comes to is not worked out, so it has no value.
 const TIMES: &[&str] = &["x", "×", "*", "·"];
+/// Most bytes between two numbers that are one, or the ends of one range.
+pub(crate) const JOINED_MAX: usize = 24;
 /// What makes a number an ordinal or a decade: it counts nothing then.
 const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
@@ -165,7 +167,9 @@ fn in_words(
             let near = |n: &&mut Number| {
                 n.range.end <= range.end
                     && (n.range.end > range.start
-                        || text.get(n.range.end..range.start).is_some_and(|gap| gap.chars().all(char::is_whitespace)))
+                        || text
+                            .get(n.range.end..range.start)
+                            .is_some_and(|gap| gap.len() <= JOINED_MAX && gap.chars().all(char::is_whitespace)))
             };
             let before = found.last_mut().filter(near);
             let before = if before.is_none() && times { digits.iter_mut().rfind(near) } else { before };
@@ -193,7 +197,8 @@ fn join(text: &str, language: &Language, found: &mut [Number]) {
     let mut before: Option<Range<usize>> = None;
     for number in found {
         if let Some(before) = before.replace(number.range.clone()) {
-            let Some(gap) = text.get(before.end..number.range.start) else { continue };
+            let gap = text.get(before.end..number.range.start).filter(|gap| gap.len() <= JOINED_MAX);
+            let Some(gap) = gap else { continue };
             let marks = gap.trim();
             let first = text.get(before).unwrap_or_default();
             let shown = text.get(number.range.clone()).unwrap_or_default();
@@ -212,8 +217,7 @@ fn join(text: &str, language: &Language, found: &mut [Number]) {
                     && parts.all(|w| marks.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
                 number.joined = worded || dots || marks.chars().all(|c| JOINING.contains(&c) || c.is_whitespace());
             } else {
-                let worded = gap.len() <= 24
-                    && words(gap).count() > 0
+                let worded = words(gap).count() > 0
                     && words(gap).all(|w| gap.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
                 number.joined = worded;
             }

@@ -4,9 +4,9 @@
 //! the words that must stand near are looked for in the sentence, whatever part of it is judged.
 
 use crate::error::MappingError;
-use crate::language::Language;
-use crate::number::{Decimal, Number, numbers};
-use crate::segment::sentence_ends;
+use crate::language::{Language, kind};
+use crate::number::{Decimal, JOINED_MAX, Number, numbers};
+use crate::sentence::sentence_ends;
 use crate::view::View;
 use crate::words::{is_boundary, lower, words};
 use portcullis_core::manifest::Manifest;
@@ -148,6 +148,8 @@ const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
 /// Spans of time, and doses, between the two: "5 mg per day and kg".
 const TIME: &[&str] =
     &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
+/// Most bytes from an amount to the end of what it is for each of.
+const PER_MAX: usize = 48;
 /// Bytes from the head of a table to the last row that its units hold for.
 const TABLE_MAX: usize = 1024;
 
@@ -166,6 +168,7 @@ enum Per {
 /// Whether a quantity that ends at `at` is one for each part of a body, and where that ends.
 fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     let rest = text.get(at..)?;
+    let rest = rest.get(..rest.floor_char_boundary(PER_MAX))?;
     let mut end = 0;
     let mut shown = false;
     for range in rest.split_inclusive(|c: char| !c.is_alphanumeric()).take(12).scan(0, |from, part| {
@@ -228,8 +231,8 @@ struct Column {
     cell: Range<usize>,
 }
 
-/// The cells of every table of a text: rows of cells parted by bars below a row of dashes (GitHub Flavored Markdown 4.10), or lines with as
-/// many tabs as the line above them, which holds no digit.
+/// The cells of every table of a text, each with every head above it: rows of cells parted by bars below a row of dashes (GitHub Flavored
+/// Markdown 4.10), or lines with as many tabs as a line above them that holds no digit.
 fn columns(text: &str) -> Vec<Column> {
     let mut found = Vec::new();
     if !text.contains(['|', '\t']) {
@@ -242,32 +245,37 @@ fn columns(text: &str) -> Vec<Column> {
     }
     let shown = |line: &Range<usize>| text.get(line.clone()).unwrap_or_default();
     let tabs = |line: &Range<usize>| shown(line).matches('\t').count();
-    let mut head: Option<(Vec<Range<usize>>, char)> = None;
+    let mut heads: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut mark = '|';
     for (at, line) in lines.iter().enumerate() {
-        let cells = |mark| cells(shown(line), line.start, mark);
-        if let Some((heads, mark)) = &head {
-            let goes_on = match mark {
-                '|' => shown(line).contains('|'),
-                _ => tabs(line) + 1 == heads.len(),
-            };
-            let near = heads.first().is_some_and(|first| line.start - first.start <= TABLE_MAX);
-            if goes_on && near {
-                let pairs = heads.iter().cloned().zip(cells(*mark));
-                found.extend(pairs.map(|(head, cell)| Column { head, cell }));
-                continue;
-            }
-        }
         let next = lines.get(at + 1);
-        head = if shown(line).contains('|') && next.is_some_and(|next| is_ruler(shown(next))) {
-            Some((cells('|'), '|'))
+        let goes_on = match mark {
+            '|' => shown(line).contains('|'),
+            _ => heads.first().is_some_and(|head| tabs(line) + 1 == head.len()),
+        };
+        if !goes_on {
+            heads.clear();
+        }
+        heads.retain(|head| head.first().is_some_and(|first| line.start - first.start <= TABLE_MAX));
+        // The nearest head first.
+        for head in heads.iter().rev() {
+            let pairs = head.iter().cloned().zip(cells(shown(line), line.start, mark));
+            found.extend(pairs.map(|(head, cell)| Column { head, cell }));
+        }
+        if shown(line).contains('|') && next.is_some_and(|next| is_ruler(shown(next))) {
+            if mark != '|' {
+                heads.clear();
+            }
+            mark = '|';
+            heads.push(cells(shown(line), line.start, mark));
         } else if tabs(line) > 0
             && !shown(line).contains(char::is_numeric)
             && next.is_some_and(|next| tabs(next) == tabs(line))
+            && (mark == '\t' || heads.is_empty())
         {
-            Some((cells('\t'), '\t'))
-        } else {
-            None
-        };
+            mark = '\t';
+            heads.push(cells(shown(line), line.start, mark));
+        }
     }
     found
 }
@@ -292,6 +300,12 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// Most bytes of the numbers of a list that share a unit.
+const JOINED_LIST: usize = 1024;
+/// Bytes behind a number after which nothing comes to it any more.
+const DECIDED_MAX: usize = 128;
+/// Most letters that stand glued between a number and its unit, in bytes.
+const GLUED_MAX: usize = 16;
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
 
@@ -340,7 +354,8 @@ impl Quantities {
                 }
                 // The numbers that are joined to this one share its unit.
                 let joined = before.iter().rev().zip(before.iter().chain([last]).rev());
-                let others = joined.take_while(|(_, next)| next.joined).map(|(n, _)| n);
+                let near = |n: &Number| last.range.end - n.range.start <= JOINED_LIST;
+                let others = joined.take_while(|(n, next)| next.joined && near(n)).map(|(n, _)| n);
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
                 // So many tablets of so much each are one dose.
@@ -376,6 +391,56 @@ impl Quantities {
         found
     }
 
+    /// Where the first number begins whose quantity more text can change; the text's length when there is none.
+    pub(crate) fn unfinished(&self, text: &str) -> usize {
+        if self.slots.is_empty() {
+            return text.len();
+        }
+        let numbers = numbers(text, self.language);
+        let mut from = numbers.len();
+        for (at, number) in numbers.iter().enumerate().rev() {
+            let between = |next: &Number| text.get(number.range.end..next.range.start).unwrap_or_default();
+            let leads_on = numbers.get(at + 1).filter(|_| at + 1 == from).is_some_and(|next| {
+                let grows = next.range.end == text.len() && between(next).len() <= DECIDED_MAX;
+                next.joined || counts(between(next)) || multiplies(between(next)) || grows
+            });
+            if leads_on || !self.is_finished(text, number.range.end) {
+                from = at;
+            } else if text.len() - number.range.end > JOINED_LIST {
+                break;
+            }
+        }
+        // The cells of a line are known once its end is.
+        let line = text.rfind('\n').map_or(0, |at| at + 1);
+        let cells = text.get(line..).is_some_and(|line| line.contains(['|', '\t']));
+        let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
+        if cells { number.min(line) } else { number }
+    }
+
+    /// Whether nothing that follows the text makes another quantity of the number that ends at `at`.
+    fn is_finished(&self, text: &str, at: usize) -> bool {
+        let rest = text.get(at..).unwrap_or_default();
+        let glued = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let after = rest.get(glued..).unwrap_or_default();
+        let Some(word) = words(after).next().filter(|word| word.end < after.len()) else {
+            return rest.len() > DECIDED_MAX;
+        };
+        let unit_end = self.slots.iter().filter_map(|slot| slot.unit_after(text, at)).map(|(_, end, _)| end).max();
+        let shown = lower(after.get(word.clone()).unwrap_or_default());
+        let needed = match unit_end {
+            Some(end) => end - at + PER_MAX + 2 * GAP_MAX,
+            None if COUNTED.contains(&&*shown) => COUNTED_MAX + 1,
+            None if self.language.kinds(&shown) & kind::RANGE != 0 => JOINED_MAX + 1,
+            None => glued + word.start + self.longest_unit() + 1,
+        };
+        needed < rest.len()
+    }
+
+    /// Bytes of the longest unit.
+    fn longest_unit(&self) -> usize {
+        self.slots.iter().flat_map(|slot| &slot.units).map(|(unit, _)| unit.len()).max().unwrap_or(0)
+    }
+
     /// Adds numbers whose unit stands in the head of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
         let mut added = Vec::new();
@@ -390,7 +455,7 @@ impl Quantities {
                     let Some((size, certain)) = slot.unit_in(text.get(head.clone()).unwrap_or_default()) else {
                         continue;
                     };
-                    if found.iter().any(measured)
+                    if found.iter().chain(&added).any(measured)
                         || !slot.is_near_in(text.get(head.start..cell.end).unwrap_or_default())
                     {
                         continue;
@@ -459,6 +524,9 @@ impl Slot {
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        if letters > GLUED_MAX {
+            return None;
+        }
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;

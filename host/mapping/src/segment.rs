@@ -1,15 +1,12 @@
 //! Segmentation: text to pieces that cover every byte once, in order.
 //!
-//! Lines are independent (UAX #29 breaks after every line separator). A line of ASCII takes a short form of the sentence rules,
-//! any other the full tables; a property test shows that both agree on ASCII. Sentences are cut into clauses at `;`, `:` and at a
-//! comma before a clause word. No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
+//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word. No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
 //! Connectives at the very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
 use portcullis_core::inert::is_formatting;
 use std::ops::Range;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,84 +28,6 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
         is_formatting(gap) && text.get(word).is_some_and(is_connective)
     });
     words && text.get(end..).is_some_and(is_formatting)
-}
-
-/// Ends of the sentences of `text`, the last one included.
-pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if line.is_ascii() {
-            ascii_sentence_ends(line.as_bytes(), |end| ends.push(at + end));
-        } else {
-            ends.extend(line.split_sentence_bound_indices().map(|(start, s)| at + start + s.len()));
-        }
-        at += line.len();
-    }
-    ends
-}
-
-/// UAX #29 SB3 to SB998 for one line of ASCII: which of its properties exist there leaves these few.
-fn ascii_sentence_ends(line: &[u8], mut push: impl FnMut(usize)) {
-    let is_separator = |b: u8| matches!(b, b'\n' | b'\r');
-    let is_space = |b: u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c);
-    let is_close = |b: u8| matches!(b, b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}');
-    let is_terminator = |b: u8| matches!(b, b'.' | b'!' | b'?');
-    let get = |i: usize| line.get(i).copied();
-    let mut i = 0;
-    let mut start = 0;
-    let is_mark = |b: u8| is_separator(b) || is_terminator(b);
-    while let Some(skipped) = line.get(i..).and_then(|rest| rest.iter().position(|b| is_mark(*b))) {
-        i += skipped;
-        let Some(b) = get(i) else { break };
-        if is_separator(b) {
-            i += if b == b'\r' && get(i + 1) == Some(b'\n') { 2 } else { 1 };
-            push(i);
-            start = i;
-            continue;
-        }
-        let period = b == b'.';
-        let next = get(i + 1);
-        // SB6, SB7: a period before a digit, or between a letter and a capital.
-        let after_letter = i > 0 && get(i - 1).is_some_and(|b| b.is_ascii_alphabetic());
-        if period
-            && (next.is_some_and(|b| b.is_ascii_digit())
-                || after_letter && next.is_some_and(|b| b.is_ascii_uppercase()))
-        {
-            i += 1;
-            continue;
-        }
-        let mut end = i + 1;
-        while get(end).is_some_and(is_close) {
-            end += 1;
-        }
-        while get(end).is_some_and(is_space) {
-            end += 1;
-        }
-        // SB8a: a comma or another terminator goes on; SB8: so does a period before a lower-case letter.
-        let goes_on = get(end).is_some_and(|b| is_terminator(b) || matches!(b, b',' | b'-' | b':' | b';'));
-        let lower_next = period
-            && line
-                .get(end..)
-                .unwrap_or_default()
-                .iter()
-                .find(|b| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b))
-                .is_some_and(u8::is_ascii_lowercase);
-        if goes_on || lower_next {
-            // The rules look at what follows the marks; a further terminator is looked at in its own right.
-            i = if goes_on && get(end).is_some_and(is_terminator) { end } else { end.max(i + 1) };
-            continue;
-        }
-        if get(end).is_some_and(is_separator) {
-            end += if get(end) == Some(b'\r') && get(end + 1) == Some(b'\n') { 2 } else { 1 };
-        }
-        push(end);
-        start = end;
-        i = end;
-    }
-    if start < line.len() {
-        push(line.len());
-    }
 }
 
 /// Places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
@@ -202,25 +121,6 @@ fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pie
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn full(line: &str) -> Vec<usize> {
-        line.split_sentence_bound_indices().map(|(s, t)| s + t.len()).collect()
-    }
-
-    fn short(line: &str) -> Vec<usize> {
-        let mut ends = Vec::new();
-        ascii_sentence_ends(line.as_bytes(), |e| ends.push(e));
-        ends
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
-        #[test]
-        fn the_short_rules_agree_with_the_tables(line in "[aB1 .,!?'\")(;:\t-]{0,24}\n?") {
-            prop_assert_eq!(short(&line), full(&line));
-        }
-    }
 
     #[test]
     fn clauses() {

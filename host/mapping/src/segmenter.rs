@@ -1,30 +1,150 @@
-//! A text that arrives in chunks.
+//! A text that arrives in chunks: its spans leave as soon as nothing that follows can change them.
+//!
+//! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks ahead), when no
+//! class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that began before it stands open, and when
+//! what it ends with is no number of a list item. All these look at a bounded number of bytes, in whole texts too, so that the spans of a
+//! text, and all that is read in them, are the same however it is cut into chunks.
 
 use crate::mapper::Mapper;
-use crate::text::Text;
+use crate::sentence::settled_end;
+use crate::text::{Text, Waiting};
+use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
-use std::str;
 
-/// Collects the chunks of one text. What it gives does not depend on where the chunks were cut, not even inside a character.
-#[derive(Clone, Debug, Default)]
+/// Bytes before a border that are read with what follows it: more than anything that is looked for can reach.
+const CONTEXT: usize = 2048;
+
+/// The bytes are not UTF-8 (RFC 3629): refused, never guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("INVALID-UTF8 at byte {at}")]
+pub struct NotUtf8 {
+    /// The first byte that is none of a character.
+    pub at: usize,
+}
+
+/// Reads one text as it arrives. What it gives does not depend on where the chunks were cut, not even inside a character.
+#[derive(Clone, Debug)]
 pub struct Segmenter {
-    bytes: Vec<u8>,
+    granularity: Granularity,
+    /// What is left of the text, with context before it.
+    text: String,
+    /// Bytes of the whole text before it.
+    offset: usize,
+    /// Where sentences were parted from what followed them, in order; the last one is where the rest begins.
+    borders: Vec<usize>,
+    /// What waits for a span before the rest.
+    waiting: Waiting,
+    /// Ends of sentences of the rest that stand.
+    ends: Vec<usize>,
+    /// The beginning of a character.
+    begun: Vec<u8>,
 }
 
 impl Segmenter {
-    /// Takes the next chunk.
-    pub fn push(&mut self, chunk: &[u8]) {
-        self.bytes.extend_from_slice(chunk);
+    /// For one text that is judged in parts of this size. A text that is one step has no spans before its end.
+    #[must_use]
+    pub fn new(granularity: Granularity) -> Self {
+        let (borders, waiting, ends, begun) = Default::default();
+        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun }
     }
 
-    /// The whole text, read.
+    /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow those of the part
+    /// before.
     ///
     /// # Errors
-    /// The bytes are not UTF-8: refused, never guessed.
-    pub fn finish(self, mapper: &Mapper, granularity: Granularity) -> Result<Text, str::Utf8Error> {
-        match String::from_utf8(self.bytes) {
-            Ok(text) => Ok(mapper.read(text, granularity)),
-            Err(error) => Err(error.utf8_error()),
+    /// [`NotUtf8`]: nothing more of the text can be read.
+    pub fn push(&mut self, mapper: &Mapper, chunk: &[u8]) -> Result<Option<Text>, NotUtf8> {
+        self.decode(chunk)?;
+        if self.granularity == Granularity::Step {
+            return Ok(None);
         }
+        let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
+        while let Some(end) = self.text.get(start..).and_then(settled_end) {
+            start += end;
+            self.ends.push(start);
+        }
+        Ok(if self.ends.is_empty() { None } else { self.part(mapper) })
+    }
+
+    /// The rest of the text.
+    ///
+    /// # Errors
+    /// [`NotUtf8`]: it ends inside a character.
+    pub fn finish(self, mapper: &Mapper) -> Result<Text, NotUtf8> {
+        if !self.begun.is_empty() {
+            return Err(NotUtf8 { at: self.offset + self.text.len() });
+        }
+        let origin = self.origin();
+        let Self { granularity, text, offset, waiting, .. } = self;
+        Ok(mapper.read_window(text, origin, granularity).following(offset, waiting).ended())
+    }
+
+    /// Bytes that wait for what follows them.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        let first = self.waiting.pieces.first().map_or_else(|| self.origin(), |piece| piece.range.start);
+        self.text.len() - first + self.begun.len()
+    }
+
+    fn origin(&self) -> usize {
+        self.borders.last().copied().unwrap_or(0)
+    }
+
+    fn decode(&mut self, chunk: &[u8]) -> Result<(), NotUtf8> {
+        self.begun.extend_from_slice(chunk);
+        let (valid, is_cut) = match std::str::from_utf8(&self.begun) {
+            Ok(text) => (text.len(), true),
+            Err(error) => (error.valid_up_to(), error.error_len().is_none()),
+        };
+        if !is_cut {
+            return Err(NotUtf8 { at: self.offset + self.text.len() + valid });
+        }
+        let rest = self.begun.split_off(valid);
+        let text = std::mem::replace(&mut self.begun, rest);
+        self.text.push_str(std::str::from_utf8(&text).unwrap_or_default());
+        Ok(())
+    }
+
+    /// The part of the rest up to the last border that stands.
+    fn part(&mut self, mapper: &Mapper) -> Option<Text> {
+        let settled = mapper.settled(&self.text);
+        let first = self.ends.first()?;
+        if settled < *first {
+            return None;
+        }
+        let looked_at = Tools::looked_at(&self.text);
+        let mut read = mapper.read_window(self.text.clone(), self.origin(), self.granularity);
+        let ends: Vec<usize> = self.ends.iter().copied().filter(|end| self.is_cut(*end)).collect();
+        let (border, left) = read.settle(&ends, settled, &looked_at)?;
+        let offset = self.offset;
+        let spans = !read.pieces().is_empty();
+        let waiting = std::mem::take(&mut self.waiting);
+        let part = spans.then(|| read.following(offset, waiting.clone()));
+        self.waiting = if spans { left } else { waiting.followed_by(left) };
+        self.ends.retain(|end| *end > border);
+        self.borders.push(border);
+        self.forget();
+        part
+    }
+
+    /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word behind another.
+    fn is_cut(&self, end: usize) -> bool {
+        let has_word =
+            || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));
+        let word = || self.text.get(end..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+        self.granularity != Granularity::Token || (word() && has_word())
+    }
+
+    /// Drops what is no context of the rest any more.
+    fn forget(&mut self) {
+        let needed = self.origin().saturating_sub(CONTEXT);
+        let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));
+        let Some(last) = self.borders.iter().rposition(|border| *border <= needed) else { return };
+        let from = self.borders.get(last).copied().unwrap_or(0);
+        self.borders.drain(..last);
+        self.borders.iter_mut().chain(&mut self.ends).for_each(|at| *at -= from);
+        self.waiting.forget(from);
+        self.text.drain(..from);
+        self.offset += from;
     }
 }

@@ -4,7 +4,8 @@ use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
-use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, sentence_ends};
+use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives};
+use crate::sentence::sentence_ends;
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
@@ -15,6 +16,8 @@ use std::ops::Range;
 pub struct Text {
     text: String,
     origin: usize,
+    /// Bytes of a longer text before it.
+    offset: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
     /// Where it cites; `None` when nothing can be said.
@@ -28,6 +31,32 @@ pub struct Text {
     numbers: Vec<Range<usize>>,
     unfinished: usize,
     language: &'static Language,
+}
+
+/// The end of a part of a text that waits for a span.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting {
+    /// Inert pieces.
+    pub(crate) pieces: Vec<Piece>,
+    /// Where sentences begin that they may belong to.
+    pub(crate) borders: Vec<usize>,
+}
+
+impl Waiting {
+    pub(crate) fn followed_by(mut self, more: Self) -> Self {
+        self.pieces.extend(more.pieces);
+        self.borders.extend(more.borders);
+        self
+    }
+
+    /// The first `bytes` of the text are left out.
+    pub(crate) fn forget(&mut self, bytes: usize) {
+        for piece in &mut self.pieces {
+            piece.range = piece.range.start - bytes..piece.range.end - bytes;
+        }
+        self.borders.retain(|border| bytes <= *border);
+        self.borders.iter_mut().for_each(|border| *border -= bytes);
+    }
 }
 
 /// What was found in a text.
@@ -65,6 +94,7 @@ impl Text {
         let mut read = Self {
             text,
             origin: from,
+            offset: 0,
             hits,
             quantities,
             citations,
@@ -109,8 +139,67 @@ impl Text {
                 read.cut(&whole, parts.iter().flat_map(words).collect())
             }
         };
-        judge_last_connectives(&read.text, language, &mut read.pieces);
         read
+    }
+
+    /// The same with nothing behind it.
+    pub(crate) fn ended(mut self) -> Self {
+        judge_last_connectives(&self.text, self.language, &mut self.pieces);
+        self
+    }
+
+    /// The same as a part of a longer text, `offset` bytes of which stand before it, behind what waits for a span.
+    pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
+        self.offset = offset;
+        self.pieces.splice(..0, waiting.pieces);
+        self.sentences.splice(..0, waiting.borders);
+        self
+    }
+
+    /// Keeps the pieces up to the last border at which the text can be parted, and of these those up to the last span. Gives the border and
+    /// the inert pieces before it that are left over; `None` where there is no such border, and no piece is kept.
+    ///
+    /// `ends` are sentence ends that nothing moves, in order, `settled` is where what may change begins, and `whole` are ranges that are
+    /// read as one.
+    pub(crate) fn settle(
+        &mut self,
+        ends: &[usize],
+        settled: usize,
+        whole: &[Range<usize>],
+    ) -> Option<(usize, Waiting)> {
+        let is_border = |end: &usize| {
+            *end <= settled
+                && !self.split_by(*end)
+                && !whole.iter().any(|range| range.start < *end && *end < range.end)
+                && self.ends_item(*end)
+                && self.pieces.binary_search_by_key(end, |piece| piece.range.end).is_ok()
+        };
+        let border = ends.iter().rev().copied().find(is_border);
+        let kept = border.map_or(0, |border| self.pieces.partition_point(|piece| piece.range.end <= border));
+        self.pieces.truncate(kept);
+        let spans = self.pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
+        let pieces = self.pieces.split_off(spans);
+        let border = border?;
+        let sentences = self.sentences.iter().copied().take_while(|end| *end <= border);
+        let borders = std::iter::once(self.origin).chain(sentences).collect();
+        Some((border, Waiting { pieces, borders }))
+    }
+
+    /// Whether no number of a list item can reach over the end of a sentence, whatever follows the text.
+    fn ends_item(&self, end: usize) -> bool {
+        let behind = self.text.get(end..).unwrap_or_default();
+        let before = self.text.get(self.text.floor_char_boundary(end.saturating_sub(item::REACH))..end);
+        let start = self.sentences.partition_point(|other| *other < end);
+        let start = start.checked_sub(1).and_then(|at| self.sentences.get(at)).copied().unwrap_or(self.origin);
+        let near =
+            end - start < item::REACH || before.is_some_and(|before| before.contains("; (") || before.contains(", ("));
+        !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
+    }
+
+    /// Bytes of a longer text, of which this is a part, before its first one.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The text.
@@ -323,7 +412,7 @@ mod tests {
     fn what_is_set_apart_takes_its_phrase_with_it() {
         let said = "Ana is an actor born in 1949, in Porto, and a writer.";
         let language = Language::of("en").unwrap();
-        let text = Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span);
+        let text = Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span).ended();
         let at = said.find("1949").unwrap();
         let apart = vec![at..at + 4, at..at + 4];
         let parts = text.split(&(0..said.len()), &apart);

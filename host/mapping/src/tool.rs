@@ -1,7 +1,7 @@
 //! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of arguments.
 
 use crate::error::MappingError;
-use crate::json::Json;
+use crate::json::{Json, Prefix};
 use crate::pattern;
 use crate::view::View;
 use portcullis_core::class::ClassId;
@@ -77,32 +77,80 @@ impl Tools {
         found
     }
 
+    /// What was looked at for objects that are none, or not yet: no later part of the text can be looked at without it.
+    pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
+        let mut ranges = objects(text, |_, _| {});
+        if let Some(view) = View::of_marks(text) {
+            ranges.extend(objects(view.text(), |_, _| {}).iter().map(|range| view.origin(range)));
+        }
+        ranges
+    }
+
     fn written(&self, text: &str) -> Vec<TextCall> {
         let mut found = Vec::new();
-        let mut from = 0;
-        let mut effort = EFFORT * (text.len() + 1);
-        while let Some(start) = text.get(from..).and_then(|rest| rest.find('{')).map(|at| from + at) {
-            let (json, length) = Json::prefix(text.get(start..).unwrap_or_default());
-            effort = effort.saturating_sub(length);
-            if effort == 0 {
-                // Nobody writes so. What cannot be read in bounded time counts as whatever the rules name.
-                let classes = self.rules.iter().map(|rule| rule.class).collect();
-                found.push(TextCall { range: start..text.len(), classes });
-                break;
-            }
-            let Some(json) = json else {
-                from = start + 1;
-                continue;
+        objects(text, |range, object| {
+            let classes = match object {
+                Object::Read(json) => {
+                    let calls = calls(json);
+                    if calls.is_empty() {
+                        return;
+                    }
+                    calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect()
+                }
+                // What cannot be read in bounded time counts as whatever the rules name.
+                Object::Unread => self.rules.iter().map(|rule| rule.class).collect(),
             };
-            from = start + length;
-            let calls = calls(&json);
-            if !calls.is_empty() {
-                let classes = calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect();
-                found.push(TextCall { range: start..from, classes });
-            }
-        }
+            found.push(TextCall { range, classes });
+        });
         found
     }
+}
+
+/// An object in a text.
+enum Object<'j> {
+    Read(&'j Json),
+    /// It is too long, or too much stands open in it.
+    Unread,
+}
+
+/// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one stands in it.
+fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
+    let mut from = 0;
+    let mut looked_at = Vec::new();
+    let (mut failed, mut cost) = (0..0, 0);
+    while let Some(start) = text.get(from..).and_then(|rest| rest.find('{')).map(|at| from + at) {
+        let rest = text.get(start..).unwrap_or_default();
+        let near = rest.get(..rest.floor_char_boundary(LONGEST)).unwrap_or_default();
+        let (read, length) = Json::prefix(near);
+        let end = start + length;
+        match read {
+            Prefix::Value(json) => {
+                show(start..end, Object::Read(&json));
+                from = end;
+                continue;
+            }
+            Prefix::Open if near.len() < rest.len() => {
+                show(start..end, Object::Unread);
+                from = end;
+                continue;
+            }
+            Prefix::Open | Prefix::Other => {}
+        }
+        if failed.end <= start {
+            looked_at.push(std::mem::replace(&mut failed, start..start));
+            cost = 0;
+        }
+        failed.end = failed.end.max(end);
+        cost += length;
+        if cost > EFFORT * (failed.len() + 1) {
+            show(start..failed.end, Object::Unread);
+            from = failed.end;
+        } else {
+            from = start + 1;
+        }
+    }
+    looked_at.push(failed);
+    looked_at
 }
 
 /// Every expression about arguments that cannot be used.
@@ -132,8 +180,10 @@ pub(crate) struct TextCall {
     pub(crate) classes: Vec<ClassId>,
 }
 
-/// How often a byte is looked at, on average, to find the calls of a text: objects that are not closed are read from each brace anew.
+/// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from each brace anew.
 const EFFORT: usize = 32;
+/// Longest object.
+const LONGEST: usize = 1 << 16;
 
 /// Members that hold the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct agents (`action`),
 /// and what libraries accept besides.

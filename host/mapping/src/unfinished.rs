@@ -24,16 +24,21 @@ impl Unfinished {
     /// Where the longest end of `text` begins, at most [`REACH`] bytes long, that a pattern or a phrase could complete; its length when
     /// there is none.
     pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
+        let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
+        self.of_patterns(text).min(phrase.unwrap_or(text.len()))
+    }
+
+    /// The same for the patterns alone.
+    pub(crate) fn of_patterns(&self, text: &str) -> usize {
         let first = text.len().saturating_sub(REACH);
-        let pattern = self.joint.as_ref().and_then(|joint| {
+        let at = self.joint.as_ref().and_then(|joint| {
             joint.walks(|walker| {
                 let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
                 // What the automaton cannot follow counts as alive: nothing leaves by a fault of ours.
                 starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != End::Dead)
             })
         });
-        let phrase = phrases.unfinished(text, first);
-        pattern.into_iter().chain(phrase).min().unwrap_or(text.len())
+        at.unwrap_or(text.len())
     }
 }
 

@@ -48,6 +48,16 @@ pub(super) fn control(text: &str) -> Control {
     }
 }
 
+/// Whether more text can change what a backslash begins.
+pub(super) fn is_open(text: &str) -> bool {
+    let rest = text.get(1..).unwrap_or_default();
+    let letters = rest.bytes().take(32).take_while(u8::is_ascii_alphabetic).count();
+    let (name, after) = rest.split_at(letters);
+    let argument = after.strip_prefix('*').unwrap_or(after);
+    let sized = SIZED.contains(&name) && argument.starts_with('{') && argument.len() < 32;
+    argument.is_empty() || (sized && !argument.contains('}'))
+}
+
 fn command(text: &str) -> Control {
     let rest = text.get(1..).unwrap_or_default();
     let letters = rest.bytes().take(32).take_while(u8::is_ascii_alphabetic).count();

@@ -10,7 +10,9 @@ pub(super) enum Leaves {
 }
 
 /// Longest tag or link target that is looked for.
-const LONGEST: usize = 1024;
+pub(super) const LONGEST: usize = 1024;
+/// Longest formula.
+const FORMULA: usize = 128;
 /// Elements that stand apart from what is beside them.
 const APART: &[&str] = &[
     "td",
@@ -45,7 +47,7 @@ pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
     let bytes = text.as_bytes();
     if text.starts_with("<!--") {
         // The shortest is `<!-->`.
-        let end = text.get(2..).and_then(|t| bounded(t).find("-->")).map(|at| at + 5);
+        let end = text.get(2..).and_then(|t| bounded(t, LONGEST).find("-->")).map(|at| at + 5);
         return end.map(|end| (end, Leaves::Nothing));
     }
     if text.starts_with("<![CDATA[") {
@@ -76,6 +78,22 @@ pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
     Some((1 + closing + letters + end + 1, leaves))
 }
 
+/// Whether more text can make a tag of what a text begins with.
+pub(super) fn is_open_tag(text: &str) -> bool {
+    let begins = |whole: &str| text.starts_with(whole) || whole.starts_with(text);
+    if text.len() > LONGEST + 2 || tag(text).is_some() {
+        return false;
+    }
+    if begins("<!--") || begins("<![CDATA[") {
+        return true;
+    }
+    let name = text.get(1..).unwrap_or_default();
+    let name = name.strip_prefix('/').unwrap_or(name);
+    let letters = name.bytes().take(32).take_while(|b| b.is_ascii_alphanumeric() || *b == b'-').count();
+    let named = name.bytes().next().is_none_or(|b| b.is_ascii_alphabetic());
+    named && matches!(name.as_bytes().get(letters), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>'))
+}
+
 /// What an opening bracket begins.
 pub(super) enum Bracket {
     /// The text of a link: the bracket is not seen.
@@ -94,7 +112,7 @@ pub(super) fn bracket(text: &str) -> Bracket {
     if text.starts_with('(') {
         return Bracket::Plain;
     }
-    let line = bounded(text).split('\n').next().unwrap_or_default();
+    let line = bounded(text, LONGEST).split('\n').next().unwrap_or_default();
     let Some(end) = line.find(']') else { return Bracket::Plain };
     if text.starts_with("[^") && end <= 16 {
         Bracket::Note(end + 1)
@@ -105,6 +123,15 @@ pub(super) fn bracket(text: &str) -> Bracket {
     }
 }
 
+/// Whether more text can change what an opening bracket begins.
+pub(super) fn is_open_bracket(text: &str) -> bool {
+    if text.len() < 3 {
+        return true;
+    }
+    let Some(line) = open_line(text, LONGEST).filter(|_| text.starts_with('[')) else { return false };
+    line.find(']').is_none_or(|end| line.get(end + 1..).is_none_or(str::is_empty))
+}
+
 /// Bytes of a link's end, `](target)` or `][name]`, that a text begins with.
 pub(super) fn link_end(text: &str) -> Option<usize> {
     let close = match text.as_bytes().get(1)? {
@@ -112,13 +139,19 @@ pub(super) fn link_end(text: &str) -> Option<usize> {
         b'[' => ']',
         _ => return None,
     };
-    let line = bounded(text).split('\n').next().unwrap_or_default();
+    let line = bounded(text, LONGEST).split('\n').next().unwrap_or_default();
     line.get(2..)?.find(close).map(|at| at + 3)
+}
+
+/// Whether more text can make a link's end of what a text begins with, a closing bracket.
+pub(super) fn is_open_link_end(text: &str) -> bool {
+    let opens = matches!(text.as_bytes().get(1), None | Some(b'(' | b'['));
+    opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
 /// Bytes of the formula's end from its opening sign on: a sign that no space stands before and no digit behind.
 pub(super) fn formula(text: &str) -> Option<usize> {
-    let line = bounded(text).split('\n').next().unwrap_or_default();
+    let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();
     if bytes.get(1).is_none_or(u8::is_ascii_whitespace) {
         return None;
@@ -129,8 +162,20 @@ pub(super) fn formula(text: &str) -> Option<usize> {
     (closes && at > 1).then_some(at)
 }
 
+/// Whether more text can make a formula of what a text begins with, a dollar sign.
+pub(super) fn is_open_formula(text: &str) -> bool {
+    let Some(line) = open_line(text, FORMULA) else { return false };
+    let spaced = line.as_bytes().get(1).is_some_and(u8::is_ascii_whitespace);
+    let end = line.get(1..).and_then(|rest| rest.find('$')).map(|at| at + 1);
+    !spaced && end.is_none_or(|end| line.len() == end + 1)
+}
+
 /// What is looked at.
-fn bounded(text: &str) -> &str {
-    let end = (0..=LONGEST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
+fn bounded(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+}
+
+/// The line that a text is, as far as it is looked at, where more can come to it.
+fn open_line(text: &str, most: usize) -> Option<&str> {
+    Some(text).filter(|text| text.len() <= most && !text.contains('\n'))
 }

@@ -12,7 +12,7 @@ mod open;
 
 use build::Difference;
 use fold::{Fold, fold};
-pub(crate) use open::completed;
+pub(crate) use open::{completed, undecided};
 use std::ops::Range;
 
 /// Braces beside those of ASCII.
@@ -112,6 +112,11 @@ impl View {
     pub(crate) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let (start, end) = (self.origin_of(range.start), self.origin_of(range.end.saturating_sub(1)));
         start.start..end.end.max(start.start)
+    }
+
+    /// Where the bytes begin that the view stands for from `at` on; `end` at its end.
+    pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
+        if at < self.text.len() { self.origin_of(at).start } else { end }
     }
 
     /// Whether a range reaches over the border of a cell or an item.

@@ -1,9 +1,40 @@
-//! What the end of a text is seen as once the markup that it began is complete.
+//! Markup that the end of a text begins: where it stands, and what the text is seen as once it is complete.
+
+use super::{latex, markup};
 
 /// Bytes at the end of a text in which markup can stand open.
-const REACH: usize = 1024;
+const REACH: usize = markup::LONGEST + 8;
+/// A terminal's control sequence.
+const ESCAPE: u8 = 0x1b;
+/// Longest control sequence.
+const SEQUENCE: usize = 36;
 /// Longest entity, with `&` and `;`.
 const ENTITY: usize = 40;
+
+/// Where the first markup begins whose meaning more text can change; the text's length when there is none.
+pub(crate) fn undecided(text: &str) -> usize {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
+    let tail = text.get(from..).unwrap_or_default();
+    let open = tail.bytes().enumerate().position(|(at, byte)| {
+        let rest = || tail.get(at..).unwrap_or_default();
+        match byte {
+            b'<' => markup::is_open_tag(rest()),
+            b'[' | b'(' => markup::is_open_bracket(rest()),
+            b']' => markup::is_open_link_end(rest()),
+            b'$' => markup::is_open_formula(rest()),
+            b'\\' => latex::is_open(rest()),
+            b'&' => {
+                rest().len() <= ENTITY + 4 && rest().bytes().skip(1).all(|b| b.is_ascii_alphanumeric() || b == b'#')
+            }
+            ESCAPE => rest().len() <= SEQUENCE,
+            _ => false,
+        }
+    });
+    // What a mark, or a row of marks, means is said by the character behind it.
+    let marks =
+        tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
+    from + open.unwrap_or(tail.len()).min(marks.len())
+}
 
 /// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed; `None` where nothing
 /// stands open. A prefix of it is a prefix of the text.

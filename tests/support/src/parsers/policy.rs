@@ -1,7 +1,7 @@
 //! What a policy's author gives, and the text that is mapped under it.
 
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Call, Mapper, Segmenter};
+use portcullis_mapping::{Call, Mapper, Piece, Segmenter, Text};
 use portcullis_policy::Package;
 use portcullis_policy::image::Image;
 use std::cell::OnceCell;
@@ -75,11 +75,19 @@ fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
         at = piece.range.end;
     }
     assert_eq!(at, text.len(), "{text:?}");
-    let mut cut = Segmenter::default();
     let (first, second) = text.as_bytes().split_at(text.len() / 2);
-    cut.push(first);
-    cut.push(second);
-    assert_eq!(cut.finish(mapper, granularity).as_ref(), Ok(&read));
+    for chunks in [vec![first, second], text.as_bytes().chunks(7).collect()] {
+        let mut segmenter = Segmenter::new(granularity);
+        let mut parts = Vec::new();
+        for chunk in chunks {
+            parts.extend(segmenter.push(mapper, chunk).unwrap());
+        }
+        parts.push(segmenter.finish(mapper).unwrap());
+        let global = |part: &Text, piece: &Piece| (piece.range.start + part.offset(), piece.inert);
+        let chunked: Vec<_> = parts.iter().flat_map(|p| p.pieces().iter().map(move |piece| global(p, piece))).collect();
+        let whole: Vec<_> = read.pieces().iter().map(|piece| global(&read, piece)).collect();
+        assert_eq!(chunked, whole, "{text:?}");
+    }
 }
 
 /// A model's text, or its tool call: a name, a line's end, and arguments.

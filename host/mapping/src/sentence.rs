@@ -1,0 +1,172 @@
+//! Sentences (UAX #29, rules SB1 to SB998), with a bound on what is looked at.
+//!
+//! Lines are independent: UAX #29 breaks after every line separator. A line of ASCII takes a short form of the rules, any other the full
+//! tables; a property test shows that both agree on ASCII. Two bounds are ours: rule SB8 looks at no more than [`LOOK`] characters for the
+//! letter that decides, and a sentence is at most [`LONGEST`] bytes long. With them a text that is still being written has the sentences
+//! that it will have in the end.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Characters behind a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
+const LOOK: usize = 64;
+/// Longest sentence, in bytes: one more than the longest span that a policy can allow.
+const LONGEST: usize = 1 << 16;
+/// Characters that end a line, but for the two of ASCII.
+const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+/// Full stops (Sentence_Break=ATerm).
+const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
+
+/// Ends of the sentences of `text`, the last one included.
+pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let ascii = line.is_ascii();
+        let mut rest = line;
+        while !rest.is_empty() {
+            let (sentence, after) = rest.split_at(first_in_line(rest, ascii));
+            at += sentence.len();
+            ends.push(at);
+            rest = after;
+        }
+    }
+    ends
+}
+
+/// Where the sentence that begins `text` ends, once nothing that follows the text can move that end.
+pub(crate) fn settled_end(text: &str) -> Option<usize> {
+    let end = first(text);
+    let (sentence, after) = text.split_at(end);
+    let closed = sentence.ends_with('\n') || sentence.ends_with(LINE_ENDS);
+    // Of all that can follow, only a small letter takes an end away.
+    let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
+    (closed || (!after.is_empty() && stands())).then_some(end)
+}
+
+/// Where the first sentence of a text ends.
+fn first(text: &str) -> usize {
+    let line = text.split_inclusive('\n').next().unwrap_or_default();
+    first_in_line(line, line.is_ascii())
+}
+
+fn first_in_line(line: &str, ascii: bool) -> usize {
+    let line = line.get(..line.floor_char_boundary(LONGEST)).unwrap_or_default();
+    if ascii { first_of_ascii(line.as_bytes()) } else { first_by_tables(line) }
+}
+
+/// The rules for ASCII: which properties exist there leaves these few.
+fn first_of_ascii(line: &[u8]) -> usize {
+    let is_separator = |b: u8| matches!(b, b'\n' | b'\r');
+    let is_space = |b: u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c);
+    let is_close = |b: u8| matches!(b, b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}');
+    let is_terminator = |b: u8| matches!(b, b'.' | b'!' | b'?');
+    let get = |i: usize| line.get(i).copied();
+    let line_end = |i: usize| i + if get(i) == Some(b'\r') && get(i + 1) == Some(b'\n') { 2 } else { 1 };
+    let mut i = 0;
+    let is_mark = |b: u8| is_separator(b) || is_terminator(b);
+    while let Some(skipped) = line.get(i..).and_then(|rest| rest.iter().position(|b| is_mark(*b))) {
+        i += skipped;
+        let Some(b) = get(i) else { break };
+        if is_separator(b) {
+            return line_end(i);
+        }
+        let period = b == b'.';
+        let next = get(i + 1);
+        // SB6, SB7: a period before a digit, or between a letter and a capital.
+        let after_letter = i > 0 && get(i - 1).is_some_and(|b| b.is_ascii_alphabetic());
+        if period
+            && (next.is_some_and(|b| b.is_ascii_digit())
+                || after_letter && next.is_some_and(|b| b.is_ascii_uppercase()))
+        {
+            i += 1;
+            continue;
+        }
+        let mut end = i + 1;
+        while get(end).is_some_and(is_close) {
+            end += 1;
+        }
+        while get(end).is_some_and(is_space) {
+            end += 1;
+        }
+        // SB8a: a comma or another terminator goes on; SB8: so does a period before a lower-case letter.
+        let goes_on = get(end).is_some_and(|b| is_terminator(b) || matches!(b, b',' | b'-' | b':' | b';'));
+        let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
+        let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);
+        if goes_on || period && ahead().is_some_and(u8::is_ascii_lowercase) {
+            // The rules look at what follows the marks; a further terminator is looked at in its own right.
+            i = if goes_on && get(end).is_some_and(is_terminator) { end } else { end.max(i + 1) };
+            continue;
+        }
+        return if get(end).is_some_and(is_separator) { line_end(end) } else { end };
+    }
+    line.len()
+}
+
+fn first_by_tables(line: &str) -> usize {
+    let first = |text: &str| text.split_sentence_bounds().next().map_or(0, str::len);
+    let end = first(line);
+    let sentence = line.get(..end).unwrap_or_default();
+    // Where rule SB8 found its letter beyond the bound, the sentence ends behind the full stop.
+    let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
+        let behind = line.get(at..)?;
+        let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');
+        let ahead = behind.char_indices().skip(1).find(|(_, c)| decides(*c)).map_or(behind.len(), |(at, _)| at);
+        let undecided = behind.get(..ahead)?;
+        undecided.chars().nth(LOOK)?;
+        let border = first(&[undecided, "A"].concat());
+        undecided.get(border..)?.chars().nth(LOOK - 1).map(|_| at + border)
+    });
+    too_far.unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn by(first: impl Fn(&str) -> usize, line: &str) -> Vec<usize> {
+        let mut ends = vec![0];
+        while ends[ends.len() - 1] < line.len() {
+            let at = ends[ends.len() - 1];
+            ends.push(at + first(&line[at..]));
+        }
+        ends
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn the_short_rules_agree_with_the_tables(line in "([aB1 .,!?'\")(;:\t-]{1,6}|[1 ]{55,70}){0,6}\n?") {
+            prop_assert_eq!(by(|rest| first_of_ascii(rest.as_bytes()), &line), by(first_by_tables, &line));
+        }
+
+        #[test]
+        fn the_rules_are_those_of_the_standard(line in "[aB1 .,!?'\")(;:\u{e9}\u{3002}\u{301}\u{201d}\u{2014}\u{ff0e}-]{0,40}\n?") {
+            let standard: Vec<usize> = line.split_sentence_bound_indices().map(|(at, part)| at + part.len()).collect();
+            prop_assert_eq!(sentence_ends(&line), standard);
+        }
+
+        #[test]
+        fn an_end_that_is_settled_stands(
+            begun in "([aB1 .,!?'\")(\u{e9}\u{3002}\u{201d}\n\r-]{1,6}|[1 ]{55,70}){0,4}",
+            goes_on in "([aB1 .,!?'\")(\u{e9}\u{301}\u{201d}\n\r-]{1,6}|[1 ]{55,70}){0,4}",
+        ) {
+            if let Some(end) = settled_end(&begun) {
+                prop_assert_eq!(first(&[begun, goes_on].concat()), end);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_looked_at_is_bounded() {
+        let far = |letter: &str| format!("A. {}{letter}.", "1 ".repeat(200));
+        assert_eq!([sentence_ends(&far("b"))[0], sentence_ends(&far("\u{e9}"))[0]], [3, 3]);
+        assert_eq!(sentence_ends(&format!("A. {}b.", "1 ".repeat(20))).len(), 1);
+        for letter in ["a", "\u{e9}"] {
+            let long = letter.repeat(3 * LONGEST / 2);
+            let ends = sentence_ends(&long);
+            assert!(ends.windows(2).all(|pair| pair[1] - pair[0] <= LONGEST), "{ends:?}");
+            assert_eq!(ends.last(), Some(&long.len()));
+        }
+    }
+}
