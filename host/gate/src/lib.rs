@@ -35,4 +35,4 @@ pub use session_loop::{
 };
 pub use settings::Settings;
 pub use source::{Candidate, Item};
-pub use stream::{Seat, StreamRequest};
+pub use stream::{Part, PartReader, Seat, StreamRequest};

@@ -32,7 +32,7 @@ use zerocopy::IntoBytes;
 pub enum Input {
     /// A whole text; mode `recorded`.
     Text(String),
-    /// What the engine answered, in order; mode `driven`.
+    /// What the engine answered, in order, mode `driven`; or the chunks that came, mode `held`.
     Proposals(Vec<Result<Proposal, EngineError>>),
 }
 
@@ -165,6 +165,7 @@ impl<'r> Replayer<'r> {
         let ContextDocument { id, task, .. } = document.clone();
         let (item, answers) = match input {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
+            Input::Proposals(given) if document.mode == Mode::Held => (Item::Given { id, given, task }, Vec::new()),
             Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
         };
         let settings = Settings {
@@ -205,9 +206,9 @@ impl<'r> Replayer<'r> {
             return Err(wrong("of another policy package"));
         }
         match (document.mode, input) {
-            (Mode::Recorded, Input::Text(_)) | (Mode::Driven, Input::Proposals(_)) => Ok(document),
-            (Mode::Recorded | Mode::Driven, _) => Err(wrong("its mode does not fit the input")),
-            (mode @ (Mode::Held | Mode::Observed), _) => Err(ReplayError::Mode(mode)),
+            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => Ok(document),
+            (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
+            (Mode::Recorded | Mode::Driven | Mode::Held, _) => Err(wrong("its mode does not fit the input")),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a stream is made of.
 
+use crate::engine::{EngineError, Proposal};
 use portcullis_core::state::Task;
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,15 @@ pub enum Item {
         /// Alternatives of each step; none is empty.
         steps: Vec<Vec<Candidate>>,
         /// What they were proposed for.
+        task: Task,
+    },
+    /// A text that was judged while it was written, in chunks, and kept from readers until then: mode `held`.
+    Given {
+        /// Identity.
+        id: String,
+        /// Chunks and tool calls in the order in which they came, and how they ended.
+        given: Vec<Result<Proposal, EngineError>>,
+        /// What it was written for.
         task: Task,
     },
     /// A task for an engine: mode `driven`.

@@ -13,8 +13,8 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::Descriptor;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
 use portcullis_gate::{
-    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Release, SessionHandle, SessionLoop, Settings,
-    StreamHandle, StreamMessage, SubmitError, Trigger,
+    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Part, PartReader, Release, SessionHandle, SessionLoop,
+    Settings, StreamHandle, StreamMessage, SubmitError, Trigger,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -132,34 +132,41 @@ fn open(handle: &SessionHandle, governor: &Governor<'_>, kind: &Kind) -> StreamH
     handle.open(request).unwrap()
 }
 
+/// The parts of a text that comes in these chunks.
+fn parts(governor: &Governor<'_>, chunks: &[&str]) -> VecDeque<Part> {
+    let mut reader = PartReader::new(governor);
+    let mut parts: VecDeque<Part> = chunks.iter().filter_map(|chunk| reader.text(chunk, None).unwrap()).collect();
+    parts.push_back(reader.finish().unwrap());
+    parts
+}
+
 /// Plays the caller of a stream to its end; its events.
-fn play(stream: &StreamHandle, kind: &Kind, wait: Duration) -> Vec<Event> {
+fn play(stream: &StreamHandle, governor: &Governor<'_>, kind: &Kind, wait: Duration) -> Vec<Event> {
     let mut engine = Slow { parts: Vec::new(), at: 0, wait };
-    let mut spans = VecDeque::new();
+    let mut waiting = VecDeque::new();
     match kind {
         Kind::Engine(parts) => engine.parts.clone_from(parts),
-        Kind::Held(parts) => spans.extend(parts.iter().map(|part| candidate(PARTS[*part]))),
+        Kind::Held(chunks) => {
+            waiting = parts(governor, &chunks.iter().map(|part| PARTS[*part]).collect::<Vec<_>>());
+        }
         Kind::Text(_) | Kind::Candidates(_) => {}
     }
     let mut events = Vec::new();
     loop {
         // As many as there is room for: a caller that waits for room while it does not read would wait for ever.
-        while let Some(span) = spans.pop_front() {
+        while let Some(part) = waiting.pop_front() {
             std::thread::sleep(wait);
-            match stream.try_submit(span) {
+            match stream.try_submit(part) {
                 Ok(()) => {}
-                Err(SubmitError::Full(span)) => {
-                    spans.push_front(*span);
+                Err(SubmitError::Full(part)) => {
+                    waiting.push_front(*part);
                     break;
                 }
                 Err(error) => {
-                    assert_eq!(error, SubmitError::Over);
-                    spans.clear();
+                    assert!(matches!(error, SubmitError::Over), "{error}");
+                    waiting.clear();
                 }
             }
-        }
-        if spans.is_empty() && matches!(kind, Kind::Held(_)) {
-            stream.finish();
         }
         let Some(message) = stream.receive() else { break };
         match message {
@@ -236,14 +243,14 @@ proptest! {
         let alone = |kind: &Kind| {
             let run = |handle: SessionHandle| {
                 let stream = open(&handle, &governor, kind);
-                play(&stream, kind, Duration::ZERO)
+                play(&stream, &governor, kind, Duration::ZERO)
             };
             let (shown, kept) = with_loop(&governor, &policy, Bounds::default(), run);
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
         // Tight bounds, so that callers wait for the loop and the loop for callers.
-        let bounds = Bounds { waiting: 2, spans: 2, messages: 2, ..Bounds::default() };
+        let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
         let (shown, kept) = with_loop(&governor, &policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
             std::thread::scope(|scope| {
@@ -251,7 +258,7 @@ proptest! {
                     let (kind, wait) = (kind.clone(), Duration::from_micros(wait * 400));
                     scope.spawn(move || {
                         let stream = open(handle, governor, &kind);
-                        (stream.number(), play(&stream, &kind, wait))
+                        (stream.number(), play(&stream, governor, &kind, wait))
                     })
                 };
                 let threads: Vec<_> = streams.iter().map(open).collect();
@@ -281,7 +288,7 @@ fn a_list_of_items_and_the_inbox_judge_alike() {
         with_loop(&governor, &policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
             let streams: Vec<_> =
                 items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
-            streams.iter().map(|stream| play(stream, &Kind::Text(Vec::new()), Duration::ZERO)).collect::<Vec<_>>()
+            streams.iter().map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO)).collect::<Vec<_>>()
         });
     for (number, shown) in (0u64..).zip(shown) {
         assert_eq!(said(&shown), said(&of_stream(&listed, number)), "{number}");
@@ -361,7 +368,7 @@ fn slow_engines_cost_nobody_else() {
 fn bounds_hold_and_who_reaches_one_waits_alone() {
     let policy = package(SECTIONS);
     let governor = governor(&policy, settings()).with_filter(filter());
-    let bounds = Bounds { waiting: 3, spans: 4, span_bytes: 100, messages: 8 };
+    let bounds = Bounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8 };
     let slots = usize::try_from(
         CardChoice::Model
             .open()
@@ -377,19 +384,27 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
         let mut waiting: Vec<_> = (0..3).map(|_| handle.try_open(held()).unwrap().unwrap()).collect();
         assert!(handle.try_open(held()).unwrap().is_err(), "a fourth would have to wait for its place in line");
         assert_eq!(handle.credit().slots, 0);
-        // A stream without a slot takes its spans up to the bound.
+        // A stream without a slot takes its parts up to the bound.
         let first = waiting.remove(0);
+        let part = |text: &str| parts(&governor, &[text]).remove(0).unwrap();
         for _ in 0..4 {
-            first.try_submit(candidate("Birds sing.")).unwrap();
+            first.try_submit(part("Birds sing. B")).unwrap();
         }
-        assert!(matches!(first.try_submit(candidate("Birds sing.")), Err(SubmitError::Full(_))));
-        let long = candidate(&"x".repeat(101));
-        assert_eq!(open[0].try_submit(long), Err(SubmitError::TooLong { bytes: 101, most: 100 }));
+        assert!(matches!(first.try_submit(part("Birds sing. B")), Err(SubmitError::Full(_))));
+        let long = open[0].try_submit(part(&"x".repeat(101)));
+        assert!(matches!(long, Err(SubmitError::TooLong { bytes: 101, most: 100 })));
         // A slot that becomes free is the first one's.
-        open[0].finish();
+        open[0].submit(part("")).unwrap();
         while open[0].receive().is_some() {}
-        first.finish();
         let mut events = Vec::new();
+        let mut last = part("");
+        while let Err(SubmitError::Full(again)) = first.try_submit(last) {
+            last = *again;
+            if let Some(StreamMessage::Event(event)) = first.receive() {
+                events.push(event);
+            }
+        }
+        assert!(matches!(first.try_submit(part("Ships.")), Err(SubmitError::Over)), "nothing follows the last part");
         while let Some(StreamMessage::Event(event)) = first.receive() {
             events.push(event);
         }
@@ -409,11 +424,11 @@ fn a_caller_that_does_not_read_stands_still_alone() {
     with_loop(&governor, &policy, bounds, |handle| {
         let deaf = handle.open(governor.request(item())).unwrap();
         let heard = handle.open(governor.request(item())).unwrap();
-        let other = play(&heard, &Kind::Text(Vec::new()), Duration::ZERO);
+        let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
         // It goes on once it is read.
         assert_eq!(deaf.end(), None);
-        assert_eq!(said(&play(&deaf, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
+        assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });
 }
 
@@ -425,7 +440,7 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     let ((), kept) = with_loop(&governor, &policy, bounds, |handle| {
         let asked = handle.open(governor.request(prompt("asked"))).unwrap();
         let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
-        held.submit(candidate("Birds sing.")).unwrap();
+        held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
         let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
         // A stream that is still in line would end without a word.
         for stream in [&asked, &held, &deaf] {

@@ -41,6 +41,17 @@ impl LogProbs {
         Ok(Self { uncertainty: all.ok_or_else(|| LogProbsError("[]".into()))?, tokens })
     }
 
+    /// The same with what is known of the text from byte `at` of the candidate on. `None` where the places of tokens are not known.
+    #[must_use]
+    pub fn followed_by(&self, at: usize, next: &Self) -> Option<Self> {
+        if self.tokens.is_empty() || next.tokens.is_empty() {
+            return None;
+        }
+        let moved = next.tokens.iter().map(|(end, logarithm)| (end + at, *logarithm));
+        let tokens: Vec<(usize, i64)> = self.tokens.iter().copied().chain(moved).collect();
+        Some(Self { uncertainty: uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm))?, tokens })
+    }
+
     /// Uncertainty of a part of the candidate in basis points, rounded down: of the tokens that share a byte with it. Where the tokens'
     /// places are not known, that of the whole candidate.
     #[must_use]

@@ -1,10 +1,8 @@
 //! The callers' side of a session loop.
 
-use super::mailbox::{Credit, Inbox, Mailbox, Refusal, SpanRefusal, StreamMessage, Supply};
+use super::mailbox::{Credit, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
 use crate::engine::{EngineError, Proposal};
-use crate::source::Candidate;
-use crate::stream::{Source, StreamRequest};
-use portcullis_core::context::Mode;
+use crate::stream::{Part, Source, StreamRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,14 +11,14 @@ use std::time::{Duration, Instant};
 #[error("the session is closed: {0}")]
 pub struct SessionClosed(pub String);
 
-/// Why a span was not taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a part was not taken.
+#[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// As many spans wait as may: try again after the next message.
-    #[error("as many spans wait as may")]
-    Full(Box<Candidate>),
-    /// The span is longer than the session takes.
-    #[error("a span of {bytes} bytes; at most {most}")]
+    /// As many parts wait as may: try again after the next message.
+    #[error("as many parts wait as may")]
+    Full(Box<Part>),
+    /// The part is longer than the session takes.
+    #[error("a part of {bytes} bytes; at most {most}")]
     TooLong {
         /// Its bytes.
         bytes: usize,
@@ -93,8 +91,7 @@ impl SessionHandle {
 }
 
 fn supply(request: &StreamRequest) -> Supply {
-    let pushed = matches!(request.source, Source::Proposals(Mode::Held | Mode::Observed));
-    Supply { pushed, events: true }
+    Supply { given: matches!(request.source, Source::Parts(_)), events: true }
 }
 
 impl Clone for SessionHandle {
@@ -124,45 +121,40 @@ impl StreamHandle {
         self.mailbox.number
     }
 
-    /// Calls `notify` after each change: a message came, a span was taken, the stream is over. It is called in the thread of the session
+    /// Calls `notify` after each change: a message came, a part was taken, the stream is over. It is called in the thread of the session
     /// and must not wait.
     pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
         self.mailbox.set_notify(Arc::new(notify));
     }
 
-    /// Hands in the next finished span of a held stream; waits while too many are there. The stream takes none while its messages are not
+    /// Hands in the next part of a held stream, made by a [`crate::PartReader`], the last one too; waits while too many are there. The stream takes none while its messages are not
     /// read, so another thread must read them.
     ///
     /// # Errors
     /// [`SubmitError`].
-    pub fn submit(&self, span: Candidate) -> Result<(), SubmitError> {
-        self.push(span, true)
+    pub fn submit(&self, part: Part) -> Result<(), SubmitError> {
+        self.push(part, true)
     }
 
     /// The same without waiting.
     ///
     /// # Errors
     /// [`SubmitError`].
-    pub fn try_submit(&self, span: Candidate) -> Result<(), SubmitError> {
-        self.push(span, false)
+    pub fn try_submit(&self, part: Part) -> Result<(), SubmitError> {
+        self.push(part, false)
     }
 
-    fn push(&self, span: Candidate, wait: bool) -> Result<(), SubmitError> {
-        let most = self.mailbox.inbox().bounds.span_bytes;
-        let bytes = span.text.len() + span.call.as_ref().map_or(0, |call| call.name.len() + call.arguments.len());
+    fn push(&self, part: Part, wait: bool) -> Result<(), SubmitError> {
+        let most = self.mailbox.inbox().bounds.part_bytes;
+        let bytes = part.bytes();
         if bytes > most {
             return Err(SubmitError::TooLong { bytes, most });
         }
-        self.mailbox.push(span, wait).map_err(|refusal| match refusal {
-            SpanRefusal::Full(span) => SubmitError::Full(span),
-            SpanRefusal::Over(Some(why)) => SubmitError::Closed(SessionClosed(why)),
-            SpanRefusal::Over(None) => SubmitError::Over,
+        self.mailbox.push(part, wait).map_err(|refusal| match refusal {
+            PartRefusal::Full(part) => SubmitError::Full(part),
+            PartRefusal::Over(Some(why)) => SubmitError::Closed(SessionClosed(why)),
+            PartRefusal::Over(None) => SubmitError::Over,
         })
-    }
-
-    /// No further span comes: the stream ends once those that wait are judged.
-    pub fn finish(&self) {
-        self.mailbox.set_ended();
     }
 
     /// Answers [`StreamMessage::Propose`].
@@ -170,7 +162,7 @@ impl StreamHandle {
         self.mailbox.set_answer(answer);
     }
 
-    /// Gives the stream up: spans that wait are dropped, and its next proposal is its end. Messages still come.
+    /// Gives the stream up: parts that wait are dropped, and its next proposal is its end. Messages still come.
     pub fn abort(&self, why: impl Into<String>) {
         self.mailbox.set_gone(why.into());
     }

@@ -5,12 +5,13 @@ use super::handle::StreamHandle;
 use super::mailbox::{Inbox, Mailbox, Supply};
 use crate::admission::EngineHome;
 use crate::determination::Trigger;
-use crate::engine::{Engine, ListEngine};
+use crate::engine::{Engine, EngineError, ListEngine, Proposal};
 use crate::governor::Governor;
-use crate::source::Item;
-use crate::stream::{Source, StreamRequest};
+use crate::source::{Candidate, Item};
+use crate::stream::{GivenParts, Part, PartReader, Source, StreamRequest};
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
+use portcullis_mapping::NotUtf8;
 use std::sync::Arc;
 
 /// A stream that is about to have a slot.
@@ -45,7 +46,7 @@ impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
         let mailbox = engine.map(|engine| {
             let mailbox = inbox.mailbox(number);
             engine_thread::spawn(engine, StreamHandle { mailbox: Arc::clone(&mailbox) });
-            (mailbox, Supply { pushed: false, events: false })
+            (mailbox, Supply { given: false, events: false })
         });
         Some(Entrant { request, number, salted, mailbox })
     }
@@ -89,31 +90,37 @@ impl Governor<'_> {
         request
     }
 
-    /// A stream whose finished spans the caller hands in ([`super::StreamHandle::submit`]): a refused one has no alternative.
+    /// A stream of a text that the caller hands in while it is written, part by part ([`super::StreamHandle::submit`]).
     #[must_use]
     pub fn held_request(&self, id: String, task: Task) -> StreamRequest {
         self.checked(StreamRequest {
             id,
             task,
             note: None,
-            source: Source::Proposals(Mode::Held),
+            source: Source::Parts(Mode::Held),
             local: None,
+            parts: None,
             refusal: None,
         })
     }
 
     fn prepare(&self, number: u64, item: Item) -> StreamSetup {
-        let driven = Source::Proposals(Mode::Driven);
+        let driven = Source::Proposals;
         let mut engine = None;
         let request = match item {
             Item::Text { id, text: whole, task } => {
                 let text = Arc::new(self.read(whole.clone()));
                 let source = Source::Text { whole, text };
-                StreamRequest { id, task, note: None, source, local: None, refusal: None }
+                StreamRequest { id, task, note: None, source, local: None, parts: None, refusal: None }
             }
             Item::Candidates { id, steps, task } => {
                 let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
-                StreamRequest { id, task, note: None, source: driven, local, refusal: None }
+                StreamRequest { id, task, note: None, source: driven, local, parts: None, refusal: None }
+            }
+            Item::Given { id, given, task } => {
+                let parts = Some(self.given_parts(given));
+                let source = Source::Parts(Mode::Held);
+                StreamRequest { id, task, note: None, source, local: None, parts, refusal: None }
             }
             Item::Prompt { id, task } => {
                 let admission = self.admit(number, &task);
@@ -124,10 +131,34 @@ impl Governor<'_> {
                     Ok(EngineHome::Caller) => {}
                     Err(why) => refusal = Some(why),
                 }
-                StreamRequest { id, task, note: admission.note, source: driven, local, refusal }
+                StreamRequest { id, task, note: admission.note, source: driven, local, parts: None, refusal }
             }
         };
         StreamSetup { request: self.checked(request), engine }
+    }
+
+    /// The parts of a text whose chunks are there.
+    fn given_parts(&self, given: Vec<Result<Proposal, EngineError>>) -> GivenParts {
+        let mut reader = PartReader::new(self);
+        let mut parts: Vec<Result<Part, EngineError>> = Vec::new();
+        let not_utf8 = |error: NotUtf8| EngineError::Answer(error.to_string());
+        for answer in given {
+            let part = match answer {
+                Ok(Proposal::Candidate(Candidate { call: Some(call), logprobs, .. })) => {
+                    reader.call(&call, logprobs).map(Some).map_err(not_utf8)
+                }
+                Ok(Proposal::Candidate(Candidate { text, logprobs, .. })) => {
+                    reader.text(&text, logprobs).map_err(not_utf8)
+                }
+                Ok(Proposal::Exhausted | Proposal::End) => {
+                    parts.push(reader.finish().map_err(not_utf8));
+                    break;
+                }
+                Err(error) => Err(error),
+            };
+            parts.extend(part.transpose());
+        }
+        parts.into_iter()
     }
 
     /// Refuses a stream whose anchor stores are no longer what they were.

@@ -5,8 +5,7 @@
 
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::Event;
-use crate::source::Candidate;
-use crate::stream::StreamRequest;
+use crate::stream::{Part, StreamRequest};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,17 +15,17 @@ use std::time::{Duration, Instant};
 pub struct Bounds {
     /// Streams that wait for a slot of the card.
     pub waiting: usize,
-    /// Spans of one stream that wait to be judged.
-    pub spans: usize,
-    /// Bytes of one span.
-    pub span_bytes: usize,
+    /// Parts of one stream that wait to be judged.
+    pub parts: usize,
+    /// Bytes of one part.
+    pub part_bytes: usize,
     /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
     pub messages: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { waiting: 64, spans: 16, span_bytes: 1 << 20, messages: 64 }
+        Self { waiting: 64, parts: 16, part_bytes: 1 << 20, messages: 64 }
     }
 }
 
@@ -74,8 +73,8 @@ pub(super) struct Arrival {
 /// How a stream gets its candidates through its mailbox, and whether its caller reads events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Supply {
-    /// Spans are pushed; else an engine is asked.
-    pub(super) pushed: bool,
+    /// Parts of a text are given; else an engine is asked.
+    pub(super) given: bool,
     pub(super) events: bool,
 }
 
@@ -255,11 +254,11 @@ impl Inbox {
 
 #[derive(Default)]
 struct Mail {
-    /// Spans that wait to be judged.
-    spans: VecDeque<Candidate>,
+    /// Parts that wait to be judged.
+    parts: VecDeque<Part>,
     /// The answer to the last [`StreamMessage::Propose`].
     answer: Option<Result<Proposal, EngineError>>,
-    /// No further span comes.
+    /// The last part is among them, or was.
     ended: bool,
     /// Why no proposal comes any more.
     gone: Option<String>,
@@ -281,9 +280,9 @@ pub(super) struct Mailbox {
     changed: Condvar,
 }
 
-/// Why a span is not taken.
-pub(super) enum SpanRefusal {
-    Full(Box<Candidate>),
+/// Why a part is not taken.
+pub(super) enum PartRefusal {
+    Full(Box<Part>),
     Over(Option<String>),
 }
 
@@ -312,24 +311,25 @@ impl Mailbox {
         self.mail().notify = Some(notify);
     }
 
-    pub(super) fn push(&self, span: Candidate, wait: bool) -> Result<(), SpanRefusal> {
+    pub(super) fn push(&self, part: Part, wait: bool) -> Result<(), PartRefusal> {
         let mut mail = self.mail();
         loop {
             if let Some(over) = &mail.over {
-                return Err(SpanRefusal::Over(over.clone()));
+                return Err(PartRefusal::Over(over.clone()));
             }
             if mail.ended || mail.gone.is_some() {
-                return Err(SpanRefusal::Over(mail.gone.clone()));
+                return Err(PartRefusal::Over(mail.gone.clone()));
             }
-            if mail.spans.len() < self.inbox.bounds.spans {
+            if mail.parts.len() < self.inbox.bounds.parts {
                 break;
             }
             if !wait {
-                return Err(SpanRefusal::Full(Box::new(span)));
+                return Err(PartRefusal::Full(Box::new(part)));
             }
             mail = self.changed.wait(mail).unwrap_or_else(PoisonError::into_inner);
         }
-        mail.spans.push_back(span);
+        mail.ended = part.is_last();
+        mail.parts.push_back(part);
         drop(mail);
         self.inbox.mark(self.number);
         Ok(())
@@ -340,15 +340,10 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    pub(super) fn set_ended(&self) {
-        self.mail().ended = true;
-        self.inbox.mark(self.number);
-    }
-
-    /// No proposal comes any more; spans that wait are dropped.
+    /// No proposal comes any more; parts that wait are dropped.
     pub(super) fn set_gone(&self, why: String) {
         let mut mail = self.mail();
-        mail.spans.clear();
+        mail.parts.clear();
         mail.gone = Some(why);
         drop(mail);
         self.changed.notify_all();
@@ -360,7 +355,7 @@ impl Mailbox {
         let mut mail = self.mail();
         mail.unread = true;
         mail.messages.clear();
-        mail.spans.clear();
+        mail.parts.clear();
         mail.gone.get_or_insert_with(|| why.to_owned());
         drop(mail);
         self.inbox.mark(self.number);
@@ -436,19 +431,15 @@ impl Mailbox {
         }
     }
 
-    /// The next span that was pushed, or the end of them; `None` while there is none.
-    pub(super) fn take_span(&self) -> Option<Result<Proposal, EngineError>> {
+    /// The next part that was given, or why none comes; `None` while there is none.
+    pub(super) fn take_part(&self) -> Option<Result<Part, EngineError>> {
         let mut mail = self.mail();
         if let Some(why) = &mail.gone {
             return Some(Err(EngineError::Gone(why.clone())));
         }
-        match mail.spans.pop_front() {
-            Some(span) => {
-                self.wake(mail);
-                Some(Ok(Proposal::Candidate(span)))
-            }
-            None => mail.ended.then_some(Ok(Proposal::End)),
-        }
+        let part = mail.parts.pop_front()?;
+        self.wake(mail);
+        Some(Ok(part))
     }
 
     /// The caller does not read: it gets no further message, and this reason.

@@ -10,7 +10,6 @@ mod engine_thread;
 mod handle;
 mod intake;
 mod mailbox;
-mod pushed;
 mod turns;
 
 pub use handle::{SessionClosed, SessionHandle, StreamHandle, SubmitError};

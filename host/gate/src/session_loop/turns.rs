@@ -3,12 +3,11 @@
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
 use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, StreamMessage, Supply};
-use super::pushed::PushedSpans;
 use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
 use crate::source::Item;
-use crate::stream::{Next, Seat, StreamMachine};
+use crate::stream::{GivenParts, Next, Part, Seat, StreamMachine};
 use portcullis_card::{Card, Completed, Session, SessionError};
 use portcullis_core::wire::Descriptor;
 use std::collections::{BTreeMap, VecDeque};
@@ -116,8 +115,8 @@ struct OpenStream<'g> {
     /// An engine that answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
-    /// Spans that its caller pushed.
-    pushed: PushedSpans,
+    /// The parts of its text, where they are there.
+    parts: Option<GivenParts>,
     /// The caller's engine was asked.
     asked: bool,
     /// It stands in [`Turns::runnable`].
@@ -186,10 +185,9 @@ impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
                 self.free.push(slot);
                 break;
             };
-            let local = request.local.take();
+            let (local, parts) = (request.local.take(), request.parts.take());
             let machine = StreamMachine::new(self.governor, request, Seat { number, salted, slot });
-            let pushed = PushedSpans::default();
-            let stream = OpenStream { number, machine, local, mailbox, pushed, asked: false, is_runnable: true };
+            let stream = OpenStream { number, machine, local, mailbox, parts, asked: false, is_runnable: true };
             self.streams.insert(slot, stream);
             self.slots.insert(number, slot);
             self.runnable.push_back(slot);
@@ -310,11 +308,26 @@ impl OpenStream<'_> {
             match next {
                 Next::Entry(entry) => return Ok(Some(entry)),
                 Next::Answer | Next::Done => return Ok(None),
+                Next::Part => match self.part(cut_off) {
+                    Some(part) => self.machine.part(part),
+                    None => return Ok(None),
+                },
                 Next::Proposal => match self.proposal(cut_off) {
                     Some(answer) => self.machine.proposed(answer),
                     None => return Ok(None),
                 },
             }
+        }
+    }
+
+    /// The next part of the text; `None` when that is not known yet.
+    fn part(&mut self, cut_off: bool) -> Option<Result<Part, EngineError>> {
+        let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
+        match (&mut self.parts, &self.mailbox) {
+            (Some(parts), _) => parts.next().or_else(|| gone("no further part is there")),
+            (None, None) => gone("nobody gives the text"),
+            (None, Some(_)) if cut_off => gone(DRAINING),
+            (None, Some((mailbox, _))) => mailbox.take_part(),
         }
     }
 
@@ -326,14 +339,9 @@ impl OpenStream<'_> {
             let (view, attempt) = self.machine.request()?;
             return Some(engine.propose(&view, attempt));
         }
-        let Some((mailbox, supply)) = &self.mailbox else { return gone("nobody proposes") };
+        let Some((mailbox, _)) = &self.mailbox else { return gone("nobody proposes") };
         if cut_off {
             return gone(DRAINING);
-        }
-        if supply.pushed {
-            self.machine.take_moves().iter().for_each(|step| self.pushed.make(step));
-            let (_, attempt) = self.machine.request()?;
-            return self.pushed.propose(mailbox, attempt);
         }
         if !self.asked {
             let moves = self.machine.take_moves();

@@ -6,6 +6,7 @@
 
 mod deferred;
 mod journal;
+mod part;
 mod pending;
 mod proposer;
 mod queue;
@@ -14,7 +15,8 @@ mod request;
 mod seat;
 mod work;
 
-pub(crate) use request::Source;
+pub use part::{Part, PartReader};
+pub(crate) use request::{GivenParts, Source};
 pub use request::StreamRequest;
 pub use seat::Seat;
 
@@ -27,7 +29,7 @@ use crate::source::Candidate;
 use crate::stage;
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};
-use pending::{Part, Pending, Reading, Upcoming};
+use pending::{Fragment, Pending, Reading, Upcoming};
 use portcullis_card::{Outcome, SessionError};
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
@@ -35,13 +37,13 @@ use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
-use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Granularity, Opcode, Record};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use portcullis_policy::evaluate::Verdict;
 use proposer::{Proposer, Request, Rollback};
 use queue::WorkQueue;
 use std::sync::Arc;
-use work::{InFlight, Said, Work};
+use work::{InFlight, Work};
 
 enum Phase {
     Begin,
@@ -67,6 +69,8 @@ pub(crate) enum Next {
     Answer,
     /// A proposal: what is asked is [`StreamMachine::request`].
     Proposal,
+    /// The next part of the text, for [`StreamMachine::part`].
+    Part,
     /// Nothing: the stream is over.
     Done,
 }
@@ -84,6 +88,8 @@ pub(crate) struct StreamMachine<'g> {
     operator_facts: stage::OperatorFacts,
     /// What was admitted of an engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
+    /// Further parts of the text may come.
+    is_given: bool,
     /// A whole text, kept until it was reported in [`EventKind::Begun`].
     whole: Option<String>,
     queue: WorkQueue,
@@ -100,7 +106,7 @@ pub(crate) struct StreamMachine<'g> {
 
 impl<'g> StreamMachine<'g> {
     pub(crate) fn new(governor: &'g Governor<'g>, request: StreamRequest, seat: Seat) -> Self {
-        let StreamRequest { id, task, note, source, refusal, local: _ } = request;
+        let StreamRequest { id, task, note, source, refusal, local: _, parts: _ } = request;
         let state = governor.initial_state(&task);
         let mode = source.mode();
         let mut stream = Self {
@@ -111,6 +117,7 @@ impl<'g> StreamMachine<'g> {
             state,
             task,
             proposer: None,
+            is_given: matches!(source, Source::Parts(_)),
             whole: None,
             queue: WorkQueue::default(),
             deferred: DeferredQueue::default(),
@@ -127,7 +134,8 @@ impl<'g> StreamMachine<'g> {
                 stream.whole = Some(whole);
                 stream.queue.push_pieces(&Work::whole(Arc::clone(&text), Arc::new([]), None), text.pieces());
             }
-            Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
+            Source::Proposals => stream.proposer = Some(Proposer::default()),
+            Source::Parts(_) => {}
         }
         if let Some((trigger, why)) = refusal {
             stream.stop(trigger, why);
@@ -184,6 +192,9 @@ impl<'g> StreamMachine<'g> {
             if let Some(work) = self.queue.next(whole) {
                 return self.gate(work);
             }
+            if self.is_given {
+                return Next::Part;
+            }
             if !self.next_candidate() {
                 break;
             }
@@ -204,12 +215,11 @@ impl<'g> StreamMachine<'g> {
 
     fn context(&self) -> ContextDocument {
         let mode = self.journal.summary.mode;
-        let driven = mode != Mode::Recorded;
         ContextDocument {
             version: CONTEXT_VERSION,
             mode,
-            granularity: self.governor.granularity(driven),
-            on_refuse: self.governor.on_refuse(driven),
+            granularity: self.governor.granularity(mode == Mode::Driven),
+            on_refuse: self.on_refuse(),
             release: self.governor.release(),
             max_proposals: self.governor.max_proposals(),
             policy: self.state.policy.package.clone(),
@@ -221,6 +231,10 @@ impl<'g> StreamMachine<'g> {
             predecessor: None,
             id: self.journal.id().to_owned(),
         }
+    }
+
+    fn on_refuse(&self) -> OnRefuse {
+        self.governor.on_refuse(self.journal.summary.mode != Mode::Recorded)
     }
 
     /// Salt of the entry that comes next.
@@ -423,7 +437,7 @@ impl<'g> StreamMachine<'g> {
             return;
         }
         let Some(proposer) = &mut self.proposer else {
-            if self.governor.on_refuse(false) == OnRefuse::Stop && !deferred {
+            if self.on_refuse() == OnRefuse::Stop && !deferred {
                 self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
             } else {
                 self.step_passed(false);
@@ -539,11 +553,29 @@ impl<'g> StreamMachine<'g> {
 
     /// On without the candidate when it is deferred or the settings say so, or the end.
     fn no_way_back(&mut self, deferred: bool) {
-        if deferred || self.governor.on_refuse(true) == OnRefuse::Skip {
+        if deferred || self.on_refuse() == OnRefuse::Skip {
             self.proposer.iter_mut().for_each(Proposer::pass);
             self.step_passed(false);
         } else {
             self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
+        }
+    }
+
+    /// Takes what [`Next::Part`] asked for: the next part, or why none comes.
+    pub(crate) fn part(&mut self, part: Result<Part, EngineError>) {
+        let mut report = |answer| self.journal.push(EventKind::Proposed(Box::new(answer)));
+        match part {
+            Ok(part) => {
+                self.is_given = !part.is_last();
+                part.given.into_iter().for_each(|given| report(Ok(given)));
+                self.journal.summary.bytes += part.work.iter().map(|work| work.range.len()).sum::<usize>();
+                self.queue.push_all(part.work);
+            }
+            Err(error) => {
+                self.is_given = false;
+                report(Err(error.clone()));
+                self.stop(Trigger::Engine, error.to_string());
+            }
         }
     }
 
@@ -599,7 +631,7 @@ impl<'g> StreamMachine<'g> {
         match candidate.call {
             None => {
                 self.journal.summary.bytes += candidate.text.len();
-                self.read_on(Some(Part { text: candidate.text, skipped: 0, logprobs: candidate.logprobs }));
+                self.read_on(Some(Fragment { text: candidate.text, skipped: 0, logprobs: candidate.logprobs }));
             }
             Some(call) => self.read_call(&call, candidate.logprobs),
         }
@@ -607,7 +639,7 @@ impl<'g> StreamMachine<'g> {
 
     /// Reads a candidate with what is pending before it; without one, nothing follows that. What began in admitted text ends here: hits and
     /// quantities are looked for across the boundaries.
-    fn read_on(&mut self, next: Option<Part>) {
+    fn read_on(&mut self, next: Option<Fragment>) {
         let Some(proposer) = &mut self.proposer else { return };
         let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());
         let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
@@ -624,23 +656,11 @@ impl<'g> StreamMachine<'g> {
         self.queue.push_all(work);
     }
 
-    /// Makes a tool call the work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is
-    /// judged by what was written, and stage 2 rejects it. Nothing of a text goes on in it.
+    /// Makes a tool call the work. Nothing of a text goes on in it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
-        let read = self.governor.mapper.read_call(call);
-        let malformed = read.is_none();
-        let text = read.unwrap_or_else(|| {
-            let shown = format!("{}({})", call.name, call.arguments);
-            self.governor.mapper.read(shown, Granularity::Step)
-        });
-        self.journal.summary.bytes += text.as_str().len();
-        let range = 0..text.as_str().len();
-        let depth = self.governor.limits().max_depth;
-        let work = |place| {
-            let said = Said { range: range.clone(), skipped: 0, logprobs };
-            let whole = Work::whole(Arc::new(text), Arc::new([said]), Some(place));
-            Work { kind: SpanKind::Call, range, depth, malformed, ..whole }
-        };
+        let work = part::call_work(self.governor, call, logprobs);
+        self.journal.summary.bytes += work.range.len();
+        let work = |place| Work { place: Some(place), ..work };
         let Some(proposer) = &mut self.proposer else { return };
         if proposer.pending.is_empty() {
             let attempt = u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX);

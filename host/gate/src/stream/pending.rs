@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A candidate's text, or the end of one, with what the engine says of it.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct Fragment {
     pub(super) text: String,
     /// Bytes of the candidate before it.
     pub(super) skipped: usize,
@@ -16,7 +16,7 @@ pub(super) struct Part {
 /// The end of a step that more text could make a part of a hit.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    parts: Vec<Part>,
+    parts: Vec<Fragment>,
     /// Bytes of the step before it.
     number: usize,
 }
@@ -58,7 +58,7 @@ impl Pending {
     /// candidate if it is a step of its own, `most` the longest piece that waits.
     pub(super) fn read(
         self,
-        next: Option<Part>,
+        next: Option<Fragment>,
         place: (usize, u8),
         next_place: usize,
         read: impl FnOnce(&[&str]) -> Text,
@@ -68,7 +68,7 @@ impl Pending {
         let added = next.as_ref().map_or_else(String::new, |part| part.text.clone());
         let number = self.number;
         let border: usize = self.parts.iter().map(|part| part.text.len()).sum();
-        let parts: Vec<Part> = self.parts.into_iter().chain(next).collect();
+        let parts: Vec<Fragment> = self.parts.into_iter().chain(next).collect();
         let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
         let mut text = read(&texts);
         let (origin, border) = (text.origin(), text.origin() + border);
@@ -115,14 +115,14 @@ impl Pending {
 }
 
 /// What is left of texts that follow each other without the first `at` bytes.
-fn cut_before(parts: &[Part], at: usize) -> Vec<Part> {
+fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
     let mut start = 0;
     let mut left = Vec::new();
     for part in parts {
         let text = part.text.get(at.saturating_sub(start).min(part.text.len())..).unwrap_or_default();
         if !text.is_empty() {
             let skipped = part.skipped + (part.text.len() - text.len());
-            left.push(Part { text: text.to_owned(), skipped, logprobs: part.logprobs.clone() });
+            left.push(Fragment { text: text.to_owned(), skipped, logprobs: part.logprobs.clone() });
         }
         start += part.text.len();
     }
@@ -130,9 +130,9 @@ fn cut_before(parts: &[Part], at: usize) -> Vec<Part> {
 }
 
 /// What the engine says of texts that follow each other from `origin` on.
-fn said(parts: &[Part], origin: usize) -> Arc<[Said]> {
+fn said(parts: &[Fragment], origin: usize) -> Arc<[Said]> {
     let mut start = origin;
-    let said = |part: &Part| {
+    let said = |part: &Fragment| {
         let range = start..start + part.text.len();
         start = range.end;
         Said { range, skipped: part.skipped, logprobs: part.logprobs.clone() }

@@ -1,7 +1,8 @@
 //! A stream before it has a place in the session.
 
 use crate::determination::Trigger;
-use crate::engine::Engine;
+use super::part::Part;
+use crate::engine::{Engine, EngineError};
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
 use portcullis_mapping::Text;
@@ -16,6 +17,8 @@ pub struct StreamRequest {
     pub(crate) source: Source,
     /// The engine, where it answers at once, so that the session may wait for it.
     pub(crate) local: Option<Box<dyn Engine>>,
+    /// The parts of the text, where they are there.
+    pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
 }
@@ -31,14 +34,20 @@ pub(crate) enum Source {
     /// A whole text, read.
     Text { whole: String, text: Arc<Text> },
     /// Candidates that come while the stream is open.
-    Proposals(Mode),
+    Proposals,
+    /// Parts of a text that come while the stream is open.
+    Parts(Mode),
 }
+
+/// What [`super::Next::Part`] is answered with, in order.
+pub(crate) type GivenParts = std::vec::IntoIter<Result<Part, EngineError>>;
 
 impl Source {
     pub(crate) const fn mode(&self) -> Mode {
         match self {
             Self::Text { .. } => Mode::Recorded,
-            Self::Proposals(mode) => *mode,
+            Self::Proposals => Mode::Driven,
+            Self::Parts(mode) => *mode,
         }
     }
 }

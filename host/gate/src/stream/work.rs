@@ -39,6 +39,18 @@ pub(super) struct Said {
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
 }
 
+impl Said {
+    /// Both as one, where the next part follows this one and the places of all tokens are known.
+    pub(super) fn joined(&self, next: &Self) -> Option<Self> {
+        let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
+        if self.range.end != next.range.start || next.skipped > 0 {
+            return None;
+        }
+        let logprobs = first.followed_by(next.range.start + self.skipped - self.range.start, second)?;
+        Some(Self { range: self.range.start..next.range.end, skipped: self.skipped, logprobs: Some(Ok(logprobs)) })
+    }
+}
+
 /// How bytes of a read text are counted in reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {

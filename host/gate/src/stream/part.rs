@@ -1,0 +1,163 @@
+//! A text that is given while it is written: its parts, read by whoever gives it, and not in the session.
+
+use super::work::{Base, Said, Work};
+use crate::engine::Proposal;
+use crate::governor::Governor;
+use crate::source::Candidate;
+use portcullis_core::commitment::SpanKind;
+use portcullis_core::wire::Granularity;
+use portcullis_mapping::{Call, LogProbs, LogProbsError, NotUtf8, Segmenter, Text};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of a held stream: spans that nothing changes any more, and a tool call behind them or the stream's end.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What came since the part before, in order, the end too: more than the spans, for they were waited for.
+    pub(super) given: Vec<Proposal>,
+    pub(super) work: Vec<Work>,
+}
+
+impl Part {
+    /// Bytes that came.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let call = |call: &Call| call.name.len() + call.arguments.len();
+        let bytes = |given: &Proposal| match given {
+            Proposal::Candidate(one) => one.text.len() + one.call.as_ref().map_or(0, call),
+            Proposal::Exhausted | Proposal::End => 0,
+        };
+        self.given.iter().map(bytes).sum()
+    }
+
+    pub(crate) fn is_last(&self) -> bool {
+        self.given.last() == Some(&Proposal::End)
+    }
+}
+
+/// Makes parts of the text and the tool calls of one stream as they come. The same text gives the same spans, however it is cut into chunks.
+pub struct PartReader<'g> {
+    governor: &'g Governor<'g>,
+    segmenter: Segmenter,
+    /// Bytes of the stream before the segmenter's text.
+    before: usize,
+    /// Bytes of the segmenter's text.
+    length: usize,
+    /// What the engine says of ranges of the segmenter's text.
+    said: Vec<Said>,
+    given: Vec<Proposal>,
+}
+
+impl<'g> PartReader<'g> {
+    /// For one stream under `governor`.
+    #[must_use]
+    pub fn new(governor: &'g Governor<'g>) -> Self {
+        let segmenter = Segmenter::new(governor.granularity(false));
+        Self { governor, segmenter, before: 0, length: 0, said: Vec::new(), given: Vec::new() }
+    }
+
+    /// Takes the next bytes of the text.
+    ///
+    /// # Errors
+    /// [`NotUtf8`]: nothing more can be read.
+    pub fn text(&mut self, chunk: &str, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Option<Part>, NotUtf8> {
+        let range = self.length..self.length + chunk.len();
+        self.length = range.end;
+        match (self.given.last_mut(), &logprobs) {
+            (Some(Proposal::Candidate(last)), None) if last.logprobs.is_none() => last.text.push_str(chunk),
+            _ => self.give(chunk, logprobs.clone(), None),
+        }
+        if logprobs.is_some() || !self.said.is_empty() {
+            self.said.push(Said { range, skipped: 0, logprobs });
+        }
+        let read = self.segmenter.push(&self.governor.mapper, chunk.as_bytes())?;
+        Ok(read.map(|text| self.part(text)))
+    }
+
+    /// Takes a tool call, which ends the text before it.
+    ///
+    /// # Errors
+    /// [`NotUtf8`]: the text before it ends inside a character.
+    pub fn call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Part, NotUtf8> {
+        self.give("", logprobs.clone(), Some(call.clone()));
+        let mut part = self.flush()?;
+        let base = Base { from: 0, number: self.before };
+        let work = Work { base, ..call_work(self.governor, call, logprobs) };
+        self.before += work.range.len();
+        part.work.push(work);
+        Ok(part)
+    }
+
+    /// The rest of the text, and the end of the stream.
+    ///
+    /// # Errors
+    /// [`NotUtf8`]: it ends inside a character.
+    pub fn finish(mut self) -> Result<Part, NotUtf8> {
+        self.given.push(Proposal::End);
+        self.flush()
+    }
+
+    /// Bytes that wait for what follows them.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.segmenter.pending()
+    }
+
+    fn give(&mut self, text: &str, logprobs: Option<Result<LogProbs, LogProbsError>>, call: Option<Call>) {
+        let candidate = Candidate { text: text.to_owned(), logprobs, logprobs_absent: None, call };
+        self.given.push(Proposal::Candidate(candidate));
+    }
+
+    /// The rest of the text; what follows is another.
+    fn flush(&mut self) -> Result<Part, NotUtf8> {
+        let next = Segmenter::new(self.governor.granularity(false));
+        let rest = std::mem::replace(&mut self.segmenter, next).finish(&self.governor.mapper)?;
+        let part = self.part(rest);
+        self.before += std::mem::take(&mut self.length);
+        self.said.clear();
+        Ok(part)
+    }
+
+    fn part(&mut self, text: Text) -> Part {
+        let offset = text.offset();
+        let end = text.pieces().last().map_or(0, |piece| piece.range.end);
+        let here = |said: &Said| {
+            let range = said.range.start.max(offset)..said.range.end;
+            let skipped = range.start - said.range.start;
+            (range.start < range.end)
+                .then(|| Said { range: range.start - offset..range.end - offset, skipped, logprobs: said.logprobs.clone() })
+        };
+        let mut said: Vec<Said> = Vec::new();
+        for next in self.said.iter().filter_map(here) {
+            match said.last_mut().and_then(|last| Some((last.joined(&next)?, last))) {
+                Some((joined, last)) => *last = joined,
+                None => said.push(next),
+            }
+        }
+        self.said.retain(|said| offset + end < said.range.end);
+        let text = Arc::new(text);
+        let base = Base { from: 0, number: self.before + offset };
+        let whole = Work { base, ..Work::whole(Arc::clone(&text), said.into(), None) };
+        let work = text.pieces().iter().map(|p| Work { range: p.range.clone(), inert: p.inert, ..whole.clone() });
+        Part { given: std::mem::take(&mut self.given), work: work.collect() }
+    }
+}
+
+/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is judged by
+/// what was written, and stage 2 rejects it.
+pub(super) fn call_work(
+    governor: &Governor<'_>,
+    call: &Call,
+    logprobs: Option<Result<LogProbs, LogProbsError>>,
+) -> Work {
+    let read = governor.mapper.read_call(call);
+    let malformed = read.is_none();
+    let text = read.unwrap_or_else(|| {
+        governor.mapper.read(format!("{}({})", call.name, call.arguments), Granularity::Step)
+    });
+    let range: Range<usize> = 0..text.as_str().len();
+    let said = Said { range: range.clone(), skipped: 0, logprobs };
+    let depth = governor.limits().max_depth;
+    let whole = Work::whole(Arc::new(text), Arc::new([said]), None);
+    Work { kind: SpanKind::Call, range, depth, malformed, ..whole }
+}

@@ -1,0 +1,250 @@
+//! A text that is judged while it comes, in chunks, has the descriptors, determinations and released bytes of the whole text, and replays.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first surprise, its helpers included")]
+
+mod support;
+
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::Record;
+use portcullis_gate::engine::Proposal;
+use portcullis_gate::replay::{Input, Replayer};
+use portcullis_gate::{
+    Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Release, SaltKey, Seat, Settings,
+};
+use portcullis_mapping::{Call, LogProbs, Mapper};
+use portcullis_policy::{Compiled, Package};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use support::released;
+
+const POLICIES: &[&str] = &["pii", "clinical", "finance-suitability", "privilege", "residency", "biography"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+struct World {
+    package: Package,
+    compiled: Compiled,
+    mapper: Mapper,
+}
+
+impl World {
+    fn new(policy: &str) -> Self {
+        let package = Package::load(&root().join("policies").join(policy)).unwrap();
+        let compiled = package.compile().unwrap();
+        let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+        Self { package, compiled, mapper }
+    }
+
+    fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
+        let key = SaltKey::from_bytes([3; 32]);
+        Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
+    }
+
+    /// What happens to an item, and its records without OPEN.
+    fn govern(&self, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
+        let governor = Governor::new(&self.package, &self.compiled, &self.mapper, settings).unwrap();
+        let records = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&records);
+        let sink = move |record: &Record| {
+            kept.lock().unwrap().push(*record);
+            Ok(())
+        };
+        let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
+        let mut session = Session::open(ModelCard::new(), &self.compiled.image, config).unwrap();
+        let mut events = Vec::new();
+        let seat = Seat { number: 0, salted: 0, slot: 5 };
+        let keep = |event: Event| {
+            events.push(event);
+            Ok::<(), SessionError>(())
+        };
+        governor.govern_one(&mut session, seat, item, keep).unwrap();
+        let records = records.lock().unwrap().split_off(1);
+        (events, records)
+    }
+}
+
+fn chunk(text: &str) -> Candidate {
+    Candidate { text: text.to_owned(), logprobs: None, logprobs_absent: None, call: None }
+}
+
+fn given(id: &str, chunks: Vec<Candidate>) -> Item {
+    let given = chunks.into_iter().map(|one| Ok(Proposal::Candidate(one))).chain([Ok(Proposal::End)]).collect();
+    Item::Given { id: id.to_owned(), given, task: Task::default() }
+}
+
+/// A text in chunks of about these sizes, at the borders of characters.
+fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
+    let mut rest = text;
+    let mut chunks = Vec::new();
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let (first, after) = rest.split_at(rest.ceil_char_boundary((*size).clamp(1, rest.len())));
+        chunks.push(chunk(first));
+        rest = after;
+    }
+    chunks
+}
+
+/// What was decided of a stream, besides how its text came to the gate.
+fn decided(events: &[Event]) -> Vec<String> {
+    let shown = |event: &Event| match &event.what {
+        EventKind::Begun { .. } | EventKind::Proposed(_) => None,
+        EventKind::Determined(judged) => {
+            let mut judged = (**judged).clone();
+            (judged.tick, judged.log_index) = (None, None);
+            Some(format!("{judged:?}"))
+        }
+        EventKind::Ended { summary, .. } => {
+            let mut summary = summary.clone();
+            summary.mode = Mode::Recorded;
+            // What comes after a stream's end is not read.
+            summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
+            Some(format!("{summary:?}"))
+        }
+        other => Some(format!("{other:?}")),
+    };
+    events.iter().filter_map(shown).collect()
+}
+
+fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
+    let context = events.iter().find_map(|event| match &event.what {
+        EventKind::Begun { context, .. } => Some(context.bytes()),
+        _ => None,
+    });
+    let given = events.iter().filter_map(|event| match &event.what {
+        EventKind::Proposed(answer) => Some((**answer).clone()),
+        _ => None,
+    });
+    let key = SaltKey::from_bytes([3; 32]);
+    let sequences = 0..u32::try_from(records.len()).unwrap();
+    let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
+    let mut replayer = Replayer::new(&world.package, &world.compiled, &world.mapper, Vec::new()).unwrap();
+    let input = Input::Proposals(given.collect());
+    let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
+    let replayed = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
+    assert_eq!((replayed.records, replayed.consumed), (records.len() as u64, true));
+}
+
+/// Texts of the cases, each with a policy.
+fn cases() -> Vec<(usize, String)> {
+    let mut texts = Vec::new();
+    for file in ["meaning/answers", "meaning/hand", "meaning/splits", "bytes/measured", "bytes/streaming", "bytes/quantities"] {
+        let rows = std::fs::read_to_string(root().join(format!("tests/cases/{file}.jsonl"))).unwrap();
+        for row in rows.lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            let policy = row["policy"].as_str().and_then(|name| POLICIES.iter().position(|policy| *policy == name));
+            if let Some(text) = row["text"].as_str() {
+                texts.push((policy.unwrap_or(texts.len() % POLICIES.len()), text.to_owned()));
+            }
+        }
+    }
+    assert!(texts.len() > 1000, "{} texts", texts.len());
+    texts
+}
+
+#[test]
+fn every_chunking_has_the_determinations_of_the_whole_text() {
+    let worlds: Vec<World> = POLICIES.iter().map(|policy| World::new(policy)).collect();
+    let ways = [
+        (Release::Span, OnRefuse::Skip, [1, 3]),
+        (Release::Checkpoint, OnRefuse::Stop, [7, 40]),
+        (Release::End, OnRefuse::Skip, [5, 5]),
+        (Release::Span, OnRefuse::Stop, [90, 2]),
+    ];
+    let cases = cases();
+    for (number, (policy, text)) in cases.iter().enumerate() {
+        let (Some(world), Some((release, on_refuse, sizes))) = (worlds.get(*policy), ways.get(number % ways.len())) else {
+            panic!("no policy or way");
+        };
+        let sizes = if text.len() > 2000 { [700, 333] } else { *sizes };
+        let item = Item::Text { id: "t".into(), text: text.clone(), task: Task::default() };
+        let (whole, _) = world.govern(World::settings(*release, *on_refuse), item);
+        let (came, records) = world.govern(World::settings(*release, *on_refuse), given("t", cut(text, &sizes)));
+        let (came_to, expected) = (decided(&came), decided(&whole));
+        let differs = came_to.iter().zip(&expected).find(|(one, other)| one != other);
+        assert!(came_to == expected, "{text:?}\nin chunks of {sizes:?} and whole: {differs:#?}");
+        assert_eq!(released(&came), released(&whole));
+        if number % 7 == 0 {
+            assert_replays(world, &came, &records);
+        }
+    }
+}
+
+/// Text that waits when the source fails is not judged; what was judged replays.
+#[test]
+fn a_text_that_breaks_off_replays() {
+    let world = World::new("pii");
+    let text = "Birds sing. Ships sail. Mail a@b.org now. It ends";
+    let mut chunks: Vec<_> = cut(text, &[4]).into_iter().map(|one| Ok(Proposal::Candidate(one))).collect();
+    chunks.push(Err(portcullis_gate::engine::EngineError::Gone("the server closed".into())));
+    let item = Item::Given { id: "t".into(), given: chunks, task: Task::default() };
+    let (came, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), item);
+    assert_eq!(released(&came), "Birds sing. Ships sail. Mail  now.");
+    assert!(decided(&came).iter().any(|event| event.contains("the server closed")));
+    assert_replays(&world, &came, &records);
+}
+
+#[test]
+fn a_call_between_texts_is_one_step() {
+    let world = World::new("pii");
+    let call = |arguments: &str| Candidate {
+        call: Some(Call { name: "send".into(), arguments: arguments.into() }),
+        ..chunk("")
+    };
+    let chunks = vec![
+        chunk("Birds sing. I wr"),
+        chunk("ite"),
+        call(r#"{"to":"harbour"}"#),
+        chunk("Done. "),
+        call(r#"{"to":"a@b.org"}"#),
+        chunk("It is done."),
+    ];
+    let (came, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+    let expected = "Birds sing. I write{\"arguments\":{\"to\":\"harbour\"},\"name\":\"send\"}Done. It is done.";
+    assert_eq!(released(&came), expected);
+    assert_replays(&world, &came, &records);
+}
+
+/// The tokens of a span say how uncertain it is, however they came.
+#[test]
+fn log_probabilities_follow_their_bytes() {
+    let world = World::new("pii");
+    let governor =
+        Governor::new(&world.package, &world.compiled, &world.mapper, World::settings(Release::Span, OnRefuse::Skip));
+    let governor = governor.unwrap();
+    let tokens = [("Birds", "-0.1"), (" sing", "-2.5"), (". Sh", "-0.01"), ("ips", "-4"), (" sail.", "0")];
+    let text: String = tokens.iter().map(|(token, _)| *token).collect();
+    let mut end = 0;
+    let placed = tokens.map(|(token, log)| {
+        end += token.len();
+        (end, log)
+    });
+    let descriptors = |chunks: Vec<Candidate>| -> Vec<String> {
+        let (events, records) =
+            world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+        assert_replays(&world, &events, &records);
+        let descriptor = |event: &Event| match &event.what {
+            EventKind::Determined(judged) => Some(judged.descriptor.clone()),
+            _ => None,
+        };
+        events.iter().filter_map(descriptor).collect()
+    };
+    let one = Candidate { logprobs: Some(LogProbs::placed(&placed)), ..chunk(&text) };
+    let each = tokens.map(|(token, log)| {
+        let logprobs = LogProbs::placed(&[(token.len(), log)]);
+        Candidate { logprobs: Some(logprobs), ..chunk(token) }
+    });
+    let plain = descriptors(cut(&text, &[3]));
+    assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));
+    assert_ne!(descriptors(vec![one]), plain, "the descriptors hold an uncertainty");
+    // What waits is bounded by what may change.
+    let mut reader = PartReader::new(&governor);
+    assert!(reader.text("Birds sing. Ships", None).unwrap().is_some());
+    assert_eq!(reader.pending(), " Ships".len());
+}
