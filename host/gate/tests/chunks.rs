@@ -134,7 +134,9 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
 /// Texts of the cases, each with a policy.
 fn cases() -> Vec<(usize, String)> {
     let mut texts = Vec::new();
-    for file in ["meaning/answers", "meaning/hand", "meaning/splits", "bytes/measured", "bytes/streaming", "bytes/quantities"] {
+    for file in
+        ["meaning/answers", "meaning/hand", "meaning/splits", "bytes/measured", "bytes/streaming", "bytes/quantities"]
+    {
         let rows = std::fs::read_to_string(root().join(format!("tests/cases/{file}.jsonl"))).unwrap();
         for row in rows.lines() {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
@@ -159,7 +161,8 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
     ];
     let cases = cases();
     for (number, (policy, text)) in cases.iter().enumerate() {
-        let (Some(world), Some((release, on_refuse, sizes))) = (worlds.get(*policy), ways.get(number % ways.len())) else {
+        let (Some(world), Some((release, on_refuse, sizes))) = (worlds.get(*policy), ways.get(number % ways.len()))
+        else {
             panic!("no policy or way");
         };
         let sizes = if text.len() > 2000 { [700, 333] } else { *sizes };
@@ -226,8 +229,7 @@ fn log_probabilities_follow_their_bytes() {
         (end, log)
     });
     let descriptors = |chunks: Vec<Candidate>| -> Vec<String> {
-        let (events, records) =
-            world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+        let (events, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
         assert_replays(&world, &events, &records);
         let descriptor = |event: &Event| match &event.what {
             EventKind::Determined(judged) => Some(judged.descriptor.clone()),

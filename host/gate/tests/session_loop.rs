@@ -13,8 +13,8 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::Descriptor;
 use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
 use portcullis_gate::{
-    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Part, PartReader, Release, SessionHandle, SessionLoop,
-    Settings, StreamHandle, StreamMessage, SubmitError, Trigger,
+    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Part, PartReader, Release, SessionHandle,
+    SessionLoop, Settings, StreamHandle, StreamMessage, SubmitError, Trigger,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -288,7 +288,10 @@ fn a_list_of_items_and_the_inbox_judge_alike() {
         with_loop(&governor, &policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
             let streams: Vec<_> =
                 items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
-            streams.iter().map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO)).collect::<Vec<_>>()
+            streams
+                .iter()
+                .map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO))
+                .collect::<Vec<_>>()
         });
     for (number, shown) in (0u64..).zip(shown) {
         assert_eq!(said(&shown), said(&of_stream(&listed, number)), "{number}");

@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::state::{Intent, Profile, SemanticState};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, SpanInput};
+use portcullis_mapping::{Mapper, Segmenter, SpanInput, Text};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -67,6 +67,14 @@ fn corpus(kind: Kind) -> String {
     text
 }
 
+/// Maps every span of a text; the sum of their lengths.
+fn map(mapper: &Mapper, state: &SemanticState, text: &Text, granularity: Granularity) -> usize {
+    let of =
+        |span| SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };
+    let pieces = text.pieces().iter().filter(|p| !p.inert);
+    pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum()
+}
+
 /// Bytes a second of the pattern scan and of the whole mapping.
 fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state: &SemanticState) {
     let mut group = c.benchmark_group(name);
@@ -75,17 +83,17 @@ fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state:
     group.bench_function("whole mapping", |b| {
         b.iter(|| {
             let read = mapper.read(black_box(text.to_owned()), Granularity::Span);
-            let of = |span| SpanInput {
-                text: &read,
-                span,
-                granularity: Granularity::Span,
-                inert_prefix: false,
-                depth: 0,
-                alternatives: 0,
-                uncertainty: None,
-            };
-            let pieces = read.pieces().iter().filter(|p| !p.inert);
-            pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum::<usize>()
+            map(mapper, state, &read, Granularity::Span)
+        });
+    });
+    group.sample_size(10);
+    group.bench_function("whole mapping in chunks of 5 bytes", |b| {
+        b.iter(|| {
+            let mut segmenter = Segmenter::new(Granularity::Span);
+            let parts = text.as_bytes().chunks(5).filter_map(|chunk| segmenter.push(mapper, chunk).unwrap());
+            let parts: Vec<_> = parts.collect();
+            let last = segmenter.finish(mapper).unwrap();
+            parts.iter().chain([&last]).map(|part| map(mapper, state, part, Granularity::Span)).sum::<usize>()
         });
     });
     group.finish();
@@ -118,17 +126,7 @@ fn mapping(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let read = mapper.read(black_box(text.clone()), granularity);
-                let of = |span| SpanInput {
-                    text: &read,
-                    span,
-                    granularity,
-                    inert_prefix: false,
-                    depth: 0,
-                    alternatives: 0,
-                    uncertainty: None,
-                };
-                let pieces = read.pieces().iter().filter(|p| !p.inert);
-                pieces.map(|p| usize::from(mapper.map(&state, of(&p.range)).mutation.length)).sum::<usize>()
+                map(&mapper, &state, &read, granularity)
             });
         });
         group.finish();

@@ -34,7 +34,7 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
 pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut cuts = Vec::new();
-    for (at, mark) in part.match_indices([';', ':', ',']) {
+    for (at, mark) in part.bytes().enumerate().filter(|(_, b)| matches!(b, b';' | b':' | b',')) {
         let Some(rest) = part.get(at + 1..) else { continue };
         if !rest.starts_with([' ', '\t']) {
             continue;
@@ -49,8 +49,8 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
             words(part.get(from..at).unwrap_or_default()).nth(2).is_none()
         };
         let cuts_here = match mark {
-            ":" => !label(),
-            "," => clause_word(),
+            b':' => !label(),
+            b',' => clause_word(),
             _ => true,
         };
         if cuts_here {
@@ -60,25 +60,24 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
     cuts
 }
 
-/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart. A part that
-/// `whole` says holds a hit is never inert.
+/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart: they are added to
+/// `pieces`. A part that `whole` says holds a hit is never inert.
 pub(crate) fn cut(
     text: &str,
     range: &Range<usize>,
     cuts: impl IntoIterator<Item = usize>,
     whole: &impl Whole,
     language: &Language,
-) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+    pieces: &mut Vec<Piece>,
+) {
     let mut start = range.start;
     for end in cuts.into_iter().chain([range.end]) {
         if end <= start || end > range.end || (end < range.end && whole.split_by(end)) {
             continue;
         }
-        trimmed(text, start..end, whole.holds_hit(&(start..end)), language, &mut pieces);
+        trimmed(text, start..end, whole.holds_hit(&(start..end)), language, pieces);
         start = end;
     }
-    pieces
 }
 
 /// Makes connectives behind the last span of the text a span: they lead into nothing that would take them along.

@@ -126,7 +126,7 @@ impl Text {
                         continue;
                     }
                     let range = start..end;
-                    pieces.extend(read.cut(&range, clause_cuts(&read.text, &range, language)));
+                    cut(&read.text, &range, clause_cuts(&read.text, &range, language), &read, language, &mut pieces);
                     start = end;
                 }
                 pieces
@@ -283,8 +283,8 @@ impl Text {
     fn item_numbers(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
         let all = self.text.get(self.origin..).unwrap_or_default();
-        let inner =
-            ["; (", ", ("].into_iter().flat_map(|mark| all.match_indices(mark).map(|(at, _)| self.origin + at + 1));
+        let marked = |at: &usize| all.get(..*at).is_some_and(|before| before.ends_with("; ") || before.ends_with(", "));
+        let inner = all.match_indices('(').map(|(at, _)| at).filter(marked).map(|at| self.origin + at - 1);
         let number = |at: usize| {
             let number = item::number(self.text.get(at..)?, self.language)?;
             Some(at + number.start..at + number.end)
@@ -383,7 +383,9 @@ impl Text {
     }
 
     fn cut(&self, range: &Range<usize>, cuts: Vec<usize>) -> Vec<Piece> {
-        cut(&self.text, range, cuts, self, self.language)
+        let mut pieces = Vec::new();
+        cut(&self.text, range, cuts, self, self.language, &mut pieces);
+        pieces
     }
 }
 

@@ -269,8 +269,8 @@ impl LogReplay<'_, '_> {
         let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
             // Another version, or a mode that is not replayed, may have been given something else.
-            (Err(_), Ok(ContextDocument { mode: mode @ (Mode::Held | Mode::Observed), .. })) => {
-                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Mode(mode)));
+            (Err(_), Ok(ContextDocument { mode: Mode::Observed, .. })) => {
+                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Mode(Mode::Observed)));
                 return Ok(());
             }
             (Err(_), Err(ContextError::Version { found })) => {

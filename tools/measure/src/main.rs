@@ -10,6 +10,7 @@ mod grounding;
 mod judged;
 mod pii;
 mod prefilter;
+mod streaming;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -58,6 +59,12 @@ enum Measure {
         #[arg(long)]
         list: bool,
     },
+    /// Whether texts that come in chunks are read as whole texts are, how long their bytes wait, and what that costs: the labelled sets of a
+    /// folder, under every shipped policy.
+    Streaming {
+        /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
+        data: PathBuf,
+    },
     /// How soon a biography that turns into another one is stopped, and how often one that does not is.
     Drift {
         /// The folder.
@@ -69,11 +76,12 @@ fn main() -> Result<()> {
     let task = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let Task::Measure(what) = task else { return bench::run() };
-    if !matches!(what, Measure::Bytes { .. }) {
+    if !matches!(what, Measure::Bytes { .. } | Measure::Streaming { .. }) {
         demo::build()?;
     }
     match &what {
         Measure::Bytes { data, list } => bytes::run(data, *list),
+        Measure::Streaming { data } => streaming::run(data),
         Measure::Pii { data, policy } => pii::run(data, policy),
         Measure::Grounding { data } => grounding::run(data),
         Measure::Prefilter { data } => prefilter::run(data),

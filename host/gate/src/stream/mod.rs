@@ -16,8 +16,8 @@ mod seat;
 mod work;
 
 pub use part::{Part, PartReader};
-pub(crate) use request::{GivenParts, Source};
 pub use request::StreamRequest;
+pub(crate) use request::{GivenParts, Source};
 pub use seat::Seat;
 
 use crate::determination::{Termination, Trigger};

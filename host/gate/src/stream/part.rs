@@ -60,7 +60,11 @@ impl<'g> PartReader<'g> {
     ///
     /// # Errors
     /// [`NotUtf8`]: nothing more can be read.
-    pub fn text(&mut self, chunk: &str, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Option<Part>, NotUtf8> {
+    pub fn text(
+        &mut self,
+        chunk: &str,
+        logprobs: Option<Result<LogProbs, LogProbsError>>,
+    ) -> Result<Option<Part>, NotUtf8> {
         let range = self.length..self.length + chunk.len();
         self.length = range.end;
         match (self.given.last_mut(), &logprobs) {
@@ -70,7 +74,7 @@ impl<'g> PartReader<'g> {
         if logprobs.is_some() || !self.said.is_empty() {
             self.said.push(Said { range, skipped: 0, logprobs });
         }
-        let read = self.segmenter.push(&self.governor.mapper, chunk.as_bytes())?;
+        let read = self.segmenter.push(self.governor.mapper, chunk.as_bytes())?;
         Ok(read.map(|text| self.part(text)))
     }
 
@@ -111,7 +115,7 @@ impl<'g> PartReader<'g> {
     /// The rest of the text; what follows is another.
     fn flush(&mut self) -> Result<Part, NotUtf8> {
         let next = Segmenter::new(self.governor.granularity(false));
-        let rest = std::mem::replace(&mut self.segmenter, next).finish(&self.governor.mapper)?;
+        let rest = std::mem::replace(&mut self.segmenter, next).finish(self.governor.mapper)?;
         let part = self.part(rest);
         self.before += std::mem::take(&mut self.length);
         self.said.clear();
@@ -124,8 +128,11 @@ impl<'g> PartReader<'g> {
         let here = |said: &Said| {
             let range = said.range.start.max(offset)..said.range.end;
             let skipped = range.start - said.range.start;
-            (range.start < range.end)
-                .then(|| Said { range: range.start - offset..range.end - offset, skipped, logprobs: said.logprobs.clone() })
+            (range.start < range.end).then(|| Said {
+                range: range.start - offset..range.end - offset,
+                skipped,
+                logprobs: said.logprobs.clone(),
+            })
         };
         let mut said: Vec<Said> = Vec::new();
         for next in self.said.iter().filter_map(here) {
@@ -152,9 +159,8 @@ pub(super) fn call_work(
 ) -> Work {
     let read = governor.mapper.read_call(call);
     let malformed = read.is_none();
-    let text = read.unwrap_or_else(|| {
-        governor.mapper.read(format!("{}({})", call.name, call.arguments), Granularity::Step)
-    });
+    let text =
+        read.unwrap_or_else(|| governor.mapper.read(format!("{}({})", call.name, call.arguments), Granularity::Step));
     let range: Range<usize> = 0..text.as_str().len();
     let said = Said { range: range.clone(), skipped: 0, logprobs };
     let depth = governor.limits().max_depth;

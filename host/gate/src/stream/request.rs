@@ -1,7 +1,7 @@
 //! A stream before it has a place in the session.
 
-use crate::determination::Trigger;
 use super::part::Part;
+use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
