@@ -1,5 +1,10 @@
 //! A text that is judged while it comes, in chunks, has the descriptors, determinations and released bytes of the whole text, and replays.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first surprise, its helpers included")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at its first surprise, its helpers included"
+)]
 
 mod support;
 
