@@ -221,6 +221,10 @@ impl Mapper {
     pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);
         let mut reading = Reading::of(span, self.language);
+        if reading.proposed.ordinal.is_none() {
+            let item = candidate.text.item_of(candidate.span.start);
+            reading.proposed.ordinal = item.and_then(|item| Reading::of(item, self.language).proposed.ordinal);
+        }
         let words = &reading.proposed.words;
         let total = words.len();
         let new = words.iter().filter(|w| !state.memory.words.contains_key(*w)).count();

@@ -59,6 +59,9 @@ impl Waiting {
     }
 }
 
+/// Bytes of a list item that belong to its number.
+const ITEM: usize = 1024;
+
 /// What was found in a text.
 #[derive(Default)]
 pub(crate) struct Findings {
@@ -293,6 +296,21 @@ impl Text {
         found.sort_by_key(|number| number.start);
         found.dedup();
         found
+    }
+
+    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item goes on to the end of its
+    /// line, at most so many bytes.
+    pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
+        let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
+        let line = match self.text.get(near..at)?.rfind('\n') {
+            Some(end) => near + end + 1,
+            // What stands before the context is not known.
+            None if near == 0 && self.origin < ITEM => 0,
+            None => return None,
+        };
+        let number = item::number(self.text.get(line..)?, self.language)?;
+        let item = self.text.get(line..self.text.floor_char_boundary(line + number.end + item::REACH))?;
+        (line + number.end <= at).then_some(item)
     }
 
     /// Classes of the hits that touch a span.
