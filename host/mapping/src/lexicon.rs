@@ -245,8 +245,8 @@ fn part(entry: &str) -> Option<(PartOfSpeech, &str)> {
 /// The lemma of `v6=…+…!…`.
 fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
     let (head, relations) = entry.split_at_checked(2)?;
-    let part = PartOfSpeech::of(head.bytes().next()?)?;
-    let weight = head.bytes().nth(1).filter(u8::is_ascii_digit)? - b'0';
+    let [part, digit @ b'0'..=b'9'] = head.as_bytes() else { return None };
+    let (part, weight) = (PartOfSpeech::of(*part)?, digit - b'0');
     Some(Lemma { word, part, weight, relations })
 }
 
