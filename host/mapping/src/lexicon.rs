@@ -11,6 +11,8 @@ use std::cmp::Ordering;
 
 /// Beginnings of lines that are no entry.
 const COMMENT: u8 = b'#';
+/// Before synonyms, derivations, antonyms, and what a noun is a kind of.
+const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Forms that one word can be, at most.
 const LEMMAS: usize = 12;
 /// Endings that grammar adds, with what stands in their place in a lemma (WordNet's morphy(7WN)).
@@ -78,7 +80,7 @@ pub struct Lemma {
     pub part: PartOfSpeech,
     /// How common the lemma is as this part of speech: a binary logarithm of its uses in tagged texts, from 0 to 9.
     pub weight: u8,
-    /// Synonyms, words of the same derivation, and antonyms, as the table has them.
+    /// Synonyms and the like, as the table has them.
     relations: &'static str,
 }
 
@@ -160,6 +162,12 @@ impl Lexicon {
         self.lemmas(a).are_related(&self.lemmas(b))
     }
 
+    /// As [`Lemmas::is_kind_of`].
+    #[must_use]
+    pub fn is_kind_of(&self, a: &str, b: &str) -> bool {
+        self.lemmas(a).is_kind_of(&self.lemmas(b))
+    }
+
     /// As [`Lemmas::are_opposites`].
     #[must_use]
     pub fn are_antonyms(&self, a: &str, b: &str) -> bool {
@@ -183,6 +191,11 @@ impl Lemma {
     /// Lemmas that it is derived from, or that are derived from it.
     pub fn derived(&self) -> impl Iterator<Item = (PartOfSpeech, &'static str)> + use<> {
         list(self.relations, '+').filter_map(part)
+    }
+
+    /// What a noun is a kind of, in its first sense, up to three steps.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        list(self.relations, '@')
     }
 
     /// Lemmas that mean the opposite.
@@ -210,10 +223,19 @@ impl Lemmas {
         self.any(other, |a, b| a.derived().any(|derived| derived == (b.part, b.word)))
     }
 
-    /// Whether two words are opposites.
+    /// Whether a noun names a kind of what the other one names: "puppy" of "dog", "ibuprofen" of "medicine".
+    #[must_use]
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        let nouns = |lemmas: &'_ Self| lemmas.list.into_iter().flatten().filter(|l| l.part == PartOfSpeech::Noun);
+        nouns(self).any(|a| nouns(other).any(|b| a.kinds().any(|kind| kind == b.word)))
+    }
+
+    /// Whether two words are opposites: antonyms, or an adjective and what "un" makes of it.
     #[must_use]
     pub fn are_opposites(&self, other: &Self) -> bool {
-        self.any(other, |a, b| a.part == b.part && a.antonyms().any(|s| s == b.word))
+        let denied =
+            |a: &Lemma, b: &Lemma| a.part == PartOfSpeech::Adjective && a.word.strip_prefix("un") == Some(b.word);
+        self.any(other, |a, b| a.part == b.part && (a.antonyms().any(|s| s == b.word) || denied(a, b)))
     }
 
     /// Whether something holds of a lemma of each, in either order.
@@ -253,7 +275,7 @@ fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
 /// The words behind a mark.
 fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static str> {
     let behind = relations.split_once(mark).map_or("", |(_, rest)| rest);
-    let words = behind.split(['=', '+', '!']).next().unwrap_or_default();
+    let words = behind.split(MARKS).next().unwrap_or_default();
     words.split(',').filter(|word| !word.is_empty())
 }
 
@@ -318,7 +340,11 @@ mod tests {
                     assert!(entry.starts_with('>') && line(lexicon.words, base, "").is_some(), "{word} {entry}");
                     continue;
                 };
-                let named = lemma.synonyms().chain(lemma.derived().map(|(_, l)| l)).chain(lemma.antonyms());
+                let named = lemma
+                    .synonyms()
+                    .chain(lemma.derived().map(|(_, l)| l))
+                    .chain(lemma.antonyms())
+                    .chain(lemma.kinds());
                 for other in named {
                     assert!(other != word && line(lexicon.words, other, "").is_some(), "{word} {other}");
                 }
@@ -379,6 +405,9 @@ mod tests {
             assert!(lexicon.are_antonyms(a, b) && lexicon.are_antonyms(b, a), "{a} {b}");
         }
         assert!(!lexicon.are_antonyms("rich", "rich") && !lexicon.are_antonyms("rich", "wealthy"));
+        for (a, b) in [("puppies", "dog"), ("ibuprofen", "medicine"), ("novel", "fiction")] {
+            assert!(lexicon.is_kind_of(a, b) && !lexicon.is_kind_of(b, a), "{a} {b}");
+        }
         assert_eq!(lexicon.synonyms("purchase").collect::<Vec<_>>(), ["buy"]);
         assert_eq!(lexicon.related("buyers").collect::<Vec<_>>(), ["buy"]);
     }

@@ -1,7 +1,7 @@
 //! `lexicon.txt`: lemmas with the words of their first senses, and irregular forms, sorted by their bytes.
 //!
 //! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with its synonyms, the
-//! words it is derived from or to, and its antonyms; `>v:buy` says that the word is a form of the verb. The weight is the binary
+//! words it is derived from or to, and its antonyms; `@` stands before what a noun is a kind of; `>v:buy` says that the word is a form of the verb. The weight is the binary
 //! logarithm of how often the lemma stands in the tagged texts, up to 9.
 
 use super::package;
@@ -16,10 +16,12 @@ const DERIVED_SENSES: usize = 2;
 const OPPOSED_SENSES: usize = 5;
 /// A synonym has the sense among so many first ones of its own: "get" is not what "start" means.
 const SYNONYM_SENSES: usize = 5;
+/// What a noun is a kind of is looked for so many steps up: ibuprofen is a non-steroidal, that is a drug against inflammation, a medicine.
+const STEPS: usize = 3;
 /// A part of speech has synonyms and derivations when one in so many uses of the word is of it: "buy" is not "a steal".
 const RARE: u64 = 10;
 
-const HEAD: &str = "English words: synonyms, derivations, antonyms, irregular forms.";
+const HEAD: &str = "English words: synonyms, derivations, antonyms, kinds, irregular forms.";
 
 /// A lemma with its part of speech.
 type Lemma = (String, char);
@@ -96,15 +98,19 @@ impl<'w> Selection<'w> {
         })
     }
 
+    /// The word that a pointer leads to.
+    fn word(&self, pointer: &Pointer) -> Option<Lemma> {
+        let words = &self.wordnet.synsets.get(&pointer.synset)?.words;
+        Some((words.get(pointer.to.checked_sub(1)?)?.clone(), pointer.synset.0))
+    }
+
     /// Words that the lemma's first senses point at with one of these symbols.
     fn pointed(&self, lemma: &Lemma, first: usize, symbols: &[&str]) -> BTreeSet<Lemma> {
         let mut found = BTreeSet::new();
         for (_, synset, place) in self.senses(lemma, first) {
             let from = |p: &&Pointer| p.from == place && symbols.contains(&p.symbol.as_str());
             for pointer in synset.pointers.iter().filter(from) {
-                let other = self.wordnet.synsets.get(&pointer.synset);
-                let word = other.and_then(|s| s.words.get(pointer.to.checked_sub(1)?));
-                found.extend(word.map(|word| (word.clone(), pointer.synset.0)));
+                found.extend(self.word(pointer));
             }
         }
         found.retain(|other| other.0 != lemma.0 && self.lemmas.contains(other));
@@ -125,6 +131,36 @@ impl<'w> Selection<'w> {
         found
     }
 
+    /// Antonyms, and those of the adjective to which the first sense is similar: "mandatory" is to "obligatory".
+    fn opposites(&self, lemma: &Lemma) -> BTreeSet<String> {
+        let mut found = self.pointed(lemma, OPPOSED_SENSES, &["!"]);
+        for (_, synset, _) in self.senses(lemma, 1) {
+            for head in synset.pointers.iter().filter(|p| p.symbol == "&") {
+                let cluster = self.wordnet.synsets.get(&head.synset);
+                let opposed = cluster.iter().flat_map(|s| &s.pointers).filter(|p| p.symbol == "!");
+                found.extend(opposed.filter_map(|p| self.word(p)));
+            }
+        }
+        found.retain(|other| other.0 != lemma.0 && self.lemmas.contains(other));
+        found.into_iter().map(|(word, _)| word).collect()
+    }
+
+    /// Words for what the first sense of a noun is a kind or an instance of.
+    fn kinds(&self, lemma: &Lemma) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut synsets: Vec<&Synset> = self.senses(lemma, 1).map(|(_, synset, _)| synset).collect();
+        if lemma.1 != 'n' || self.is_rare(lemma) {
+            return found;
+        }
+        for _ in 0..STEPS {
+            let up = synsets.iter().flat_map(|s| &s.pointers).filter(|p| p.symbol.starts_with('@'));
+            synsets = up.filter_map(|p| self.wordnet.synsets.get(&p.synset)).collect();
+            found.extend(synsets.iter().flat_map(|s| &s.words).filter(|word| self.holds(word, 'n')).cloned());
+        }
+        found.remove(&lemma.0);
+        found
+    }
+
     fn entry(&self, lemma: &Lemma) -> String {
         let weight = (self.uses(lemma) + 1).ilog2().min(9);
         let mut entry = format!("{}{weight}", lemma.1);
@@ -140,7 +176,8 @@ impl<'w> Selection<'w> {
             let derived = self.pointed(lemma, DERIVED_SENSES, &["+", "\\"]);
             list('+', derived.into_iter().map(|(word, part)| format!("{part}:{word}")).collect());
         }
-        list('!', self.pointed(lemma, OPPOSED_SENSES, &["!"]).into_iter().map(|(word, _)| word).collect());
+        list('!', self.opposites(lemma).into_iter().collect());
+        list('@', self.kinds(lemma).into_iter().collect());
         entry
     }
 }
