@@ -13,7 +13,8 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let rows = cases.rows("hand.jsonl")?;
     let silent = cues(&["connectives"])?;
     let judged = cases.policies.judge(&rows.iter().map(question).collect::<Vec<_>>())?;
-    let mut table = Table::new(&["group", "something to refuse: as expected", "nothing to refuse: as expected"]);
+    let mut table =
+        Table::new(&["group", "something to refuse: as expected", "nothing to refuse: as expected", "both"]);
     for (row, of) in rows.iter().zip(&judged) {
         let text = text_of(&row["text"]);
         let refuse: Vec<Range<usize>> =
@@ -24,7 +25,9 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
             let bad = if inside { Fate::Released } else { Fate::Withheld };
             !connective && fate(of, word) == bad
         });
-        table.count(&text_of(&row["group"]), usize::from(refuse.is_empty()), wrong.is_none());
+        for column in [usize::from(refuse.is_empty()), 2] {
+            table.count(&text_of(&row["group"]), column, wrong.is_none());
+        }
         if wrong.is_some() {
             cases.failed(row, &format!("{}; withheld: {}", text_of(&row["why"]), withheld(of, &text)));
         }
