@@ -29,6 +29,7 @@ mod hits;
 mod item;
 mod json;
 mod language;
+mod lexicon;
 mod logprobs;
 mod mapper;
 mod networks;
@@ -50,6 +51,7 @@ mod words;
 
 pub use checkable::Checkable;
 pub use error::{LogProbsError, MappingError};
+pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
 pub use logprobs::LogProbs;
 pub use mapper::{Mapper, SpanInput, SpanMapping, problems};
 pub use reading::Reading;

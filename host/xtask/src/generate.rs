@@ -1,8 +1,8 @@
-//! Generated files: the layout in three languages; the register block, its Rust accessors and its docs.
+//! Generated files: the layout in three languages; the register block, its Rust accessors and its docs; word tables.
 //!
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
 
-use crate::{layout, manifest, registers};
+use crate::{layout, lexicon, manifest, registers};
 use anyhow::{Context, Result, bail, ensure};
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
@@ -22,6 +22,7 @@ const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/g
 
 /// Makes the generated files, or with `check` compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
+    lexicon::run(check)?;
     setup::tools()?;
     say(if check { "comparing generated files with their sources" } else { "generating from rtl/layout" });
     let scratch = PathBuf::from("target/xtask/gen");

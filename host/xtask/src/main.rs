@@ -13,6 +13,7 @@ mod golden;
 mod guards;
 mod independent;
 mod layout;
+mod lexicon;
 mod lint;
 mod look;
 mod manifest;

@@ -7,9 +7,9 @@
     drift.py --self-test
 
 Files: JSON Lines with "text" (or FActScore's "output") and, if known, "id" and "subject" (or "topic"); or plain
-text with an empty line between texts. Output: {"id", "kind", "host", "donor", "subject", "text", "splice", "end",
-"before", "foreign"}: `splice` and `end` are byte offsets of the foreign part; `before` and `foreign` count
-sentences. Integer arithmetic only; the same seed and files give the same output.
+text with an empty line between texts. Output: {"id", "kind", "host", "donor", "subject", "text", "splice",
+"starts", "end", "before", "foreign"}: `splice` and `end` are byte offsets of the foreign part, `starts` those of its
+sentences; `before` and `foreign` count sentences. Integer arithmetic only; the same seed and files give the same output.
 """
 
 import argparse
@@ -80,6 +80,10 @@ def splice(host, donor, kind, seed, least, foreign, resume):
     tail = host["text"][own[before][0] : own[-1][1]] if resume and before < len(own) else ""
     text = head + " " + middle + (" " + tail if tail else "")
     start = len((head + " ").encode("utf-8"))
+    starts, at = [], start
+    for a, b in other[first : first + foreign]:
+        starts.append(at)
+        at += len((donor["text"][a:b] + " ").encode("utf-8"))
     return {
         "id": f"{kind}-{host['id']}-{donor['id']}",
         "kind": kind,
@@ -88,6 +92,7 @@ def splice(host, donor, kind, seed, least, foreign, resume):
         "subject": host["subject"],
         "text": text,
         "splice": start,
+        "starts": starts,
         "end": start + len(middle.encode("utf-8")),
         "before": before,
         "foreign": foreign,
@@ -141,6 +146,7 @@ def self_test():
                     host = next(t for t in bio if t["id"] == row["host"])
                     donor = next(t for t in donors if t["id"] == row["donor"])
                     assert host is not donor and host["text"].startswith(head.strip())
+                    assert row["starts"] == [row["splice"] + len(middle[:a].encode()) for a, _ in sentences(middle)]
                     assert len(sentences(head)) == row["before"] >= 3 and len(sentences(middle)) == row["foreign"] == 3
                     assert all(
                         donor["text"][a:b] in middle or middle[a:b] in donor["text"] for a, b in sentences(middle)
@@ -178,6 +184,7 @@ def main():
                 "subject": h["subject"],
                 "text": h["text"],
                 "splice": None,
+                "starts": [],
                 "end": None,
                 "before": len(sentences(h["text"])),
                 "foreign": 0,

@@ -8,8 +8,10 @@ result on every machine and in every order of calls.
     generators.py --self-test
     generators.py --seed 1 [--names FILE] FILE       JSON Lines with "id", "text" and, if known, "subject"
     generators.py --seed 1 --factscore FILE          FActScore rows: sentences of which every human fact is supported
+    generators.py --parts FILE                       JSON Lines with "text": whether a part of a sentence holds a verb
 
-Output: one JSON object per false sentence: {"id", "kind", "text", "false"}.
+Output: one JSON object per false sentence: {"id", "kind", "text", "false"}. Of parts:
+{"text", "verb"}; a form that the tables do not list counts as a verb when it ends in -ed or -ing.
 """
 
 import argparse
@@ -894,18 +896,40 @@ def factscore(path):
                 yield {"id": f"{n}.{m}", "text": part["text"], "subject": row["topic"]}
 
 
+def has_verb(text):
+    """Whether any word is a verb form; a noun of the same form ("play") passes for one."""
+    return any(
+        w in BE
+        or w in MODAL
+        or w in HAVE
+        or w in DO
+        or w in PAST
+        or w in THIRD
+        or w in PARTICIPLE
+        or w in FORMS
+        or re.fullmatch(r"\w{2,}(?:ed|ing)", w)
+        for w, _, _ in tokens(text.lower())
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--names", help="names for the swapped subject, one per line; default: the subjects of FILE")
     parser.add_argument("--factscore", action="store_true")
+    parser.add_argument("--parts", action="store_true")
     parser.add_argument("file", nargs="?")
     args = parser.parse_args()
     if args.self_test:
         sys.exit(0 if self_test() else 1)
     if not args.file:
         parser.error("FILE is missing")
+    if args.parts:
+        for line in open(args.file, encoding="utf-8"):
+            text = json.loads(line)["text"]
+            print(json.dumps({"text": text, "verb": has_verb(text)}, ensure_ascii=False))
+        return
     if args.factscore:
         rows = list(factscore(args.file))
     else:

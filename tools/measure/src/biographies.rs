@@ -73,10 +73,8 @@ fn biography(row: &Value) -> Option<Biography> {
     Some(Biography { person: text_of(&row["topic"]), sentences })
 }
 
-/// Builds a store of these supported facts with the program's own command.
-pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> Result<PathBuf> {
-    let folder = Path::new("target/measure");
-    std::fs::create_dir_all(folder)?;
+/// The lines of a store of these supported facts.
+pub(crate) fn lines<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> String {
     let mut lines = String::new();
     let mut known = BTreeSet::new();
     for biography in biographies {
@@ -90,8 +88,15 @@ pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biogra
             lines.push_str(&format!("{fact}\n"));
         }
     }
+    lines
+}
+
+/// Builds a store of these supported facts with the program's own command.
+pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> Result<PathBuf> {
+    let folder = Path::new("target/measure");
+    std::fs::create_dir_all(folder)?;
     let (input, output) = (folder.join(format!("{name}.jsonl")), folder.join(format!("{name}.sqlite")));
-    std::fs::write(&input, lines)?;
+    std::fs::write(&input, lines(name, biographies))?;
     if output.exists() {
         std::fs::remove_file(&output)?;
     }

@@ -1,14 +1,10 @@
 //! Written forms of values and phrases (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`) and cuts of
 //! values into two candidates, of a folder with the shape of `tests/cases/bytes`: judged in this process on the model of the card.
 
-use crate::judged::{rows, share, text_of};
+use crate::judged::{Leaf, Policy, rows, share, text_of};
 use anyhow::{Context, Result};
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
-use portcullis_core::wire::Determination;
-use portcullis_gate::{Candidate, EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
-use portcullis_mapping::Mapper;
-use portcullis_policy::Package;
+use portcullis_gate::{Candidate, Item, Release};
 use portcullis_tools::tool::{capture, say};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -18,14 +14,6 @@ use std::process::Command;
 
 /// Letters and digits at the start of a value that may leave.
 const MAY_LEAVE: usize = 4;
-
-/// A leaf: the candidate that it is of (0 in a whole text), its bytes there, whether it was admitted, and the rule that refused it.
-struct Leaf {
-    candidate: usize,
-    range: Range<usize>,
-    admitted: bool,
-    rule: String,
-}
 
 pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
     let bypass = optional(&folder.join("bypass.jsonl"))?;
@@ -225,28 +213,13 @@ fn judge(
     }
     let mut judged: Vec<Vec<Leaf>> = rows.iter().map(|_| Vec::new()).collect();
     for (policy, of) in policies {
-        let package = Package::load(&folder_of(folder, &policy))?;
-        let compiled = package.compile()?;
-        let mapper = Mapper::new(package.manifest(), package.files())?;
-        let settings =
-            Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
-        let governor = Governor::new(&package, &compiled, &mapper, settings)?;
-        let mut session = Session::open(CardChoice::Model.open()?, &compiled.image, SessionConfig::default())?;
+        let policy = Policy::load(&folder_of(folder, &policy))?;
         let items = of.iter().filter_map(|at| rows.get(*at)).map(&item).collect::<Result<Vec<_>>>()?;
-        governor.govern(&mut session, items, |event| -> Result<(), SessionError> {
-            let EventKind::Determined(judgement) = event.what else { return Ok(()) };
-            let d = judgement.determination;
-            let place = usize::try_from(event.stream).ok().and_then(|n| of.get(n)).and_then(|at| judged.get_mut(*at));
-            if let (Some(leaves), Some(Determination::Admit | Determination::Reject)) = (place, d.determination) {
-                leaves.push(Leaf {
-                    candidate: d.step.unwrap_or(0),
-                    range: d.start..d.end,
-                    admitted: d.determination == Some(Determination::Admit),
-                    rule: d.rule.unwrap_or_default(),
-                });
+        for (at, row) in of.into_iter().zip(policy.judge(None, items, release)?) {
+            if let Some(leaves) = judged.get_mut(at) {
+                *leaves = row.leaves;
             }
-            Ok(())
-        })?;
+        }
     }
     Ok(judged)
 }

@@ -5,14 +5,24 @@
 //! - *false halt*: an unspliced biography whose stream is ended by drift.
 
 use crate::biographies::{Biography, Kind, intent, read, store};
-use crate::judged::{govern, share};
+use crate::judged::{Judged, govern, share};
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
-    for (model, biographies) in &read(folder)? {
-        let store = store(model, biographies.iter())?;
+    tables(&read(folder)?, |model, biographies, lines| {
+        govern("policies/biography", Some(&store(model, biographies.iter())?), lines)
+    })
+}
+
+/// The tables of each model. `judge` says what becomes of `{"id", "text", "intent"}` lines, with a store of these biographies.
+pub(crate) fn tables(
+    models: &[(String, Vec<Biography>)],
+    judge: impl Fn(&str, &[Biography], &[Value]) -> Result<BTreeMap<String, Judged>>,
+) -> Result<()> {
+    for (model, biographies) in models {
         let long: Vec<&Biography> = biographies.iter().filter(|b| supported(b).count() >= 3).collect();
         let mut lines = Vec::new();
         for (at, a) in long.iter().enumerate() {
@@ -23,7 +33,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
             lines.push(json!({"id": format!("spliced {at:03}"), "text": all.join(" "), "intent": intent(&a.person)}));
             lines.push(json!({"id": format!("whole {at:03}"), "text": whole.join(" "), "intent": intent(&a.person)}));
         }
-        let judged = govern("policies/biography", Some(&store), &lines)?;
+        let judged = judge(model, biographies, &lines)?;
         let (mut halted, mut refused) = ([0usize; 4], [0usize; 4]);
         let (mut false_halts, mut early, mut clean) = (0, 0, 0);
         for (at, a) in long.iter().enumerate() {

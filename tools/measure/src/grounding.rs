@@ -6,9 +6,9 @@
 //! - *swapped*: dates, places and numbers of a supported sentence are another person's; refused when none of them was released.
 
 use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
-use crate::judged::{Judged, govern, share};
+use crate::judged::{Judged, cues, govern, share};
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -30,11 +30,8 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 }
 
 /// Words that say nothing by themselves, from the English cue tables.
-fn silent() -> Result<BTreeSet<String>> {
-    let tables: toml::Table = std::fs::read_to_string("host/mapping/languages/en.toml")?.parse()?;
-    let lists = ["stop", "prepositions", "copulas", "light", "connectives", "clause"];
-    let words = lists.iter().filter_map(|l| tables.get(*l)?.as_array()).flatten();
-    Ok(words.filter_map(|w| w.as_str().map(str::to_owned)).collect())
+pub(crate) fn silent() -> Result<BTreeSet<String>> {
+    cues(&["stop", "prepositions", "copulas", "light", "connectives", "clause"])
 }
 
 /// Words of a text without those that say nothing, with endings that grammar adds taken off.
@@ -52,27 +49,33 @@ fn words(text: &str, silent: &BTreeSet<String>) -> BTreeSet<String> {
         .collect()
 }
 
-struct Case<'a> {
-    person: &'a str,
-    sentence: &'a Sentence,
+/// A labelled sentence of one person's biography.
+pub(crate) struct Case<'a> {
+    pub(crate) person: &'a str,
+    pub(crate) sentence: &'a Sentence,
 }
 
-fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet<String>) -> Result<()> {
-    let mut cases: BTreeMap<String, Case<'_>> = BTreeMap::new();
-    let mut lines = Vec::new();
-    for biography in biographies {
-        for sentence in biography.sentences.iter().filter(|s| s.kind() != Kind::Other) {
-            let id = format!("{:05}", cases.len());
-            lines.push(json!({"id": id, "text": sentence.text, "intent": intent(&biography.person)}));
-            cases.insert(id, Case { person: &biography.person, sentence });
-        }
+/// The sentences that are measured.
+pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
+    let mut cases = Vec::new();
+    for Biography { person, sentences } in biographies {
+        let measured = sentences.iter().filter(|s| s.kind() != Kind::Other);
+        cases.extend(measured.map(|sentence| Case { person, sentence }));
     }
-    let judged = govern("policies/biography", Some(store), &lines)?;
-    let none = Judged::default();
+    cases
+}
+
+/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And what became of the others.
+pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
+
+/// Counts the sentences that are judged right.
+pub(crate) fn rates<'a>(
+    cases: impl IntoIterator<Item = (&'a Case<'a>, &'a Judged)>,
+    silent: &BTreeSet<String>,
+) -> Rates {
     let mut counts = [(0, 0); 3];
     let mut failures: [Vec<String>; 3] = Default::default();
-    for (id, case) in &cases {
-        let of = judged.get(id).unwrap_or(&none);
+    for (case, of) in cases {
         let said = of.released(&case.sentence.text).join(" ");
         let name = words(case.person, silent);
         let released = words(&said, silent);
@@ -103,6 +106,17 @@ fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet
             }
         }
     }
+    (counts, failures)
+}
+
+fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet<String>) -> Result<()> {
+    let cases = cases(biographies);
+    let line = |(at, case): (usize, &Case<'_>)| json!({"id": format!("{at:05}"), "text": case.sentence.text, "intent": intent(case.person)});
+    let lines: Vec<Value> = cases.iter().enumerate().map(line).collect();
+    let judged = govern("policies/biography", Some(store), &lines)?;
+    let none = Judged::default();
+    let of = |at: usize| judged.get(&format!("{at:05}")).unwrap_or(&none);
+    let (counts, failures) = rates(cases.iter().enumerate().map(|(at, case)| (case, of(at))), silent);
     println!("## {title}\n\n| sentences | rate | share |\n| --- | --- | --- |");
     let names = [("all facts supported", "admitted"), ("only unsupported facts", "rejected"), ("mixed", "parted")];
     for ((kind, rate), (good, all)) in names.iter().zip(counts) {

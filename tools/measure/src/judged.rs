@@ -1,10 +1,18 @@
-//! What the program itself says of labelled texts, on the simulated card.
+//! What becomes of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes of them in this
+//! process on the model of the card.
 
 use anyhow::{Context, Result};
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_core::wire::Determination;
+use portcullis_gate::anchor::{Anchors, Store};
+use portcullis_gate::{EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
+use portcullis_mapping::Mapper;
+use portcullis_policy::{Compiled, Package};
 use portcullis_tools::demo;
 use portcullis_tools::tool::{capture, say};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +22,8 @@ use std::process::Command;
 pub(crate) struct Judged {
     /// Byte range, determination and rule of each mutation that was not split, in order.
     pub(crate) leaves: Vec<Leaf>,
+    /// What left, inert bytes included; known only of what this process judged.
+    pub(crate) left: String,
     /// Whether anything was split.
     pub(crate) split: bool,
     /// Why it ended early, with the place of the last determination.
@@ -21,9 +31,13 @@ pub(crate) struct Judged {
 }
 
 pub(crate) struct Leaf {
+    /// The step of a list of candidates that it is of; 0 in a whole text.
+    pub(crate) candidate: usize,
     pub(crate) range: Range<usize>,
     pub(crate) admitted: bool,
     pub(crate) rule: String,
+    /// The trust slope after it, in basis points; known only of what this process judged.
+    pub(crate) slope: u16,
 }
 
 impl Judged {
@@ -57,13 +71,95 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
             of.split = true;
         } else {
             of.leaves.push(Leaf {
+                candidate: number(&line["step"]),
                 range: number(&line["start"])..number(&line["end"]),
                 admitted: line["determination"] == "admit",
                 rule: text_of(&line["rule"]),
+                slope: 0,
             });
         }
     }
     Ok(judged)
+}
+
+/// A policy that is ready to judge texts in this process, on the model of the card.
+pub(crate) struct Policy {
+    package: Package,
+    compiled: Compiled,
+    mapper: Mapper,
+}
+
+impl Policy {
+    pub(crate) fn load(folder: &Path) -> Result<Self> {
+        Self::new(Package::load(folder)?)
+    }
+
+    pub(crate) fn new(package: Package) -> Result<Self> {
+        let compiled = package.compile()?;
+        let mapper = Mapper::new(package.manifest(), package.files())?;
+        Ok(Self { package, compiled, mapper })
+    }
+
+    pub(crate) const fn package(&self) -> &Package {
+        &self.package
+    }
+
+    /// What becomes of each item, in their order. `store` is an anchor store as JSON Lines.
+    pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
+        let settings =
+            Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
+        let mut governor = Governor::new(&self.package, &self.compiled, &self.mapper, settings)?;
+        if let Some(lines) = store {
+            let store = Store::from_json_lines(Path::new("store of the measurement"), lines.as_bytes())?;
+            governor = governor.with_anchors(Anchors::new(vec![store], &self.mapper));
+        }
+        let mut judged: Vec<Judged> = items.iter().map(|_| Judged::default()).collect();
+        let mut session = Session::open(CardChoice::Model.open()?, &self.compiled.image, SessionConfig::default())?;
+        governor.govern(&mut session, items, |event| -> Result<(), SessionError> {
+            let Some(of) = usize::try_from(event.stream).ok().and_then(|n| judged.get_mut(n)) else { return Ok(()) };
+            match event.what {
+                EventKind::Determined(judgement) => of.add(judgement.determination, judgement.slope),
+                EventKind::Released { text, .. } => of.left.push_str(&text),
+                EventKind::Ended { summary, .. } => {
+                    let last = of.leaves.last().map_or(0, |l| l.range.start);
+                    of.stopped = summary.termination.map(|t| (text_of(&json!(t.trigger)), last));
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(judged)
+    }
+
+    /// What becomes of these texts, each with its intent, released span by span.
+    pub(crate) fn texts<'a>(
+        &self,
+        store: Option<&str>,
+        texts: impl IntoIterator<Item = (&'a str, String)>,
+    ) -> Result<Vec<Judged>> {
+        let item = |(at, (text, intent)): (usize, (&str, String))| Item::Text {
+            id: at.to_string(),
+            text: text.to_owned(),
+            task: Task { intent, ..Task::default() },
+        };
+        self.judge(store, texts.into_iter().enumerate().map(item).collect(), Release::Span)
+    }
+}
+
+impl Judged {
+    fn add(&mut self, d: portcullis_gate::Determination, slope: u16) {
+        match d.determination {
+            Some(Determination::Decompose) => self.split = true,
+            Some(answer) => self.leaves.push(Leaf {
+                candidate: d.step.unwrap_or(0),
+                range: d.start..d.end,
+                admitted: answer == Determination::Admit,
+                rule: d.rule.unwrap_or_default(),
+                slope,
+            }),
+            None => {}
+        }
+    }
 }
 
 pub(crate) fn text_of(value: &Value) -> String {
@@ -84,4 +180,11 @@ pub(crate) fn share(of: usize, all: usize) -> String {
 pub(crate) fn rows(file: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     text.lines().map(|l| Ok(serde_json::from_str(l)?)).collect()
+}
+
+/// Words of lists of the English cue tables.
+pub(crate) fn cues(lists: &[&str]) -> Result<BTreeSet<String>> {
+    let tables: toml::Table = std::fs::read_to_string("host/mapping/languages/en.toml")?.parse()?;
+    let words = lists.iter().filter_map(|l| tables.get(*l)?.as_array()).flatten();
+    Ok(words.filter_map(|w| w.as_str().map(str::to_owned)).collect())
 }

@@ -8,6 +8,7 @@ mod bytes;
 mod drift;
 mod grounding;
 mod judged;
+mod meaning;
 mod pii;
 mod prefilter;
 mod streaming;
@@ -65,6 +66,20 @@ enum Measure {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
+    /// What stages 2 and 3 make of hand-made cases, splits, ordinary answers, paraphrases, polarity and vocabulary, in a folder with the
+    /// shape of `tests/cases/meaning`, on the model of the card.
+    Meaning {
+        /// The folder.
+        #[arg(default_value = "tests/cases/meaning")]
+        cases: PathBuf,
+        /// Also false sentences, ordinary prose and drift, of FActScore's labelled biographies (`factscore_*.jsonl`) and of mails
+        /// (`bipia_emails.jsonl`) in this folder, or in `prompts` and `outputs` below it.
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+        /// Print each case that fails.
+        #[arg(long)]
+        list: bool,
+    },
     /// How soon a biography that turns into another one is stopped, and how often one that does not is.
     Drift {
         /// The folder.
@@ -76,12 +91,13 @@ fn main() -> Result<()> {
     let task = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let Task::Measure(what) = task else { return bench::run() };
-    if !matches!(what, Measure::Bytes { .. } | Measure::Streaming { .. }) {
+    if !matches!(what, Measure::Bytes { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }) {
         demo::build()?;
     }
     match &what {
         Measure::Bytes { data, list } => bytes::run(data, *list),
         Measure::Streaming { data } => streaming::run(data),
+        Measure::Meaning { cases, data, list } => meaning::run(cases, data.as_deref(), *list),
         Measure::Pii { data, policy } => pii::run(data, policy),
         Measure::Grounding { data } => grounding::run(data),
         Measure::Prefilter { data } => prefilter::run(data),

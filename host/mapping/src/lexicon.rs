@@ -1,0 +1,422 @@
+//! Words of a language that mean nearly the same, or the opposite: a table made from WordNet (`languages/en/lexicon.txt`), and how common
+//! a word is (`languages/en/frequencies.txt`).
+//!
+//! Both are text, sorted by bytes, and searched where they stand in the program: a search reads some seventeen lines, allocates nothing
+//! and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes one and a half, so that who
+//! compares a word with many others looks it up once. `cargo xtask gen` makes the tables; its `lexicon/table.rs` says what a line holds.
+//!
+//! Words are given in lower case. A word with other letters than ASCII ones, or that no text of WordNet uses, has no entry.
+
+use std::cmp::Ordering;
+
+/// Beginnings of lines that are no entry.
+const COMMENT: u8 = b'#';
+/// Before synonyms, derivations, antonyms, and what a noun is a kind of.
+const MARKS: [char; 4] = ['=', '+', '!', '@'];
+/// Forms that one word can be, at most.
+const LEMMAS: usize = 12;
+/// Endings that grammar adds, with what stands in their place in a lemma (WordNet's morphy(7WN)).
+const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
+    (PartOfSpeech::Noun, "s", ""),
+    (PartOfSpeech::Noun, "ses", "s"),
+    (PartOfSpeech::Noun, "xes", "x"),
+    (PartOfSpeech::Noun, "zes", "z"),
+    (PartOfSpeech::Noun, "ches", "ch"),
+    (PartOfSpeech::Noun, "shes", "sh"),
+    (PartOfSpeech::Noun, "men", "man"),
+    (PartOfSpeech::Noun, "ies", "y"),
+    (PartOfSpeech::Verb, "s", ""),
+    (PartOfSpeech::Verb, "ies", "y"),
+    (PartOfSpeech::Verb, "es", "e"),
+    (PartOfSpeech::Verb, "es", ""),
+    (PartOfSpeech::Verb, "ed", "e"),
+    (PartOfSpeech::Verb, "ed", ""),
+    (PartOfSpeech::Verb, "ing", "e"),
+    (PartOfSpeech::Verb, "ing", ""),
+    (PartOfSpeech::Adjective, "er", ""),
+    (PartOfSpeech::Adjective, "est", ""),
+    (PartOfSpeech::Adjective, "er", "e"),
+    (PartOfSpeech::Adjective, "est", "e"),
+];
+
+/// What a word is in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartOfSpeech {
+    /// A noun.
+    Noun,
+    /// A verb.
+    Verb,
+    /// An adjective.
+    Adjective,
+    /// An adverb.
+    Adverb,
+}
+
+impl PartOfSpeech {
+    const fn of(letter: u8) -> Option<Self> {
+        match letter {
+            b'n' => Some(Self::Noun),
+            b'v' => Some(Self::Verb),
+            b'a' => Some(Self::Adjective),
+            b'r' => Some(Self::Adverb),
+            _ => None,
+        }
+    }
+}
+
+/// The word tables of one language.
+#[derive(Clone, Copy, Debug)]
+pub struct Lexicon {
+    words: &'static str,
+    frequencies: &'static str,
+}
+
+/// What a word can be a form of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lemma {
+    /// The form that the word has in a dictionary.
+    pub word: &'static str,
+    /// What it is there.
+    pub part: PartOfSpeech,
+    /// How common the lemma is as this part of speech: a binary logarithm of its uses in tagged texts, from 0 to 9.
+    pub weight: u8,
+    /// Synonyms and the like, as the table has them.
+    relations: &'static str,
+}
+
+/// What a word can be a form of, the most common lemma first.
+#[derive(Clone, Debug)]
+pub struct Lemmas {
+    list: [Option<Lemma>; LEMMAS],
+}
+
+impl Lexicon {
+    /// The tables of a language (ISO 639-1), where it has some: so far, English has.
+    #[must_use]
+    pub fn of(language: &str) -> Option<Self> {
+        (language == "en").then_some(Self {
+            words: include_str!("../languages/en/lexicon.txt"),
+            frequencies: include_str!("../languages/en/frequencies.txt"),
+        })
+    }
+
+    /// What a word can be a form of.
+    #[must_use]
+    pub fn lemmas(&self, word: &str) -> Lemmas {
+        let mut lemmas = Lemmas { list: [None; LEMMAS] };
+        let mut irregular = [false; 4];
+        if let Some((word, entries)) = line(self.words, word, "") {
+            for entry in entries.split(' ') {
+                if let Some((part, base)) = entry.strip_prefix('>').and_then(part) {
+                    irregular.iter_mut().skip(part as usize).take(1).for_each(|i| *i = true);
+                    self.add(&mut lemmas, base, "", part);
+                } else {
+                    lemmas.add(lemma(word, entry));
+                }
+            }
+        }
+        for (part, ending, lemma) in ENDINGS {
+            let regular = irregular.get(*part as usize) == Some(&false);
+            // "glass" is not the plural of a noun.
+            let singular = *part == PartOfSpeech::Noun && word.ends_with("ss");
+            if let Some(stem) = word.strip_suffix(ending).filter(|stem| regular && !singular && stem.len() > 1) {
+                self.add(&mut lemmas, stem, lemma, *part);
+            }
+        }
+        lemmas
+    }
+
+    /// Adds the lemma `stem` + `ending` as this part of speech, where the table has it.
+    fn add(&self, lemmas: &mut Lemmas, stem: &str, ending: &str, part: PartOfSpeech) {
+        if let Some((word, entries)) = line(self.words, stem, ending) {
+            let all = entries.split(' ').filter_map(|entry| lemma(word, entry));
+            all.filter(|r| r.part == part).for_each(|r| lemmas.add(Some(r)));
+        }
+    }
+
+    /// The most common lemma that a word is a form of.
+    #[must_use]
+    pub fn lemma(&self, word: &str) -> Option<&'static str> {
+        self.lemmas(word).iter().next().map(|r| r.word)
+    }
+
+    /// Lemmas that mean the same as a form of them in its first senses.
+    pub fn synonyms(&self, word: &str) -> impl Iterator<Item = &'static str> {
+        self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.synonyms())
+    }
+
+    /// Lemmas of the same derivation: "purchaser" and "purchasing" of "purchased".
+    pub fn related(&self, word: &str) -> impl Iterator<Item = &'static str> {
+        self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.derived()).map(|(_, lemma)| lemma)
+    }
+
+    /// As [`Lemmas::mean_the_same`].
+    #[must_use]
+    pub fn are_synonyms(&self, a: &str, b: &str) -> bool {
+        self.lemmas(a).mean_the_same(&self.lemmas(b))
+    }
+
+    /// As [`Lemmas::are_related`].
+    #[must_use]
+    pub fn are_related(&self, a: &str, b: &str) -> bool {
+        self.lemmas(a).are_related(&self.lemmas(b))
+    }
+
+    /// As [`Lemmas::is_kind_of`].
+    #[must_use]
+    pub fn is_kind_of(&self, a: &str, b: &str) -> bool {
+        self.lemmas(a).is_kind_of(&self.lemmas(b))
+    }
+
+    /// As [`Lemmas::are_opposites`].
+    #[must_use]
+    pub fn are_antonyms(&self, a: &str, b: &str) -> bool {
+        self.lemmas(a).are_opposites(&self.lemmas(b))
+    }
+
+    /// 256 times the binary logarithm of texts by texts that hold the word, where the texts are WordNet's glosses. A word that fewer than
+    /// two of them hold is `None`.
+    #[must_use]
+    pub fn rarity(&self, word: &str) -> Option<u16> {
+        line(self.frequencies, word, "").and_then(|(_, number)| number.parse().ok())
+    }
+}
+
+impl Lemma {
+    /// Lemmas that mean the same.
+    pub fn synonyms(&self) -> impl Iterator<Item = &'static str> + use<> {
+        list(self.relations, '=')
+    }
+
+    /// Lemmas that it is derived from, or that are derived from it.
+    pub fn derived(&self) -> impl Iterator<Item = (PartOfSpeech, &'static str)> + use<> {
+        list(self.relations, '+').filter_map(part)
+    }
+
+    /// What a noun is a kind of, in its first sense, up to three steps.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        list(self.relations, '@')
+    }
+
+    /// Lemmas that mean the opposite.
+    pub fn antonyms(&self) -> impl Iterator<Item = &'static str> + use<> {
+        list(self.relations, '!')
+    }
+}
+
+impl Lemmas {
+    /// The lemmas, the most common first; of equally common ones, in the order of the parts of speech.
+    pub fn iter(&self) -> impl Iterator<Item = &Lemma> {
+        self.list.iter().flatten()
+    }
+
+    /// Whether two words are forms of one lemma, or of lemmas one of which means the same as the other.
+    #[must_use]
+    pub fn mean_the_same(&self, other: &Self) -> bool {
+        let same = |a: &Lemma, b: &Lemma| a.word == b.word || a.synonyms().any(|s| s == b.word);
+        self.any(other, |a, b| a.part == b.part && same(a, b))
+    }
+
+    /// Whether one of two words is derived from the other.
+    #[must_use]
+    pub fn are_related(&self, other: &Self) -> bool {
+        self.any(other, |a, b| a.derived().any(|derived| derived == (b.part, b.word)))
+    }
+
+    /// Whether a noun names a kind of what the other one names: "puppy" of "dog", "ibuprofen" of "medicine".
+    #[must_use]
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        let nouns = |lemmas: &'_ Self| lemmas.list.into_iter().flatten().filter(|l| l.part == PartOfSpeech::Noun);
+        nouns(self).any(|a| nouns(other).any(|b| a.kinds().any(|kind| kind == b.word)))
+    }
+
+    /// Whether two words are opposites: antonyms, or an adjective and what "un" makes of it.
+    #[must_use]
+    pub fn are_opposites(&self, other: &Self) -> bool {
+        let denied =
+            |a: &Lemma, b: &Lemma| a.part == PartOfSpeech::Adjective && a.word.strip_prefix("un") == Some(b.word);
+        self.any(other, |a, b| a.part == b.part && (a.antonyms().any(|s| s == b.word) || denied(a, b)))
+    }
+
+    /// Whether something holds of a lemma of each, in either order.
+    fn any(&self, other: &Self, holds: impl Fn(&Lemma, &Lemma) -> bool) -> bool {
+        self.iter().any(|a| other.iter().any(|b| holds(a, b) || holds(b, a)))
+    }
+
+    fn add(&mut self, lemma: Option<Lemma>) {
+        let Some(mut new) = lemma.filter(|new| !self.iter().any(|old| old == new)) else { return };
+        for place in &mut self.list {
+            match place {
+                Some(old) if (old.weight, new.part) >= (new.weight, old.part) => {}
+                Some(old) => std::mem::swap(old, &mut new),
+                None => {
+                    *place = Some(new);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The part of speech and the word of `v:buy`.
+fn part(entry: &str) -> Option<(PartOfSpeech, &str)> {
+    let (part, word) = entry.split_once(':')?;
+    Some((PartOfSpeech::of(part.bytes().next()?)?, word))
+}
+
+/// The lemma of `v6=…+…!…`.
+fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
+    let (head, relations) = entry.split_at_checked(2)?;
+    let [part, digit @ b'0'..=b'9'] = head.as_bytes() else { return None };
+    let (part, weight) = (PartOfSpeech::of(*part)?, digit - b'0');
+    Some(Lemma { word, part, weight, relations })
+}
+
+/// The words behind a mark.
+fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static str> {
+    let behind = relations.split_once(mark).map_or("", |(_, rest)| rest);
+    let words = behind.split(MARKS).next().unwrap_or_default();
+    words.split(',').filter(|word| !word.is_empty())
+}
+
+/// The line of the word `stem` + `ending`: the word, and what stands behind it.
+fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
+    let bytes = table.as_bytes();
+    let (mut low, mut high) = (0, bytes.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = bytes.get(low..middle)?.iter().rposition(|b| *b == b'\n').map_or(low, |at| low + at + 1);
+        let end = bytes.get(middle..high)?.iter().position(|b| *b == b'\n').map_or(high, |at| middle + at);
+        let (word, rest) = table.get(start..end)?.split_once(' ').unwrap_or_default();
+        let order = if bytes.get(start) == Some(&COMMENT) {
+            Ordering::Less
+        } else {
+            word.bytes().cmp(stem.bytes().chain(ending.bytes()))
+        };
+        match order {
+            Ordering::Less => low = end + 1,
+            Ordering::Equal => return Some((word, rest)),
+            Ordering::Greater => high = start,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn english() -> Lexicon {
+        Lexicon::of("en").unwrap()
+    }
+
+    fn is_word(word: &str) -> bool {
+        word.split('-').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase()))
+    }
+
+    #[test]
+    fn only_english_has_tables() {
+        assert!(Lexicon::of("en").is_some() && Lexicon::of("de").is_none());
+    }
+
+    /// Every line is found, and every word that it names is a word of the table.
+    #[test]
+    fn the_tables_are_sorted_and_closed() {
+        let lexicon = english();
+        for table in [lexicon.words, lexicon.frequencies] {
+            let lines: Vec<(&str, &str)> =
+                table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split_once(' ').unwrap()).collect();
+            assert!(lines.len() > 30_000 && lines.is_sorted_by(|a, b| a.0 < b.0), "{}", lines.len());
+            for entry in lines {
+                assert!(is_word(entry.0), "{}", entry.0);
+                assert_eq!(line(table, entry.0, ""), Some(entry));
+            }
+        }
+        for (word, entries) in lexicon.words.lines().filter_map(|l| l.split_once(' ')).filter(|(word, _)| *word != "#")
+        {
+            for entry in entries.split(' ') {
+                let Some(lemma) = lemma(word, entry) else {
+                    let base = entry.get(3..).unwrap();
+                    assert!(entry.starts_with('>') && line(lexicon.words, base, "").is_some(), "{word} {entry}");
+                    continue;
+                };
+                let named = lemma
+                    .synonyms()
+                    .chain(lemma.derived().map(|(_, l)| l))
+                    .chain(lemma.antonyms())
+                    .chain(lemma.kinds());
+                for other in named {
+                    assert!(other != word && line(lexicon.words, other, "").is_some(), "{word} {other}");
+                }
+            }
+        }
+        assert!(lexicon.words.contains("Copyright 2006 by Princeton University"), "the notice stands in every copy");
+    }
+
+    #[test]
+    fn lemmas_by_rule_and_by_exception() {
+        let lexicon = english();
+        let lemmas = [
+            ("dogs", "dog"),
+            ("studies", "study"),
+            ("churches", "church"),
+            ("boxes", "box"),
+            ("founded", "found"),
+            ("was", "be"),
+            ("bought", "buy"),
+            ("children", "child"),
+            ("women", "woman"),
+            ("glass", "glass"),
+            ("planned", "plan"),
+            ("loving", "love"),
+            ("went", "go"),
+            ("larger", "large"),
+            ("quickly", "quickly"),
+        ];
+        for (word, lemma) in lemmas {
+            assert_eq!(lexicon.lemma(word), Some(lemma), "{word}");
+        }
+        for word in ["", "ed", "Dogs", "größe", "#", "xqzv", "a b", "zzzz", "0"] {
+            assert_eq!(lexicon.lemma(word), None, "{word:?}");
+        }
+        let found = lexicon.lemmas("found");
+        let verbs: Vec<&str> = found.iter().filter(|r| r.part == PartOfSpeech::Verb).map(|r| r.word).collect();
+        assert_eq!(verbs, ["find", "found"], "the more common lemma stands first");
+    }
+
+    #[test]
+    fn synonyms_derivations_and_antonyms() {
+        let lexicon = english();
+        for (a, b) in
+            [("started", "began"), ("purchased", "buys"), ("big", "large"), ("wedded", "married"), ("go", "went")]
+        {
+            assert!(lexicon.are_synonyms(a, b) && lexicon.are_synonyms(b, a), "{a} {b}");
+        }
+        for (a, b) in
+            [("bought", "stole"), ("bought", "steal"), ("started", "got"), ("won", "stole"), ("glass", "ship")]
+        {
+            assert!(!lexicon.are_synonyms(a, b), "{a} {b}");
+        }
+        for (a, b) in [("marriage", "married"), ("founder", "founded"), ("quickly", "quick"), ("poverty", "poorness")] {
+            assert!(lexicon.are_related(a, b) || lexicon.are_synonyms(a, b), "{a} {b}");
+        }
+        for (a, b) in [("opened", "closed"), ("sold", "bought"), ("rich", "poor"), ("alive", "dead"), ("wins", "lost")]
+        {
+            assert!(lexicon.are_antonyms(a, b) && lexicon.are_antonyms(b, a), "{a} {b}");
+        }
+        assert!(!lexicon.are_antonyms("rich", "rich") && !lexicon.are_antonyms("rich", "wealthy"));
+        for (a, b) in [("puppies", "dog"), ("ibuprofen", "medicine"), ("novel", "fiction")] {
+            assert!(lexicon.is_kind_of(a, b) && !lexicon.is_kind_of(b, a), "{a} {b}");
+        }
+        assert_eq!(lexicon.synonyms("purchase").collect::<Vec<_>>(), ["buy"]);
+        assert_eq!(lexicon.related("buyers").collect::<Vec<_>>(), ["buy"]);
+    }
+
+    #[test]
+    fn rare_words_are_rarer() {
+        let lexicon = english();
+        let rarity = |word| lexicon.rarity(word).unwrap();
+        assert!(rarity("of") < rarity("water") && rarity("water") < rarity("bassoon"));
+        assert_eq!([lexicon.rarity("xqzv"), lexicon.rarity("#"), lexicon.rarity("")], [None; 3]);
+    }
+}

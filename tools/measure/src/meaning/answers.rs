@@ -1,0 +1,28 @@
+//! Ordinary answers of each domain under its policy: all of them survive, disclaimers above all.
+
+use super::Cases;
+use super::policies::Question;
+use super::survival::{whole, withheld};
+use super::table::Table;
+use crate::judged::text_of;
+use anyhow::Result;
+
+pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
+    let rows = cases.rows("answers.jsonl")?;
+    let questions: Vec<Question> = rows.iter().map(Question::of).collect();
+    let judged = cases.policies.judge(&questions)?;
+    let mut table = Table::new(&["policy", "whole", "with a disclaimer, whole"]);
+    for ((row, question), of) in rows.iter().zip(&questions).zip(&judged) {
+        let policy = question.policy.package.as_deref().unwrap_or("(permits everything)");
+        let good = whole(of, &question.text);
+        table.count(policy, 0, good);
+        if row["disclaimer"] == true {
+            table.count(policy, 1, good);
+        }
+        if !good {
+            cases.failed(row, &format!("{policy}: {}: {:?}", withheld(of, &question.text), text_of(&row["text"])));
+        }
+    }
+    table.print("Ordinary answers that survive");
+    Ok(())
+}

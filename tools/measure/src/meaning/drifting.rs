@@ -1,0 +1,95 @@
+//! Drift: with a store as `measure drift` takes it, and without one. Without a store a splice counts as found at a drift halt, or at a
+//! refusal for the topic, in its first sentences.
+
+use super::policies::{Name, Question, World};
+use super::table::Table;
+use super::{Cases, script};
+use crate::judged::{Judged, number, text_of};
+use crate::{biographies, drift};
+use anyhow::Result;
+use portcullis_tools::tool::say;
+use serde_json::Value;
+use std::ops::Range;
+use std::path::Path;
+
+/// Foreign sentences within which a splice is to be found.
+const WITHIN: usize = 3;
+const BIOGRAPHY: &str = "another biography: found";
+const DOMAIN: &str = "another domain: found";
+
+pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
+    println!("\nDrift with a store:\n");
+    let models = biographies::read(folder)?;
+    drift::tables(&models, |model, biographies, lines| {
+        say(&format!("judging {} texts, spliced and whole, of {model}", lines.len()));
+        let policy = cases.policies.get(&Name::shipped("biography"))?;
+        let texts = lines.iter().map(|l| (l["text"].as_str().unwrap_or_default(), text_of(&l["intent"])));
+        let judged = policy.texts(Some(&biographies::lines(model, biographies.iter())), texts)?;
+        Ok(lines.iter().map(|l| text_of(&l["id"])).zip(judged).collect())
+    })?;
+    let mut halts = Table::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended or refused"]);
+    let mut slopes = Vec::new();
+    for (model, _) in &models {
+        let file = folder.join(format!("factscore_{model}.jsonl")).to_string_lossy().into_owned();
+        let answers = cases.folder.join("answers.jsonl").to_string_lossy().into_owned();
+        let kinds: [&[&str]; 3] = [
+            &["--kind", "biography", "--donor", &file],
+            &["--kind", "domain", "--donor", &answers, "--skip", "biography"],
+            &["--whole"],
+        ];
+        for (column, kind) in kinds.iter().enumerate() {
+            let host = ["--seed", "1", "--host", &file];
+            let rows = script::lines(cases, "drift.py", host.iter().chain(*kind))?;
+            say(&format!("judging {} texts of {model} without a store", rows.len()));
+            let judge = |world| {
+                let questions: Vec<Question> = rows.iter().map(|row| question(row, world)).collect();
+                cases.policies.judge(&questions)
+            };
+            for (row, of) in rows.iter().zip(&judge(World::Open)?) {
+                halts.count(model, column, found(row, of));
+            }
+            for (row, of) in rows.iter().zip(&judge(World::OpenWithoutHalt)?) {
+                slopes.push((model, column, steepest(row, of)));
+            }
+        }
+    }
+    halts.print("Drift without a store: halts and refusals within three foreign sentences");
+    let mut whole: Vec<u16> = slopes.iter().filter(|(_, column, _)| *column == 2).map(|(.., slope)| *slope).collect();
+    whole.sort_unstable_by(|a, b| b.cmp(a));
+    // The lowest threshold that at most every fiftieth unspliced text reaches.
+    let threshold = whole.get(whole.len() / 50).map_or(0, |slope| slope.saturating_add(1));
+    let mut best = Table::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended"]);
+    for (model, column, slope) in slopes {
+        best.count(model, column, slope >= threshold);
+    }
+    best.print(&format!("The same by the slope alone, with the best threshold for 2 % false halts, {threshold}"));
+    Ok(())
+}
+
+/// A text under `biography` in an open world, for its subject.
+fn question(row: &Value, world: World) -> Question {
+    Question {
+        policy: Name { package: Some("biography".to_owned()), world },
+        store: None,
+        intent: biographies::intent(&text_of(&row["subject"])),
+        text: text_of(&row["text"]),
+    }
+}
+
+/// Bytes in which drift is to be found: the first foreign sentences, or all of a text without one.
+fn place(row: &Value) -> Range<usize> {
+    let starts: Vec<usize> = row["starts"].as_array().into_iter().flatten().map(number).collect();
+    starts.first().copied().unwrap_or(0)..starts.get(WITHIN).copied().unwrap_or(usize::MAX)
+}
+
+/// Whether a halt or a refusal for the topic stands there.
+fn found(row: &Value, of: &Judged) -> bool {
+    let halts = of.stopped.iter().filter(|(why, _)| why == "drift_halt").map(|(_, at)| *at);
+    let topics = of.leaves.iter().filter(|l| !l.admitted && l.rule == "LINEAGE-TOPIC-SHIFT").map(|l| l.range.start);
+    halts.chain(topics).any(|at| place(row).contains(&at))
+}
+
+/// The highest slope there.
+fn steepest(row: &Value, of: &Judged) -> u16 {
+    of.leaves.iter().filter(|l| place(row).contains(&l.range.start)).map(|l| l.slope).max().unwrap_or(0)
+}

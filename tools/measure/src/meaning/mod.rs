@@ -1,0 +1,72 @@
+//! What stages 2 and 3 make of the meaning of a text: the cases of a folder with the shape of `tests/cases/meaning`, and, with labelled
+//! data of the user's, false sentences, ordinary prose and drift.
+
+mod answers;
+mod drifting;
+mod falsehoods;
+mod grounded;
+mod hand;
+mod paraphrases;
+mod polarity;
+mod policies;
+mod prose;
+mod script;
+mod splits;
+mod survival;
+mod table;
+mod vocabulary;
+
+use crate::judged::{self, text_of};
+use anyhow::Result;
+use policies::Policies;
+use portcullis_tools::tool::say;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What every measurement needs.
+pub(crate) struct Cases<'a> {
+    folder: &'a Path,
+    policies: Policies,
+    /// Whether each case that fails is printed.
+    list: bool,
+}
+
+pub(crate) fn run(folder: &Path, data: Option<&Path>, list: bool) -> Result<()> {
+    let cases = Cases { folder, policies: Policies::default(), list };
+    hand::run(&cases)?;
+    splits::run(&cases)?;
+    answers::run(&cases)?;
+    paraphrases::run(&cases)?;
+    polarity::run(&cases)?;
+    vocabulary::run(&cases)?;
+    prose::run(&cases, data)?;
+    if let Some(data) = data {
+        let labelled = labelled(data);
+        grounded::run(&cases, &labelled)?;
+        falsehoods::run(&cases, &labelled)?;
+        drifting::run(&cases, &labelled)?;
+    }
+    Ok(())
+}
+
+/// The folder that holds the labelled biographies: `data`, or `outputs` below it.
+fn labelled(data: &Path) -> PathBuf {
+    let below = data.join("outputs");
+    if below.is_dir() { below } else { data.to_owned() }
+}
+
+impl Cases<'_> {
+    /// Rows of a file of the folder.
+    fn rows(&self, file: &str) -> Result<Vec<Value>> {
+        let rows = judged::rows(&self.folder.join(file))?;
+        say(&format!("judging {} rows of {file}", rows.len()));
+        Ok(rows)
+    }
+
+    /// Prints a case that fails, where the user asked for that.
+    fn failed(&self, row: &Value, why: &str) {
+        if self.list {
+            println!("- {}: {why}", text_of(&row["id"]));
+        }
+    }
+}

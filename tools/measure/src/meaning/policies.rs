@@ -1,0 +1,123 @@
+//! Policies that cases name: shipped ones, the one that permits everything, and `biography` in an open world. Each is compiled once.
+
+use crate::judged::{Judged, Policy, text_of};
+use anyhow::{Context, Result, ensure};
+use portcullis_policy::Package;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+/// A package that permits everything, with the default continuity.
+const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\ndescription = \"Permits everything.\"\n\
+    [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n";
+const CLOSED: &str = "closed_world = true";
+
+/// What is changed of a package of a closed world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum World {
+    /// Nothing.
+    #[default]
+    Shipped,
+    /// It is opened.
+    Open,
+    /// It is opened, and its trust slope ends no text, so that the slope can be read of every span.
+    OpenWithoutHalt,
+}
+
+/// A policy as a case names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name {
+    /// A shipped package; `None` is the one that permits everything.
+    pub(crate) package: Option<String>,
+    pub(crate) world: World,
+}
+
+impl Name {
+    /// What `policy` and `closed_world` of a row say.
+    pub(crate) fn of(row: &Value) -> Self {
+        let world = if row["closed_world"] == false { World::Open } else { World::Shipped };
+        Self { package: row["policy"].as_str().map(str::to_owned), world }
+    }
+
+    pub(crate) fn shipped(package: &str) -> Self {
+        Self { package: Some(package.to_owned()), world: World::Shipped }
+    }
+}
+
+/// A text with what it is judged under.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Question {
+    pub(crate) policy: Name,
+    /// Lines of an anchor store.
+    pub(crate) store: Option<String>,
+    pub(crate) intent: String,
+    pub(crate) text: String,
+}
+
+impl Question {
+    /// The text of a row under its policy, without a store and an intent.
+    pub(crate) fn of(row: &Value) -> Self {
+        Self { policy: Name::of(row), text: text_of(&row["text"]), ..Self::default() }
+    }
+}
+
+/// Policies that were compiled.
+#[derive(Default)]
+pub(crate) struct Policies {
+    compiled: RefCell<BTreeMap<Name, Rc<Policy>>>,
+}
+
+impl Policies {
+    pub(crate) fn get(&self, name: &Name) -> Result<Rc<Policy>> {
+        if let Some(policy) = self.compiled.borrow().get(name) {
+            return Ok(Rc::clone(policy));
+        }
+        let policy = Rc::new(Policy::new(package(name)?)?);
+        self.compiled.borrow_mut().insert(name.clone(), Rc::clone(&policy));
+        Ok(policy)
+    }
+
+    /// What becomes of each text, in their order. Texts of one policy and one store are judged together.
+    pub(crate) fn judge(&self, questions: &[Question]) -> Result<Vec<Judged>> {
+        let mut together: BTreeMap<(&Name, Option<&str>), Vec<usize>> = BTreeMap::new();
+        for (at, q) in questions.iter().enumerate() {
+            together.entry((&q.policy, q.store.as_deref())).or_default().push(at);
+        }
+        let mut judged: Vec<Judged> = questions.iter().map(|_| Judged::default()).collect();
+        for ((name, store), places) in together {
+            let texts = places.iter().filter_map(|at| questions.get(*at)).map(|q| (q.text.as_str(), q.intent.clone()));
+            for (of, at) in self.get(name)?.texts(store, texts)?.into_iter().zip(&places) {
+                if let Some(place) = judged.get_mut(*at) {
+                    *place = of;
+                }
+            }
+        }
+        Ok(judged)
+    }
+}
+
+fn package(name: &Name) -> Result<Package> {
+    let Some(folder) = &name.package else {
+        let permit = "@id(\"ALLOW\")\npermit (principal, action, resource);\n";
+        let files = [("policy.toml", PERMIT_ALL), ("permit-all.cedar", permit)];
+        return Ok(Package::from_files(files.map(|(f, t)| (f.to_owned(), t.as_bytes().to_vec())).into())?);
+    };
+    let package = Package::load(&Path::new("policies").join(folder))?;
+    if name.world == World::Shipped {
+        return Ok(package);
+    }
+    let mut files = package.files().clone();
+    let manifest = files.get_mut("policy.toml").context("a package has a manifest")?;
+    let text = std::str::from_utf8(manifest)?;
+    ensure!(text.contains(CLOSED), "`{folder}` has no line `{CLOSED}`");
+    let mut text = text.replace(CLOSED, "closed_world = false");
+    if name.world == World::OpenWithoutHalt {
+        let bound =
+            |line: &str| ["warning", "correction", "halt"].iter().any(|key| line.starts_with(&format!("{key} =")));
+        text = text.lines().filter(|line| !bound(line)).map(|line| format!("{line}\n")).collect();
+    }
+    *manifest = text.into_bytes();
+    Ok(Package::from_files(files)?)
+}

@@ -1,0 +1,18 @@
+//! The generators beside the cases, which are Python programs.
+
+use super::Cases;
+use anyhow::Result;
+use portcullis_tools::tool::capture;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::process::Command;
+
+/// Lines that a program of the folder prints.
+pub(crate) fn lines<S: AsRef<OsStr>>(
+    cases: &Cases<'_>,
+    program: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> Result<Vec<Value>> {
+    let printed = capture(Command::new("python3").arg(cases.folder.join(program)).args(arguments))?;
+    printed.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}

@@ -1,0 +1,77 @@
+//! Which words of a text were released.
+
+use crate::judged::Judged;
+use std::ops::Range;
+
+/// What became of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Released,
+    Withheld,
+    /// It stands in bytes that say nothing by themselves and go with their neighbours.
+    Inert,
+}
+
+/// Words of a text: maximal runs of letters and digits.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let tail = text.get(rest..)?;
+        let start = rest + tail.find(char::is_alphanumeric)?;
+        let end = text.get(start..)?.find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |n| start + n);
+        rest = end;
+        Some(start..end)
+    })
+}
+
+/// What became of the word that stands at `word`. Of a text that was judged again the admit counts.
+pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
+    let here = || judged.leaves.iter().filter(|l| l.range.start < word.end && word.start < l.range.end);
+    let end = judged.leaves.iter().map(|l| l.range.end).max().unwrap_or(0);
+    if here().any(|l| l.admitted) {
+        Fate::Released
+    } else if here().next().is_some() || judged.stopped.is_some() && word.start >= end {
+        Fate::Withheld
+    } else {
+        Fate::Inert
+    }
+}
+
+/// Whether no word was withheld.
+pub(crate) fn whole(judged: &Judged, text: &str) -> bool {
+    words(text).all(|w| fate(judged, &w) != Fate::Withheld)
+}
+
+/// What was withheld, for people who read a list of failures.
+pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
+    let refused = judged.leaves.iter().filter(|l| !l.admitted);
+    let mut list: Vec<String> =
+        refused.map(|l| format!("{:?} by {}", text.get(l.range.clone()).unwrap_or_default(), l.rule)).collect();
+    list.extend(judged.stopped.iter().map(|(why, _)| why.clone()));
+    list.join("; ")
+}
+
+/// Words in lower case, to compare what was released with what is expected.
+pub(crate) fn lowered(text: &str) -> Vec<String> {
+    words(text).filter_map(|w| text.get(w)).map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::Leaf;
+
+    #[test]
+    fn a_word_is_released_withheld_or_inert() {
+        let text = "However, Ana sailed. Bo stayed. Cy left.";
+        let leaf = |range, admitted| Leaf { candidate: 0, range, admitted, rule: String::new(), slope: 0 };
+        let mut judged = Judged { leaves: vec![leaf(9..20, true), leaf(21..31, false)], ..Judged::default() };
+        let fates = |judged: &Judged| words(text).map(|w| fate(judged, &w)).collect::<Vec<_>>();
+        use Fate::{Inert, Released, Withheld};
+        assert_eq!(fates(&judged), [Inert, Released, Released, Withheld, Withheld, Inert, Inert]);
+        judged.stopped = Some(("drift_halt".to_owned(), 31));
+        assert_eq!(fates(&judged), [Inert, Released, Released, Withheld, Withheld, Withheld, Withheld]);
+        judged.leaves.push(leaf(21..31, true));
+        assert_eq!(fates(&judged).get(3), Some(&Released), "a deferred span that was admitted later");
+    }
+}

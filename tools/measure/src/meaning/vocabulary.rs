@@ -1,0 +1,28 @@
+//! Entries of vocabularies by public rules: each has a sentence that is refused, and a near miss that survives whole.
+
+use super::Cases;
+use super::policies::{Name, Question};
+use super::survival::{whole, withheld};
+use super::table::Table;
+use crate::judged::text_of;
+use anyhow::Result;
+
+pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
+    let rows = cases.rows("vocabulary.jsonl")?;
+    let mut table = Table::new(&["policy", "to be refused: refused", "to be accepted: whole"]);
+    for (column, key) in ["refuse", "accept"].into_iter().enumerate() {
+        let question = |row| Question { policy: Name::of(row), text: text_of(&row[key]), ..Question::default() };
+        let questions: Vec<Question> = rows.iter().map(question).collect();
+        let judged = cases.policies.judge(&questions)?;
+        for ((row, question), of) in rows.iter().zip(&questions).zip(&judged) {
+            let good = whole(of, &question.text) == (key == "accept");
+            table.count(&text_of(&row["policy"]), column, good);
+            if !good {
+                let withheld = withheld(of, &question.text);
+                cases.failed(row, &format!("{key}, {}: {:?}: {withheld}", text_of(&row["entry"]), question.text));
+            }
+        }
+    }
+    table.print("Vocabulary by public rules");
+    Ok(())
+}
