@@ -1,6 +1,7 @@
 //! Words that a fact can support: numbers, names, and words of content, each without its ending.
 
 use crate::language::{Language, kind};
+use crate::lexicon::{Lexicon, PartOfSpeech};
 use crate::words::{lower, words};
 use std::ops::Range;
 
@@ -15,6 +16,8 @@ pub struct Checkable {
     pub value: bool,
     /// Whether it is a number, in digits or as a word.
     pub number: bool,
+    /// Whether a denial stands before it in its clause ("not", "never").
+    pub negated: bool,
     /// The relation that is being spoken of here ("born"), from the last word of the relations' table before it.
     pub relation: Option<String>,
 }
@@ -23,7 +26,10 @@ pub struct Checkable {
 pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
     let mut found = Vec::new();
     let mut relation: Option<String> = None;
+    let (mut negated, mut end) = (false, 0);
     for (at, range) in words(text).enumerate() {
+        let gap = text.get(end..range.start).unwrap_or_default();
+        end = range.end;
         let shown = text.get(range.clone()).unwrap_or_default();
         let capital = shown.starts_with(char::is_uppercase) && at > 0;
         let kinds = language.kinds(&lower(shown));
@@ -33,6 +39,8 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
             // What stands after "and" or "who" is no longer said of the birth.
             relation = None;
         }
+        negated &= kinds & kind::CLAUSE == 0 && !gap.contains([',', ';', ':', '.', '(', ')']);
+        negated |= kinds & kind::NEGATION != 0;
         if kinds & kind::LIGHT != 0 && !capital {
             continue;
         }
@@ -50,10 +58,85 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
                 continue;
             }
             let stem = digits.unwrap_or_else(|| language.stem(&word).to_owned());
-            found.push(Checkable { range, stem, value: number || capital, number, relation: relation.clone() });
+            found.push(Checkable {
+                range,
+                stem,
+                value: number || capital,
+                number,
+                negated,
+                relation: relation.clone(),
+            });
         }
     }
     found
+}
+
+/// Stems of the words that mean the same as a word, or are derived from it, without its own.
+pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
+    let lemmas = lexicon.lemmas(&lower(word));
+    let words = lemmas.iter().flat_map(|lemma| {
+        let derived = lemma.derived().map(|(_, word)| word);
+        std::iter::once(lemma.word).chain(lemma.synonyms()).chain(derived)
+    });
+    let mut stems: Vec<String> = words.map(|word| language.stem(word).to_owned()).collect();
+    stems.sort_unstable();
+    stems.dedup();
+    stems
+}
+
+/// Stems of what a word is a form of, and of what a noun is a kind of: whoever says the word says these.
+pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
+    let lemmas = lexicon.lemmas(&lower(word));
+    let words = lemmas.iter().flat_map(|lemma| std::iter::once(lemma.word).chain(lemma.kinds()));
+    let mut stems: Vec<String> = words.map(|word| language.stem(word).to_owned()).collect();
+    stems.sort_unstable();
+    stems.dedup();
+    stems
+}
+
+/// What the words of a sentence are to each other, as far as a closed world asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Where verbs stand, in order.
+    pub verbs: Vec<usize>,
+    /// Where prepositions end: they lead to what follows.
+    pub prepositions: Vec<usize>,
+    /// Where pronouns stand.
+    pub pronouns: Vec<usize>,
+    /// Whether it ends on a word that leads on: a preposition, a conjunction.
+    pub open: bool,
+}
+
+/// The frame of a sentence.
+pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -> Frame {
+    let mut frame = Frame::default();
+    for range in words(text) {
+        let shown = text.get(range.clone()).unwrap_or_default();
+        let word = lower(shown);
+        let kinds = language.kinds(&word);
+        // A name may be a verb besides: "Kick", "Don".
+        if !shown.starts_with(char::is_uppercase) && is_verb(&word, kinds, lexicon) {
+            frame.verbs.push(range.start);
+        }
+        if kinds & kind::PREPOSITION != 0 {
+            frame.prepositions.push(range.end);
+        }
+        if kinds & kind::PRONOUN != 0 {
+            frame.pronouns.push(range.start);
+        }
+        frame.open = kinds & (kind::PREPOSITION | kind::CLAUSE | kind::CONNECTIVE) != 0;
+    }
+    frame
+}
+
+/// Whether a word says something of a subject: a copula, a word of a relation, or a verb more often than anything else.
+fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
+    let listed = kinds & (kind::COPULA | kind::RELATION) != 0;
+    let verb = || {
+        let lemmas = lexicon?.lemmas(word);
+        lemmas.iter().next().map(|lemma| lemma.part == PartOfSpeech::Verb)
+    };
+    listed || (kinds & kind::PREPOSITION == 0 && verb().unwrap_or(false))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ mod validate;
 mod view;
 mod words;
 
-pub use checkable::Checkable;
+pub use checkable::{Checkable, Frame};
 pub use error::{LogProbsError, MappingError};
 pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
 pub use logprobs::LogProbs;

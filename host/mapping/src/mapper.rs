@@ -1,10 +1,11 @@
 //! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
 
-use crate::checkable::{Checkable, checkable};
+use crate::checkable::{Checkable, Frame, alternatives, checkable, frame, generalisations};
 use crate::citation::{self, citations};
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
+use crate::lexicon::Lexicon;
 use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::{Findings, Text};
@@ -25,6 +26,8 @@ pub struct Mapper {
     quantities: Quantities,
     tools: Tools,
     language: &'static Language,
+    /// Its word tables, where it has some.
+    lexicon: Option<Lexicon>,
     /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
     registers: Vec<Option<BasisPoints>>,
     span_bytes: u16,
@@ -90,6 +93,7 @@ impl Mapper {
             quantities: Quantities::new(manifest, language)?,
             tools: Tools::new(manifest)?,
             language,
+            lexicon: Lexicon::of(&manifest.package.language),
             registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
             span_bytes: manifest.limits.span_bytes,
         })
@@ -214,6 +218,24 @@ impl Mapper {
     #[must_use]
     pub fn checkable(&self, text: &str) -> Vec<Checkable> {
         checkable(text, self.language)
+    }
+
+    /// Stems of words that mean the same as a word or are derived from it, in languages that have word tables.
+    #[must_use]
+    pub fn alternatives(&self, word: &str) -> Vec<String> {
+        self.lexicon.map(|lexicon| alternatives(word, self.language, lexicon)).unwrap_or_default()
+    }
+
+    /// Stems of what a word is a form of, and of what a noun is a kind of, in languages that have word tables.
+    #[must_use]
+    pub fn generalisations(&self, word: &str) -> Vec<String> {
+        self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()
+    }
+
+    /// What the words of a sentence are to each other.
+    #[must_use]
+    pub fn frame(&self, sentence: &str) -> Frame {
+        frame(sentence, self.language, self.lexicon)
     }
 
     /// The mutation that a span proposes against a state.

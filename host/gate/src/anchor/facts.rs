@@ -1,11 +1,12 @@
 //! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
 //!
-//! A number or a name must stand in a fact that the sentence says of what it is about; of all checkable words a share must. The share
-//! is taken over the whole sentence once: what is split off is only released when every word of it is supported.
+//! Every checkable word must stand in a fact that the sentence says of what it is about, or a word that means the same or is derived from
+//! it; a number or a name itself. What is denied must be denied there. The entity that a sentence names as its subject must own the facts.
+//! A part of a sentence must be one that could stand alone.
 
 use super::citation::allowed;
 use super::contents::{Citation, Contents};
-use super::known::KnownWords;
+use super::known::{KnownWords, Word};
 use super::query::{Evidence, Grounding, Query};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
@@ -15,9 +16,6 @@ use portcullis_core::wire::Anchor;
 use portcullis_mapping::{Checkable, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-/// Share of a span's words that must be supported for the whole span to pass, in basis points.
-const WHOLE: u16 = 8_000;
 
 /// An entity that a text names; several when the name is of several.
 pub(super) struct Mention {
@@ -160,12 +158,16 @@ impl Facts {
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
-        for mention in self.mentions(query.sentence) {
+        let mut owner = None;
+        for (number, mention) in self.mentions(query.sentence).into_iter().enumerate() {
             let inside = mention.range.start < query.span.end && query.span.start < mention.range.end;
             let entity = match mention.entities.as_slice() {
                 [one] => Some(*one),
                 several => subject.filter(|s| several.contains(s)),
             };
+            if number == 0 && is_subject(query, &mention.range) {
+                owner = Some(entity);
+            }
             match entity {
                 Some(entity) => {
                     if about.is_empty() && inside {
@@ -185,23 +187,40 @@ impl Facts {
                 None => {}
             }
         }
-        about.extend(subject);
-        about
+        match owner {
+            // Who is named as the subject owns what is said, whoever else is named.
+            Some(owner) => owner.into_iter().collect(),
+            None => {
+                about.extend(subject);
+                about
+            }
+        }
     }
 
-    /// The words inside the span that nothing supports.
-    fn missing<'a>(&self, query: &Query<'_>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
+    /// The words inside the span that nothing supports. What is denied is nothing that the operator vouches for.
+    fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
+        let none = Vec::new();
+        let also = query.also.iter().chain(std::iter::repeat(&none));
+        let words: Vec<Word<'_>> =
+            query.words.iter().zip(also).map(|(of, also)| Word { of, also: also.clone() }).collect();
         let about: Vec<_> =
-            about.iter().filter_map(|e| self.known.get(*e)).map(|k| (k, k.said(query.words, query.part))).collect();
-        let supported = |word: &Checkable| {
-            query.vouched.contains(&word.stem) || about.iter().any(|(known, said)| known.supports(word, said))
+            about.iter().filter_map(|e| self.known.get(*e)).map(|k| (k, k.said(&words, query.part))).collect();
+        let supported = |word: &Word<'_>| {
+            (!word.of.negated && query.vouched.contains(&word.of.stem))
+                || about.iter().any(|(known, said)| known.supports(word, said))
         };
-        inside.iter().filter(|w| !supported(w)).copied().collect()
+        let asked = words.iter().filter(|word| inside.iter().any(|one| one.range == word.of.range));
+        asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        for word in &missing {
+        // "…, and a writer.": what cannot stand alone goes with what stands before it in the sentence.
+        let leans = !query.part && !query.stands_alone && query.span.start > 0;
+        let before: Vec<&Checkable> =
+            query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
+        let unled = self.missing(query, about, &before);
+        for word in missing.iter().chain(&unled) {
             let value = query.sentence.get(word.range.clone()).unwrap_or_default().to_owned();
             grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
         }
@@ -209,14 +228,13 @@ impl Facts {
         let whole = if query.part {
             // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
-            missing.is_empty() && !inside.iter().all(names)
+            missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {
-            let share = BasisPoints::ratio(supported, inside.len()).get();
-            supported > 0 && share >= WHOLE && !missing.iter().any(|w| w.value)
+            supported > 0 && missing.is_empty() && unled.is_empty()
         };
         grounding.validation = if whole {
             StageFinding::Pass
-        } else if query.part || supported == 0 {
+        } else if query.part || supported == 0 || !unled.is_empty() {
             // What cannot be looked up is not guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
@@ -226,4 +244,16 @@ impl Facts {
             grounding.unsupported = missing.into_iter().map(|w| w.range.clone()).collect();
         }
     }
+}
+
+/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it stands neither a verb nor a pronoun, but
+/// in a phrase that a comma right before the name ends and no pronoun begins.
+fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
+    let frame = query.frame;
+    let before = query.sentence.get(..name.start).unwrap_or_default();
+    let led_to = before.get(..before.trim_end().len()).is_some_and(|text| frame.prepositions.contains(&text.len()));
+    let begins = before.len() - before.trim_start().len();
+    let introduced = before.trim_end().ends_with(',') && frame.pronouns.first() != Some(&begins);
+    let within = |at: &usize| *at < name.start;
+    !led_to && (introduced || !frame.verbs.iter().chain(&frame.pronouns).any(within))
 }

@@ -18,6 +18,24 @@ const COMMON: usize = 256;
 /// Relations whose values must stand in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
+/// A word of a sentence with other words that say the same.
+pub(super) struct Word<'a> {
+    pub(super) of: &'a Checkable,
+    /// Their stems; none for a number or a name.
+    pub(super) also: Vec<String>,
+}
+
+impl Word<'_> {
+    fn forms(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.of.stem.as_str()).chain(self.also.iter().map(String::as_str))
+    }
+}
+
+/// A stem as a fact holds it: what is denied is another word.
+fn said_as(stem: &str, negated: bool) -> String {
+    if negated { format!("not {stem}") } else { stem.to_owned() }
+}
+
 /// What is known of one entity.
 #[derive(Default)]
 pub(super) struct KnownWords {
@@ -25,8 +43,8 @@ pub(super) struct KnownWords {
     /// Stems of its names, and of what stands in too many of its facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
-    /// Facts by stem, in order.
-    holding: BTreeMap<String, Vec<usize>>,
+    /// Words of facts, each with its fact and its number there, by what they say: a stem, or a more general one.
+    holding: BTreeMap<String, Vec<(usize, usize)>>,
     /// Relations that its facts speak of.
     relations: BTreeSet<String>,
 }
@@ -47,36 +65,53 @@ impl KnownWords {
     pub(super) fn fact(&mut self, text: &str, mapper: &Mapper) {
         let words = mapper.checkable(text);
         let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
-        let stems: BTreeSet<String> = words.into_iter().map(|w| w.stem).filter(|s| !self.names.contains(s)).collect();
         self.relations.extend(relations.iter().cloned());
-        self.facts.push(Words { count: stems.len(), relations });
-        for stem in stems {
-            self.holding.entry(stem).or_default().push(self.facts.len() - 1);
+        let fact = self.facts.len();
+        let mut stems: Vec<String> = Vec::new();
+        for word in words.iter().filter(|w| !self.names.contains(&w.stem)) {
+            let stem = said_as(&word.stem, word.negated);
+            if stems.contains(&stem) {
+                continue;
+            }
+            let shown = text.get(word.range.clone()).filter(|_| !word.value).unwrap_or_default();
+            let general = mapper.generalisations(shown);
+            let general = general.iter().map(|stem| said_as(stem, word.negated)).filter(|other| *other != stem);
+            for key in std::iter::once(stem.clone()).chain(general) {
+                self.holding.entry(key).or_default().push((fact, stems.len()));
+            }
+            stems.push(stem);
         }
+        self.facts.push(Words { count: stems.len(), relations });
     }
 
     /// After the last fact: takes the words that are too common out of the facts.
     pub(super) fn complete(&mut self) {
         let common: Vec<String> =
-            self.holding.iter().filter(|(_, facts)| facts.len() > COMMON).map(|(stem, _)| stem.clone()).collect();
+            self.holding.iter().filter(|(_, words)| words.len() > COMMON).map(|(stem, _)| stem.clone()).collect();
+        let mut dropped: BTreeSet<(usize, usize)> = BTreeSet::new();
         for stem in common {
-            for fact in self.holding.remove(&stem).unwrap_or_default() {
-                if let Some(words) = self.facts.get_mut(fact) {
-                    words.count -= 1;
-                }
-            }
+            dropped.extend(self.holding.remove(&stem).unwrap_or_default());
             self.names.insert(stem);
+        }
+        for (fact, _) in dropped {
+            if let Some(words) = self.facts.get_mut(fact) {
+                words.count -= 1;
+            }
         }
     }
 
-    /// The facts that a sentence says, in order; `part` when it is asked for a part of it.
-    pub(super) fn said(&self, sentence: &[Checkable], part: bool) -> BTreeSet<usize> {
+    fn words_of(&self, key: &str) -> &[(usize, usize)] {
+        self.holding.get(key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said by a fact that
+    /// denies it.
+    pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
-        let stems: BTreeSet<&str> = sentence.iter().map(|w| w.stem.as_str()).collect();
+        let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
+        let found: BTreeSet<(usize, usize)> = forms.flat_map(|key| self.words_of(&key)).copied().collect();
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for fact in stems.iter().filter_map(|s| self.holding.get(*s)).flatten() {
-            *counts.entry(*fact).or_default() += 1;
-        }
+        found.into_iter().for_each(|(fact, _)| *counts.entry(fact).or_default() += 1);
         let said_of = |(fact, count): &(usize, usize)| {
             self.facts.get(*fact).is_some_and(|f| BasisPoints::ratio(*count, f.count).get() >= share)
         };
@@ -84,11 +119,12 @@ impl KnownWords {
     }
 
     /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a fact of it.
-    pub(super) fn supports(&self, word: &Checkable, said: &BTreeSet<usize>) -> bool {
-        let relation = word.relation.as_deref().filter(|r| word.number && DATED.contains(r));
+    pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
+        let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
-        self.names.contains(&word.stem)
-            || self.holding.get(&word.stem).into_iter().flatten().any(|fact| {
+        let held = |stem: &str| self.words_of(&said_as(stem, word.of.negated)).iter().map(|(fact, _)| fact);
+        self.names.contains(&word.of.stem)
+            || word.forms().flat_map(held).any(|fact| {
                 said.contains(fact)
                     && wanted.is_none_or(|r| self.facts.get(*fact).is_some_and(|f| f.relations.contains(r)))
             })
@@ -126,8 +162,9 @@ mod tests {
 
     fn missing(mapper: &Mapper, known: &KnownWords, sentence: &str, part: bool) -> Vec<String> {
         let words = mapper.checkable(sentence);
+        let words: Vec<Word<'_>> = words.iter().map(|of| Word { of, also: Vec::new() }).collect();
         let said = known.said(&words, part);
-        words.into_iter().filter(|w| !known.supports(w, &said)).map(|w| w.stem).collect()
+        words.iter().filter(|w| !known.supports(w, &said)).map(|w| w.of.stem.clone()).collect()
     }
 
     const FACTS: &[&str] = &[

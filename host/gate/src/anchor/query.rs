@@ -4,7 +4,7 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
-use portcullis_mapping::Checkable;
+use portcullis_mapping::{Checkable, Frame};
 use std::ops::Range;
 
 /// A span that may refer to something outside the text.
@@ -18,6 +18,12 @@ pub struct Query<'a> {
     pub citations: Option<&'a [&'a str]>,
     /// Checkable words of the sentence.
     pub words: &'a [Checkable],
+    /// Stems that say the same as each of them, where a closed world asks for words; else empty.
+    pub also: &'a [Vec<String>],
+    /// Where the sentence's verbs and prepositions stand.
+    pub frame: &'a Frame,
+    /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
+    pub stands_alone: bool,
     /// Entity that the stream speaks of now, by its id.
     pub subject: Option<&'a str>,
     /// Entity that the intent names, by its id.

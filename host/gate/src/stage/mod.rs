@@ -13,7 +13,7 @@ use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category};
-use portcullis_mapping::{LogProbsError, SpanInput, Text};
+use portcullis_mapping::{Checkable, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
 /// A span that is up for judgement.
@@ -87,15 +87,29 @@ fn anchor(
     let shown = span.text.slice(&sentence);
     let within = span.range.start - sentence.start..span.range.end - sentence.start;
     let words = governor.mapper.checkable(shown);
+    let closed_world = state.policy.closed_world;
+    let word = |word: &Checkable| {
+        let shown = shown.get(word.range.clone()).filter(|_| !word.value).unwrap_or_default();
+        governor.mapper.alternatives(shown)
+    };
+    let also: Vec<Vec<String>> = if closed_world { words.iter().map(word).collect() } else { Vec::new() };
+    let (frame, part) = if closed_world {
+        (governor.mapper.frame(shown), governor.mapper.frame(span.text.slice(span.range)))
+    } else {
+        Default::default()
+    };
     let grounding = anchors.resolve(&Query {
         sentence: shown,
         span: &within,
         citations: citations.as_deref(),
         words: &words,
+        also: &also,
+        frame: &frame,
+        stands_alone: !part.verbs.is_empty() && !part.open,
         subject: state.memory.subject.as_deref(),
         intent: vouched.intent.as_deref(),
         vouched: &vouched.stems,
-        closed_world: state.policy.closed_world,
+        closed_world,
         part: span.part,
     });
     mutation.anchor = mutation.anchor.max(grounding.anchor);
