@@ -131,6 +131,49 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
 }
 
+/// Every word counts, denial and owner included; a word that means the same will do.
+#[test]
+fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
+    let policy = closed();
+    let folder = Folder::new();
+    let facts = [
+        r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":[],"kind":"person"}}"#,
+        r#"{"entity":{"id":"bo","name":"Bo Lind","aliases":[],"kind":"person"}}"#,
+        r#"{"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}"#,
+        r#"{"fact":{"entity":"ana","text":"Ana Silva bought a lighthouse in 1975.","source":"register"}}"#,
+        r#"{"fact":{"entity":"ana","text":"Ana Silva never led the harbour council.","source":"register"}}"#,
+        r#"{"fact":{"entity":"bo","text":"Bo Lind sailed to Lisbon.","source":"register"}}"#,
+    ];
+    let store = Store::open(&folder.file("store.jsonl", &facts.join("\n"))).unwrap();
+    let anchors = Anchors::new(vec![store], &policy.mapper);
+    let whole = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)) == said;
+    for said in [
+        "Ana Silva was born in Porto in 1950.",
+        "In 1975 she purchased a lighthouse.",
+        "She has never led the harbour council.",
+        "She did not lead the harbour council.",
+        "Bo Lind sailed to Lisbon.",
+    ] {
+        assert!(whole(said), "{said}");
+    }
+    for said in [
+        "Ana Silva was not born in Porto in 1950.",
+        "She never bought a lighthouse in 1975.",
+        "She led the harbour council.",
+        "Ana Silva was born in rainy Porto in 1950.",
+        "Ana Silva burnt a lighthouse in 1975.",
+        "Bo Lind was born in Porto in 1950.",
+        "Before the war, Bo Lind bought a lighthouse in 1975.",
+        "Ana Silva sailed to Lisbon.",
+    ] {
+        assert!(!whole(said), "{said}");
+    }
+    // A part has a verb and leads on to nothing; a clause without a verb goes with what stands before it.
+    let left = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)).trim().to_owned();
+    assert_eq!(left("She bought a lighthouse in Hamburg."), "She bought a lighthouse");
+    assert_eq!(left("She was born in Hamburg, and Porto."), "She was born");
+}
+
 /// A call is judged as a whole, not as a part of a sentence that was split, and is never set apart.
 #[test]
 fn a_call_is_a_whole_in_a_closed_world() {

@@ -92,8 +92,8 @@ impl Reading {
         }
         reading.names = names(&tokens);
         reading.propose(span, &tokens, &numbers, language);
-        // A claim has a word of a relation or a copula.
-        if any & (kind::RELATION | kind::COPULA) != 0 {
+        // A claim has a word of a relation or a copula, and a question asserts nothing.
+        if any & (kind::RELATION | kind::COPULA) != 0 && !asks(span) {
             let (negated, names) = (reading.proposed.negated, &reading.names);
             reading.proposed.claims = claims(span, &tokens, &numbers, language, negated, names);
         }
@@ -164,6 +164,10 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
+            // A question is no statement, and neither is its denial.
+            if asks(span) {
+                lines.push_str(if proposed.negated { "?\n!" } else { "?" });
+            }
             let digest: [u8; 32] = Sha256::digest(lines).into();
             proposed.fingerprint = digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1);
         }
@@ -171,6 +175,14 @@ impl Reading {
         proposed.referents = self.names.iter().filter_map(name).collect();
         proposed.ordinal = ordinal(span, tokens, numbers, language);
     }
+}
+
+/// Whether a span is a question: its last mark says so.
+fn asks(span: &str) -> bool {
+    let closing = |c: char| {
+        c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}' | '\u{bb}')
+    };
+    span.trim_end_matches(closing).ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}'])
 }
 
 /// Runs of capitalised words. One at the start of the span counts when another follows it.
@@ -287,6 +299,17 @@ mod tests {
         assert_ne!(of("The drug is safe.").0, of("The drug is cheap.").0);
         assert_eq!(of("It is.").0, 0);
         assert!(of("The drug is not safe.").1);
+    }
+
+    #[test]
+    fn a_question_asserts_nothing() {
+        for span in ["Was Ana Silva born in 1950?", "Is the drug safe?\"", "Ana Silva was born in 1950, right? "] {
+            assert_eq!(read(span).proposed.claims.len(), 0, "{span}");
+        }
+        assert!(!read("Ana Silva was born in 1950.").proposed.claims.is_empty());
+        let fingerprints = ["Is the drug safe?", "Is the drug not safe?", "The drug is safe."];
+        let [asked, denied, said] = fingerprints.map(|span| read(span).proposed.fingerprint);
+        assert!(asked != said && asked != denied && denied != said);
     }
 
     #[test]
