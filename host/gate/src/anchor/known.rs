@@ -45,6 +45,8 @@ pub(super) struct KnownWords {
     facts: Vec<Words>,
     /// Words of facts, each with its fact and its number there, by what they say: a stem, or a more general one.
     holding: BTreeMap<String, Vec<(usize, usize)>>,
+    /// Stems of all words of its facts.
+    stems: BTreeSet<String>,
     /// Relations that its facts speak of.
     relations: BTreeSet<String>,
 }
@@ -67,6 +69,7 @@ impl KnownWords {
         let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
         self.relations.extend(relations.iter().cloned());
         let fact = self.facts.len();
+        self.stems.extend(words.iter().map(|w| w.stem.clone()));
         let mut stems: Vec<String> = Vec::new();
         for word in words.iter().filter(|w| !self.names.contains(&w.stem)) {
             let stem = said_as(&word.stem, word.negated);
@@ -137,7 +140,7 @@ impl KnownWords {
 
     /// Whether a name or any fact has a word.
     pub(super) fn mentions(&self, word: &Checkable) -> bool {
-        self.names.contains(&word.stem) || self.holding.contains_key(&word.stem)
+        self.names.contains(&word.stem) || self.stems.contains(&word.stem)
     }
 }
 
