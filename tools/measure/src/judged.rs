@@ -150,14 +150,14 @@ impl Judged {
     fn add(&mut self, d: portcullis_gate::Determination, slope: u16) {
         match d.determination {
             Some(Determination::Decompose) => self.split = true,
-            Some(answer) => self.leaves.push(Leaf {
+            Some(answer @ (Determination::Admit | Determination::Reject)) => self.leaves.push(Leaf {
                 candidate: d.step.unwrap_or(0),
                 range: d.start..d.end,
                 admitted: answer == Determination::Admit,
                 rule: d.rule.unwrap_or_default(),
                 slope,
             }),
-            None => {}
+            Some(Determination::None) | None => {}
         }
     }
 }
