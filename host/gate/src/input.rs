@@ -1,6 +1,7 @@
 //! Input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
 
-use crate::source::{Candidate, Item};
+use crate::candidate::Candidate;
+use crate::source::Item;
 use portcullis_core::state::Task;
 use portcullis_mapping::{Call, LogProbs};
 use portcullis_policy::error::json_problem;

@@ -5,6 +5,7 @@
 
 mod admission;
 pub mod anchor;
+mod candidate;
 mod determination;
 pub mod engine;
 mod event;
@@ -24,6 +25,7 @@ mod stage;
 mod stream;
 
 pub use admission::{Engines, judged_bytes};
+pub use candidate::Candidate;
 pub use determination::{DecidingField, Determination, Summary, Termination, Trigger};
 pub use event::{EndCommitment, Event, EventKind, Judgement};
 pub use governor::Governor;
@@ -34,5 +36,5 @@ pub use session_loop::{
     Bounds, Credit, SessionClosed, SessionHandle, SessionLoop, StreamHandle, StreamMessage, SubmitError,
 };
 pub use settings::Settings;
-pub use source::{Candidate, Item};
+pub use source::Item;
 pub use stream::{Part, PartReader, Seat, StreamRequest};

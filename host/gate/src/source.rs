@@ -1,8 +1,8 @@
 //! What a stream is made of.
 
+use crate::candidate::Candidate;
 use crate::engine::{EngineError, Proposal};
 use portcullis_core::state::Task;
-use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};
 
 /// One text, or one list of steps with their alternatives.
@@ -42,20 +42,4 @@ pub enum Item {
         /// What the engine is asked to do.
         task: Task,
     },
-}
-
-/// One candidate of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// The text.
-    pub text: String,
-    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes stage 2 reject
-    /// the candidate: it is never guessed.
-    pub logprobs: Option<Result<LogProbs, LogProbsError>>,
-    /// Why log-probabilities that were asked for cannot be used: the descriptor says then that the uncertainty is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub logprobs_absent: Option<String>,
-    /// The tool call that the candidate is; its text is made from it then, and what stands in `text` is not looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<Call>,
 }

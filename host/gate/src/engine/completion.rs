@@ -1,7 +1,7 @@
 //! What a model server answered: the text of a completion, and the log-probabilities of its first span.
 
 use super::{EngineError, Proposal, Protocol};
-use crate::source::Candidate;
+use crate::candidate::Candidate;
 use portcullis_mapping::LogProbs;
 use serde::Deserialize;
 use serde_json::value::RawValue;

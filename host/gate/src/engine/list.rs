@@ -1,7 +1,7 @@
 //! Candidates that were recorded before: steps, each with its alternatives.
 
 use super::{Engine, EngineError, Proposal, View};
-use crate::source::Candidate;
+use crate::candidate::Candidate;
 
 /// An engine that proposes what a list holds.
 #[derive(Clone, Debug)]

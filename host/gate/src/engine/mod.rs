@@ -13,7 +13,7 @@ pub use http::{HttpEngine, HttpSettings, Template};
 pub use list::ListEngine;
 pub use ngram::NgramEngine;
 
-use crate::source::Candidate;
+use crate::candidate::Candidate;
 use serde::{Deserialize, Serialize};
 
 /// What an engine may know: the operator's words and what was admitted.

@@ -1,7 +1,7 @@
 //! A small engine that really proposes: word n-grams of a text, sampled with integers. It says nothing sensible, and needs no network.
 
 use super::{Engine, EngineError, Proposal, View};
-use crate::source::Candidate;
+use crate::candidate::Candidate;
 use std::collections::BTreeMap;
 
 /// Words of one proposal at most.

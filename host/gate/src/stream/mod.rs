@@ -20,12 +20,12 @@ pub use request::StreamRequest;
 pub(crate) use request::{GivenParts, Source};
 pub use seat::Seat;
 
+use crate::candidate::Candidate;
 use crate::determination::{Termination, Trigger};
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
-use crate::source::Candidate;
 use crate::stage;
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};

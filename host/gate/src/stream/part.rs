@@ -1,9 +1,9 @@
 //! A text that is given while it is written: its parts, read by whoever gives it, and not in the session.
 
 use super::work::{Base, Said, Work};
+use crate::candidate::Candidate;
 use crate::engine::Proposal;
 use crate::governor::Governor;
-use crate::source::Candidate;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Call, LogProbs, LogProbsError, NotUtf8, Segmenter, Text};

@@ -1,10 +1,11 @@
 //! The state behind a stream: what changes it and what does not.
 
 use super::{Next, Seat, StreamMachine};
+use crate::candidate::Candidate;
 use crate::governor::Governor;
 use crate::salt::SaltKey;
 use crate::settings::Settings;
-use crate::source::{Candidate, Item};
+use crate::source::Item;
 use portcullis_card::Outcome;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Determination, Opcode};
