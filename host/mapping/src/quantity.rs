@@ -412,7 +412,9 @@ impl Quantities {
         }
         // The cells of a line are known once its end is.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        let cells = text.get(line..).is_some_and(|line| line.contains(['|', '\t']));
+        // What follows a row may be one: its first mark can stand at its end.
+        let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
         if cells { number.min(line) } else { number }
     }

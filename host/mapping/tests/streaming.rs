@@ -303,6 +303,14 @@ fn assert_same(reader: &Reader, policy: &str, text: &str, sizes: &[usize]) {
     }
 }
 
+#[test]
+fn a_row_is_known_at_the_end_of_its_line() {
+    let reader = reader("clinical");
+    for text in ["| mg |\n|---|\n[2017] . 410 U.S. 113However, | ", "a\tmg\nb. 600. Then it. Go\t7\n"] {
+        assert_same(&reader, "clinical", text, &[1]);
+    }
+}
+
 /// The texts of the cases.
 fn cases(files: &[&str]) -> Vec<String> {
     let rows = |file| std::fs::read_to_string(root().join(format!("tests/cases/bytes/{file}.jsonl"))).unwrap();
