@@ -165,6 +165,9 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
         "Bo Lind was born in Porto in 1950.",
         "Before the war, Bo Lind bought a lighthouse in 1975.",
         "Ana Silva sailed to Lisbon.",
+        "Ana Silva was born in Porto in 1950, not.",
+        "Ana Silva was born in Porto in 1950 - not really.",
+        "Ana Silva was born in Porto in 1950, never Ana Silva.",
     ] {
         assert!(!whole(said), "{said}");
     }

@@ -103,6 +103,8 @@ pub struct Frame {
     pub prepositions: Vec<usize>,
     /// Where pronouns stand.
     pub pronouns: Vec<usize>,
+    /// Denials ("not", "never").
+    pub denials: Vec<Range<usize>>,
     /// Whether it ends on a word that leads on: a preposition, a conjunction.
     pub open: bool,
 }
@@ -123,6 +125,9 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
         }
         if kinds & kind::PRONOUN != 0 {
             frame.pronouns.push(range.start);
+        }
+        if kinds & kind::NEGATION != 0 {
+            frame.denials.push(range.clone());
         }
         frame.open = kinds & (kind::PREPOSITION | kind::CLAUSE | kind::CONNECTIVE) != 0;
     }

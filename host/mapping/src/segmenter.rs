@@ -14,6 +14,9 @@ use portcullis_core::wire::Granularity;
 /// Bytes before a border that are read with what follows it: more than anything that is looked for can reach.
 const CONTEXT: usize = 2048;
 
+/// Of a text of more than the square of this, so much of its length must come before it is read again.
+const SELDOM: usize = 64;
+
 /// The bytes are not UTF-8 (RFC 3629): refused, never guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("INVALID-UTF8 at byte {at}")]
@@ -38,6 +41,8 @@ pub struct Segmenter {
     ends: Vec<usize>,
     /// The beginning of a character.
     begun: Vec<u8>,
+    /// Bytes of the text when it was read last and no span left.
+    tried: usize,
 }
 
 impl Segmenter {
@@ -45,7 +50,7 @@ impl Segmenter {
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
         let (borders, waiting, ends, begun) = Default::default();
-        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun }
+        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
     }
 
     /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow those of the part
@@ -63,7 +68,14 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        Ok(if self.ends.is_empty() { None } else { self.part(mapper) })
+        // What is long and does not leave is read seldom: so a text of line breaks alone costs no more than its length, about.
+        let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
+        if self.ends.is_empty() || soon {
+            return Ok(None);
+        }
+        let part = self.part(mapper);
+        self.tried = if part.is_none() { self.text.len() } else { 0 };
+        Ok(part)
     }
 
     /// The rest of the text.

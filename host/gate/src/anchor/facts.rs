@@ -213,6 +213,16 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
+    /// Denials in the span that deny no word of content: what they say stands in no fact ("…, not really.").
+    fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
+        let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
+        query.frame.denials.iter().filter(move |denial| {
+            let behind = query.words.iter().skip_while(|w| w.range.start < denial.end);
+            let denied = behind.take_while(|w| w.negated).any(|w| !known.iter().any(|k| k.names(w)));
+            denial.start < query.span.end && query.span.start < denial.end && !denied
+        })
+    }
+
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
         // "…, and a writer.": what cannot stand alone goes with what stands before it in the sentence.
@@ -224,8 +234,15 @@ impl Facts {
             let value = query.sentence.get(word.range.clone()).unwrap_or_default().to_owned();
             grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
         }
+        let denials: Vec<Range<usize>> = self.empty_denials(query, about).cloned().collect();
+        for denial in &denials {
+            let value = query.sentence.get(denial.clone()).unwrap_or_default().to_owned();
+            grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
+        }
         let supported = inside.len() - missing.len();
-        let whole = if query.part {
+        let whole = if !denials.is_empty() {
+            false
+        } else if query.part {
             // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
@@ -234,7 +251,7 @@ impl Facts {
         };
         grounding.validation = if whole {
             StageFinding::Pass
-        } else if query.part || supported == 0 || !unled.is_empty() {
+        } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() {
             // What cannot be looked up is not guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {

@@ -43,8 +43,10 @@ pub(super) struct KnownWords {
     /// Stems of its names, and of what stands in too many of its facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
-    /// Words of facts, each with its fact and its number there, by what they say: a stem, or a more general one.
+    /// Words of facts, each with its fact and its number there, by their stems.
     holding: BTreeMap<String, Vec<(usize, usize)>>,
+    /// The same by the stems of more general words.
+    general: BTreeMap<String, Vec<(usize, usize)>>,
     /// Stems of all words of its facts.
     stems: BTreeSet<String>,
     /// Relations that its facts speak of.
@@ -79,16 +81,18 @@ impl KnownWords {
             let shown = text.get(word.range.clone()).filter(|_| !word.value).unwrap_or_default();
             let general = mapper.generalisations(shown);
             let general = general.iter().map(|stem| said_as(stem, word.negated)).filter(|other| *other != stem);
-            for key in std::iter::once(stem.clone()).chain(general) {
-                self.holding.entry(key).or_default().push((fact, stems.len()));
+            self.holding.entry(stem.clone()).or_default().push((fact, stems.len()));
+            for key in general {
+                self.general.entry(key).or_default().push((fact, stems.len()));
             }
             stems.push(stem);
         }
         self.facts.push(Words { count: stems.len(), relations });
     }
 
-    /// After the last fact: takes the words that are too common out of the facts.
+    /// After the last fact: takes the words that are too common out of the facts. A general word that is too common supports nothing.
     pub(super) fn complete(&mut self) {
+        self.general.retain(|_, words| words.len() <= COMMON);
         let common: Vec<String> =
             self.holding.iter().filter(|(_, words)| words.len() > COMMON).map(|(stem, _)| stem.clone()).collect();
         let mut dropped: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -103,8 +107,8 @@ impl KnownWords {
         }
     }
 
-    fn words_of(&self, key: &str) -> &[(usize, usize)] {
-        self.holding.get(key).map(Vec::as_slice).unwrap_or_default()
+    fn words_of(&self, key: &str) -> impl Iterator<Item = &(usize, usize)> {
+        [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
     /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said by a fact that
@@ -112,7 +116,8 @@ impl KnownWords {
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
-        let found: BTreeSet<(usize, usize)> = forms.flat_map(|key| self.words_of(&key)).copied().collect();
+        let mut found: BTreeSet<(usize, usize)> = BTreeSet::new();
+        forms.for_each(|key| found.extend(self.words_of(&key)));
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         found.into_iter().for_each(|(fact, _)| *counts.entry(fact).or_default() += 1);
         let said_of = |(fact, count): &(usize, usize)| {
@@ -125,12 +130,11 @@ impl KnownWords {
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
-        let held = |stem: &str| self.words_of(&said_as(stem, word.of.negated)).iter().map(|(fact, _)| fact);
+        let is_said = |(fact, _): &(usize, usize)| {
+            said.contains(fact) && wanted.is_none_or(|r| self.facts.get(*fact).is_some_and(|f| f.relations.contains(r)))
+        };
         self.names.contains(&word.of.stem)
-            || word.forms().flat_map(held).any(|fact| {
-                said.contains(fact)
-                    && wanted.is_none_or(|r| self.facts.get(*fact).is_some_and(|f| f.relations.contains(r)))
-            })
+            || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
     /// Whether a word is nothing but a part of a name.
@@ -204,5 +208,13 @@ mod tests {
         let known = known(&mapper, &many.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(missing(&mapper, &known, "She painted harbour7x in Porto.", false).is_empty());
         assert_eq!(missing(&mapper, &known, "She painted Lisbon in Porto.", false), ["lisbon"]);
+    }
+
+    #[test]
+    fn a_general_word_of_very_many_facts_supports_nothing() {
+        let mapper = mapper();
+        let many: Vec<String> = (0..=COMMON).map(|n| format!("Ana Silva fed puppies in harbour{n}x.")).collect();
+        let known = known(&mapper, &many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(!known.names.contains("dog") && !known.general.contains_key("dog"));
     }
 }
