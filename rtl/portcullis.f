@@ -23,6 +23,7 @@ rtl/csr/lifecycle.sv
 rtl/csr/session_fork.sv
 rtl/csr/tick_counter.sv
 rtl/gate/bank_table.sv
+rtl/gate/row_match.sv
 rtl/gate/bank_match.sv
 rtl/gate/bank.sv
 rtl/gate/sweep.sv

@@ -50,7 +50,9 @@ module attest
     input  image_header_t          header_i,
     output logic [2:0]             read_lane_o,
     output readback_t              read_o,
-    input  readback_answer_t       read_i,
+    input  logic                   read_ready_i,
+    input  row_t                   policy_read_i,
+    input  row_t                   entropy_read_i,
     // Checkpoints.
     input  logic                   open_i,
     input  logic                   abort_i,
@@ -100,7 +102,7 @@ module attest
   logic patrol;
   assign patrol = patrol_i && run_i;
   logic row_awaited;  // A row of the tables is all that can go on.
-  assign row_awaited = state_q == StPatrol && patrol && read_o.valid && !read_i.ready;
+  assign row_awaited = state_q == StPatrol && patrol && read_o.valid && !read_ready_i;
   assign quiet_o = checkpoint_quiet
       && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
@@ -210,7 +212,9 @@ module attest
       .digest_o(digest),
       .header_i,
       .read_o,
-      .read_i,
+      .read_ready_i,
+      .policy_read_i,
+      .entropy_read_i,
       .hash_o(digest_request),
       .hash_i(digest_answer)
   );

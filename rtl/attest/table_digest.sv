@@ -4,7 +4,7 @@
 // Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o`
 // (one clock) until the next start. After reset: idle, digest zero.
 // The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core
-// for that time; a row in the second clock after `read_o.valid && read_i.ready`.
+// for that time; a row in the second clock after `read_o.valid && read_ready_i`.
 `include "assert.svh"
 
 module table_digest
@@ -23,7 +23,9 @@ module table_digest
     // Tables.
     input  image_header_t    header_i,
     output readback_t        read_o,
-    input  readback_answer_t read_i,
+    input  logic             read_ready_i,
+    input  row_t             policy_read_i,
+    input  row_t             entropy_read_i,
     // Hash core.
     output hash_request_t    hash_o,
     input  hash_answer_t     hash_i
@@ -105,13 +107,13 @@ module table_digest
         StHeader: if (waits_q && hash_i.done && block_q == HeaderBlocks - 2'd1) state_q <= StRead;
         StRead: begin
           fetched_q <= 1'b0;
-          if (read_i.ready) state_q <= StFetch;
+          if (read_ready_i) state_q <= StFetch;
         end
         StFetch: begin
           fetched_q <= 1'b1;
           block_q <= '0;
           if (fetched_q) begin
-            copy_q <= read_i.row;
+            copy_q <= entropy_q ? entropy_read_i : policy_read_i;
             state_q <= StRow;
           end
         end

@@ -17,7 +17,7 @@ module digest_props
     input logic start,
     input logic abort,
     input logic read_ready,
-    input row_t any_row
+    input row_t [1:0] any_row
 );
   localparam int unsigned MaxRows = 2;
 
@@ -43,7 +43,7 @@ module digest_props
   logic read2_q, stands_q, read_entropy_q;
   logic [15:0] read_row_q;
   readback_t read;
-  row_t row;
+  row_t [1:0] shown;
   always_ff @(posedge clk) begin
     if (rst || (read.valid && read_ready)) begin
       read2_q <= !rst;
@@ -55,7 +55,10 @@ module digest_props
       stands_q <= read2_q;
     end
   end
-  assign row = stands_q ? tables[read_entropy_q][read_row_q[0]] : any_row;
+  always_comb begin
+    shown = any_row;
+    if (stands_q) shown[read_entropy_q] = tables[read_entropy_q][read_row_q[0]];
+  end
 
   logic busy, done, core_busy;
   digest_t digest;
@@ -71,7 +74,9 @@ module digest_props
       .digest_o(digest),
       .header_i(header),
       .read_o(read),
-      .read_i('{ready: read_ready, row: row}),
+      .read_ready_i(read_ready),
+      .policy_read_i(shown[0]),
+      .entropy_read_i(shown[1]),
       .hash_o(request),
       .hash_i(answer)
   );

@@ -56,8 +56,15 @@ module forbid_props
         .answer_o(answer[b])
     );
 
+    conditions_t conditions;
+    row_match u_match (
+        .row_i(row[b]),
+        .desc_i(desc),
+        .conditions_o(conditions)
+    );
+
     always_ff @(posedge clk) begin
-      automatic logic hit = !rst && step && live[b] && row_matches(row[b], desc);
+      automatic logic hit = !rst && step && live[b] && (&conditions);
       reject_now_q[b] <= hit && row[b].kind == RowKindForbidReject;
       decompose_now_q[b] <= hit && row[b].kind == RowKindForbidDecompose;
       if (rst) {reject_q[b], decompose_q[b]} <= '0;

@@ -50,6 +50,10 @@ module tick_props
   end
 
   // ---- streams
+  function automatic context_t context_of(descriptor_t d);
+    return '{domain: d.domain, audience: d.audience, register: d.register, epistemic: d.epistemic};
+  endfunction
+
   logic clearing, read, update, sub_ready, entry_valid, busy;
   logic [15:0] slot;
   stream_t stream, next;
@@ -105,7 +109,7 @@ module tick_props
   logic [15:0] index_q;
   logic [3:0] clocks_q;
   always_ff @(posedge clk) begin
-    if (sub_valid && sub_ready) {entry_q, index_q} <= sub;
+    if (sub_valid && sub_ready) {index_q, entry_q} <= sub;
     if (rst || flush || (sub_valid && sub_ready)) clocks_q <= '0;
     else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
   end

@@ -28,15 +28,21 @@ module bank_match
     output bank_answer_t answer_o
 );
   // Compare, then join and fold.
-  conditions_t conditions_q;
+  conditions_t conditions, conditions_q;
   logic step_q, first_q, last_q, live_q;
   logic [7:0] kind_q;
   logic [15:0] index_q;
   bank_seen_t seen_q;
 
+  row_match u_match (
+      .row_i,
+      .desc_i,
+      .conditions_o(conditions)
+  );
+
   always_ff @(posedge clk_i) begin
     if (step_i && live_i) begin
-      conditions_q <= row_conditions(row_i, desc_i);
+      conditions_q <= conditions;
       kind_q <= row_i.kind;
       index_q <= index_i;
     end

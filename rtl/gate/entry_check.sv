@@ -73,6 +73,13 @@ module entry_check
   fault_e fault;
   assign in_table = 32'(entry_q.slot) < MaxStreams && 32'(entry_q.slot) % Lanes == 32'(lane_i);
   assign decide = state_q == StCheck && step_q == DecideStep;
+  context_t entry_context;
+  assign entry_context = '{
+          domain: entry_q.domain,
+          audience: entry_q.audience,
+          register: entry_q.register,
+          epistemic: entry_q.epistemic
+      };
 
   always_comb begin
     automatic entry_faults_t faults = '0;
@@ -82,7 +89,7 @@ module entry_check
       faults.crc = ~crc_q != entry_q.crc;
       faults.slot = bad_slot(entry_q.opcode, in_table, stream_i);
       faults.sequence_ = bad_sequence(entry_q.opcode, entry_q.sequence_, stream_i);
-      faults.context_ = bad_context(entry_q, stream_i);
+      faults.context_ = bad_context(entry_q.opcode, entry_context, stream_i);
       faults.credit = spent_i;
       fault = first_fault(faults);
     end
@@ -102,7 +109,8 @@ module entry_check
   assign stream_read_o = state_q == StCheck && step_q == 4'd0 && in_table;
   assign stream_slot_o = entry_q.slot;
   assign stream_update_o = decide && fault == FaultNone && !flush_i;
-  assign stream_update_stream_o = stream_after(entry_q, stream_i);
+  assign stream_update_stream_o =
+      stream_after(entry_q.opcode, entry_q.sequence_, entry_context, stream_i);
 
   always_ff @(posedge clk_i) begin
     if (state_q == StEmpty && sub_valid_i) begin

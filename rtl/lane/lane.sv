@@ -58,9 +58,12 @@ module lane
     input  logic               tables_clear_i,
     input  logic               check_i,  // `complete_o` answers a clock later.
     output logic               complete_o,
-    // Read-back of a row, for its hash, also while rows are swept.
+    // Read-back of a row, for its hash, also while rows are swept. It stands two clocks after the
+    // clock of `read_ready_o`.
     input  readback_t          read_i,
-    output readback_answer_t   read_o,
+    output logic               read_ready_o,
+    output row_t               policy_read_o,
+    output row_t               entropy_read_o,
     // Life.
     input  logic               run_i,
     input  logic               hold_i,  // Take no more entries.
@@ -195,19 +198,17 @@ module lane
   );
 
   // Read-back shares the sweep's port.
-  logic table_read, read_ready;
+  logic table_read;
   step_t table_step;
   table_port u_port (
       .step_i(step),
       .window_i(reading),
       .read_i(read_i.valid),
       .read_row_i(read_i.row),
-      .ready_o(read_ready),
+      .ready_o(read_ready_o),
       .read_o(table_read),
       .step_o(table_step)
   );
-  row_t policy_read, entropy_read;
-  assign read_o = '{ready: read_ready, row: read_i.entropy ? entropy_read : policy_read};
 
   // ---- banks
   descriptor_t swept;  // The entry that the comparators see.
@@ -228,7 +229,7 @@ module lane
       .count_i(header_i.policy_rows),
       .complete_o(policy_complete),
       .read_i(table_read && !read_i.entropy),
-      .row_o(policy_read),
+      .row_o(policy_read_o),
       .step_i(table_step),
       .desc_i(swept),
       .done_o(policy_done),
@@ -248,7 +249,7 @@ module lane
       .count_i(header_i.entropy_rows),
       .complete_o(entropy_complete),
       .read_i(table_read && read_i.entropy),
-      .row_o(entropy_read),
+      .row_o(entropy_read_o),
       .step_i(table_step),
       .desc_i(swept),
       .done_o(entropy_done),

@@ -98,11 +98,16 @@ module log_tree
   assign abort = withdrawn || dropped;
   always_ff @(posedge clk_i) abort_q <= abort && !rst_i;
 
-  record_t record;
+  // The two parts of the leaf's record. One that is hashed in advance is a descriptor so far.
+  logic [1023:0] descriptor;
+  logic [511:0] answer;
+  answer_t numbered;
   always_comb begin
-    record = record_i;
-    record.answer.log_index = size_q;
+    numbered = record_i.answer;
+    numbered.log_index = size_q;
   end
+  assign descriptor = state_q == StOffer || !valid_i ? early_i : record_i.descriptor;
+  assign answer = numbered;
 
   // The next block of a leaf, in advance or of the record that stands; the second block of a node.
   logic free, second, early_next, leaf_next, second_next;
@@ -128,8 +133,12 @@ module log_tree
     start = early_next || leaf_next || second_next || merge;
     chain = in_leaf ? asked_q != '0 : second;
     if (in_leaf) begin
-      block = leaf_block(state_q == StOffer
-          || !valid_i ? '{descriptor: early_i, answer: '0} : record, asked_q[1:0]);
+      case (asked_q[1:0])
+        2'd0: block = first_byte_at_top({descriptor[503:0], LeafPrefix});
+        2'd1: block = first_byte_at_top(descriptor[1015:504]);
+        2'd2: block = first_byte_at_top({answer[503:0], descriptor[1023:1016]});
+        default: block = {answer[511-:8], 504'b0} | padding(1, RecordBytes + 1);
+      endcase
     end else begin
       block = second ? node_block('0, hashed_q, 1'b1) : node_block(left_q, digest, 1'b0);
     end

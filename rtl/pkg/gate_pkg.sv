@@ -48,8 +48,7 @@ package gate_pkg;
     return signed'(low) <= signed'(value) && signed'(value) <= signed'(high);
   endfunction
 
-  // Every condition of a row, one bit each; the row matches when all hold. Apart from `row_matches`
-  // so that the bank can register the bits between comparing and joining.
+  // Every condition of a row, one bit each (`row_match`); the row matches when all hold.
   typedef struct packed {
     logic kind;                // Not empty and not an unknown kind.
     // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
@@ -60,58 +59,6 @@ package gate_pkg;
     logic [3:0] quantities;
     logic bits;
   } conditions_t;
-
-  function automatic conditions_t row_conditions(row_t row, descriptor_t d);
-    conditions_t c;
-    logic [5:0] bits;
-    c.kind = row.kind == RowKindPermit || row.kind == RowKindForbidReject
-        || row.kind == RowKindForbidDecompose;
-    c.enumerations = {
-      allowed(row.register, d.register),
-      allowed(row.audience, d.audience),
-      allowed(row.domain, d.domain),
-      allowed(row.temporal, d.temporal),
-      allowed(32'(row.small_enums[SmallEnumsAnchorBit+:SmallEnumsAnchorWidth]), d.anchor),
-      allowed(32'(row.small_enums[SmallEnumsEpistemicBit+:SmallEnumsEpistemicWidth]), d.epistemic),
-      allowed(32'(row.small_enums[SmallEnumsGranularityBit+:SmallEnumsGranularityWidth]),
-          d.granularity),
-      allowed(32'(row.small_enums[SmallEnumsCategoryBit+:SmallEnumsCategoryWidth]), d.category)
-    };
-    c.sets = {
-      (row.touched_all & ~d.fields_touched) == '0
-        && (row.touched_any == '0 || (row.touched_any & d.fields_touched) != '0)
-        && (row.touched_none & d.fields_touched) == '0,
-      set_holds(d.established, row.established_all, row.established_any, row.established_none),
-      set_holds(d.classes, row.classes_all, row.classes_any, row.classes_none)
-    };
-    c.counters = {
-      in_range8(row.correction, d.correction),
-      in_range8(row.alternatives, d.alternatives),
-      in_range8(row.depth, d.depth)
-    };
-    c.scalars = {
-      in_range16(row.scalars[15:14], d.length),
-      in_range16(row.scalars[13:12], d.trust_slope),
-      in_range16(row.scalars[11:10], d.register_divergence),
-      in_range16(row.scalars[9:8], d.certainty_divergence),
-      in_range16(row.scalars[7:6], d.content_deviation),
-      in_range16(row.scalars[5:4], d.certainty),
-      in_range16(row.scalars[3:2], d.uncertainty),
-      in_range16(row.scalars[1:0], d.novelty)
-    };
-    for (int unsigned i = 0; i < QuantitySlots; i++)
-      c.quantities[i] = in_range_signed(row.quantities[2*i], row.quantities[2*i+1],
-          d.quantities[i]);
-    bits = {d.quantity_present[3:0], d.flags[FlagsUncertaintyKnownBit],
-        d.flags[FlagsInertPrefixBit]};
-    c.bits = (({2'd0, bits} ^ row.bits_value) & row.bits_mask) == '0;
-    return c;
-  endfunction
-
-  // Does the row match the descriptor? An empty row and an unknown kind never do.
-  function automatic logic row_matches(row_t row, descriptor_t d);
-    return &row_conditions(row, d);
-  endfunction
 
   // ---- banks
   // ----
@@ -292,10 +239,6 @@ package gate_pkg;
     logic [7:0] domain, audience, register, epistemic;
   } context_t;
 
-  function automatic context_t context_of(descriptor_t d);
-    return '{domain: d.domain, audience: d.audience, register: d.register, epistemic: d.epistemic};
-  endfunction
-
   // A slot of the stream table.
   typedef struct packed {
     logic open;
@@ -317,20 +260,21 @@ package gate_pkg;
   endfunction
 
   // Every GATE of a stream has the context of the first.
-  function automatic logic bad_context(descriptor_t d, stream_t stream);
-    return d.opcode == OpcodeGate && stream.judged && context_of(d) != stream.context_;
+  function automatic logic bad_context(logic [7:0] opcode, context_t context_, stream_t stream);
+    return opcode == OpcodeGate && stream.judged && context_ != stream.context_;
   endfunction
 
   // The slot after an accepted entry. BEGIN and END leave nothing of an earlier stream.
-  function automatic stream_t stream_after(descriptor_t d, stream_t stream);
+  function automatic stream_t stream_after(logic [7:0] opcode, logic [31:0] sequence_,
+      context_t context_, stream_t stream);
     stream_t next;
     next = '0;
-    next.open = d.opcode != OpcodeEnd;
-    next.next = d.sequence_ + 32'd1;
-    case (d.opcode)
+    next.open = opcode != OpcodeEnd;
+    next.next = sequence_ + 32'd1;
+    case (opcode)
       OpcodeGate: begin
         next.judged = 1'b1;
-        next.context_ = context_of(d);
+        next.context_ = context_;
       end
       OpcodeNote: begin
         next.judged = stream.judged;
@@ -361,29 +305,23 @@ package gate_pkg;
     logic [31:0] data;
   } table_answer_t;
 
-  // A row of a lane's tables to be read back, for its hash ...
+  // A row of a lane's tables to be read back, for its hash.
   typedef struct packed {
     logic valid;
     logic entropy;  // Of the entropy bank.
     logic [15:0] row;
   } readback_t;
 
-  // ... and the answer. `row` stands two clocks after the clock of `ready`.
-  typedef struct packed {
-    logic ready;
-    row_t row;
-  } readback_answer_t;
-
   // ---- the way of an entry
   // ----
 
   // An entry behind its check.
   typedef struct packed {
-    descriptor_t descriptor;
-    logic [15:0] index;  // Its place in the submission ring.
-    logic [63:0] tick;   // At which its check ended.
-    fault_e fault;
     logic judge;         // GATE without a fault: the banks decide.
+    fault_e fault;
+    logic [63:0] tick;   // At which its check ended.
+    logic [15:0] index;  // Its place in the submission ring.
+    descriptor_t descriptor;  // Lowest: a simulator copies its words as they are.
   } checked_t;
 
   // What every record carries of the clock and the card that it is assembled in.

@@ -39,25 +39,8 @@ package log_pkg;
     for (int unsigned i = 0; i < 8; i++) digest_bytes[32*(7-i)+:32] = word_turned(value[32*i+:32]);
   endfunction
 
-  // Leaf of a record: 193 bytes, four blocks.
+  // Leaf of a record: the prefix and 192 bytes, four blocks.
   localparam int unsigned LeafBlocks = 4;
-
-  // Block `at` of a leaf. Blocks 0 and 1 hold nothing but descriptor. The prefix moves every byte
-  // up by one.
-  function automatic block_t leaf_block(record_t record, logic [1:0] at);
-    logic [RecordBytes*8-1:0] bytes = record;
-    block_t beat;
-    logic [7:0] carried;  // The last byte of the beat before.
-    case (at)
-      2'd0: {beat, carried} = {bytes[0*512+:512], LeafPrefix};
-      2'd1: {beat, carried} = {bytes[1*512+:512], bytes[1*512-1-:8]};
-      2'd2: {beat, carried} = {bytes[2*512+:512], bytes[2*512-1-:8]};
-      default: {beat, carried} = {512'b0, bytes[3*512-1-:8]};
-    endcase
-    beat = first_byte_at_top(beat);
-    leaf_block = {carried, beat[511:8]};
-    if (at == 2'd3) leaf_block |= padding(1, RecordBytes + 1);
-  endfunction
 
   // Node over two children: 65 bytes, two blocks.
   function automatic block_t node_block(digest_t left, digest_t right, logic second);

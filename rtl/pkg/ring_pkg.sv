@@ -27,8 +27,8 @@ package ring_pkg;
 
   // An entry, and the number of those submitted before it, modulo 2^16.
   typedef struct packed {
-    descriptor_t descriptor;
     logic [15:0] index;
+    descriptor_t descriptor;  // Lowest: a simulator copies its words as they are.
   } submission_t;
 
   // A beat of a checkpoint; it stands until it is taken ...

@@ -71,20 +71,19 @@ module ring_complete
   // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
   logic [95:0] crc_data_q;
 
-  function automatic facts_t facts_of(record_t record, logic [15:0] index);
-    return '{
-        index: index,
-        determination: record.answer.determination,
-        stage: record.answer.stage,
-        fault: record.answer.fault,
-        policy_row: record.answer.policy_row,
-        entropy_row: record.answer.entropy_row,
-        slot: record.descriptor.slot,
-        sequence_number: record.descriptor.sequence_,
-        epoch: record.answer.epoch,
-        log_index: record.answer.log_index
-    };
-  endfunction
+  facts_t facts;  // Of the next record.
+  assign facts = '{
+          index: index_i,
+          determination: record_i.answer.determination,
+          stage: record_i.answer.stage,
+          fault: record_i.answer.fault,
+          policy_row: record_i.answer.policy_row,
+          entropy_row: record_i.answer.entropy_row,
+          slot: record_i.descriptor.slot,
+          sequence_number: record_i.descriptor.sequence_,
+          epoch: record_i.answer.epoch,
+          log_index: record_i.answer.log_index
+      };
 
   logic pop;
   assign pop = state_q == StIdle && popped_q != answered_q;
@@ -113,7 +112,7 @@ module ring_complete
 
   always_ff @(posedge clk_i) begin
     // Where there is room the next record stands ready, pushed or not.
-    if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts_of(record_i, index_i);
+    if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];

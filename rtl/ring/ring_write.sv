@@ -178,7 +178,8 @@ module ring_write
       end
     end
 
-    if (!on_bus) begin
+    // Not loaded while there is nothing to take: a simulator would copy it in every clock.
+    if (!on_bus && (record_valid_i || completion_valid_i || beat_i.valid)) begin
       data_q <= record_i;
       if (completion_first) data_q[511:0] <= completion_i;
       else if (!record_valid_i || log_full_i) data_q[511:0] <= beat_i.data;

@@ -309,7 +309,8 @@ module portcullis_top
   typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;
   readback_t read;
   logic [2:0] read_lane;
-  readback_answer_t [Lanes-1:0] read_answer;
+  logic [Lanes-1:0] read_ready;
+  row_t [Lanes-1:0] policy_read, entropy_read;
   logic [Lanes-1:0][63:0] size, heartbeat_nonce;
   logic [63:0] all_records;
   logic snapshot;
@@ -371,7 +372,9 @@ module portcullis_top
       .header_i(header),
       .read_lane_o(read_lane),
       .read_o(read),
-      .read_i(read_answer[lane_t'(read_lane)]),
+      .read_ready_i(read_ready[lane_t'(read_lane)]),
+      .policy_read_i(policy_read[lane_t'(read_lane)]),
+      .entropy_read_i(entropy_read[lane_t'(read_lane)]),
       .open_i(check),
       .abort_i(ring_clear || bus_dead != '0),
       .life_valid_i(life_sign),
@@ -460,7 +463,9 @@ module portcullis_top
         .check_i(check),
         .complete_o(banks_complete[l]),
         .read_i(lane_read),
-        .read_o(read_answer[l]),
+        .read_ready_o(read_ready[l]),
+        .policy_read_o(policy_read[l]),
+        .entropy_read_o(entropy_read[l]),
         .run_i(run),
         .hold_i(hold),
         .drop_i(drop),
