@@ -135,7 +135,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
 }
 
 /// Whether a word says something of a subject: a copula, a word of a relation, or a verb more often than anything else.
-fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
+pub(crate) fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
     let listed = kinds & (kind::COPULA | kind::RELATION) != 0;
     let verb = || {
         let lemmas = lexicon?.lemmas(word);

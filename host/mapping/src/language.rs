@@ -34,6 +34,9 @@ pub(crate) mod kind {
     pub(crate) const MONTH: u32 = 1 << 24;
     pub(crate) const RANGE: u32 = 1 << 25;
     pub(crate) const LIGHT: u32 = 1 << 26;
+    pub(crate) const NOMINATIVE: u32 = 1 << 27;
+    pub(crate) const ACCUSATIVE: u32 = 1 << 28;
+    pub(crate) const RELATIVE: u32 = 1 << 29;
 }
 
 /// A language file as it stands.
@@ -65,6 +68,13 @@ struct CueLists {
     feminine: Vec<String>,
     neuter: Vec<String>,
     plural: Vec<String>,
+    /// Pronouns of one that are only a subject, or only an object; empty where no table of words is.
+    #[serde(default)]
+    nominative: Vec<String>,
+    #[serde(default)]
+    accusative: Vec<String>,
+    #[serde(default)]
+    relative: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
     light: Vec<String>,
@@ -210,7 +220,7 @@ impl Language {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();
-        let of_kinds: [(u32, Vec<String>); 27] = [
+        let of_kinds: [(u32, Vec<String>); 30] = [
             (kind::STOP, lists.stop),
             (kind::NEGATION, lists.negation),
             (kind::QUALIFICATION, lists.qualification),
@@ -227,6 +237,9 @@ impl Language {
             (kind::POINTING, lists.pointing),
             (kind::INDEFINITE, lists.indefinite),
             (kind::PRONOUN, pronouns),
+            (kind::NOMINATIVE, lists.nominative),
+            (kind::ACCUSATIVE, lists.accusative),
+            (kind::RELATIVE, lists.relative),
             (kind::PREPOSITION, lists.prepositions),
             (kind::COPULA, lists.copulas),
             (kind::KNOWN, lists.known_by_all),

@@ -24,6 +24,7 @@ mod card;
 mod checkable;
 mod citation;
 mod claims;
+mod clause;
 mod error;
 mod hits;
 mod item;
@@ -50,6 +51,7 @@ mod view;
 mod words;
 
 pub use checkable::{Checkable, Frame};
+pub use clause::{Argument, Clause};
 pub use error::{LogProbsError, MappingError};
 pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
 pub use logprobs::LogProbs;

@@ -2,6 +2,7 @@
 
 use crate::checkable::{Checkable, Frame, alternatives, checkable, frame, generalisations};
 use crate::citation::{self, citations};
+use crate::clause::{Clause, clauses};
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
@@ -236,6 +237,12 @@ impl Mapper {
     #[must_use]
     pub fn frame(&self, sentence: &str) -> Frame {
         frame(sentence, self.language, self.lexicon)
+    }
+
+    /// The verbs of a text with what stands around each, in languages that have word tables.
+    #[must_use]
+    pub fn clauses(&self, text: &str) -> Vec<Clause> {
+        clauses(text, self.language, self.lexicon)
     }
 
     /// The mutation that a span proposes against a state.

@@ -13,7 +13,7 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
-use portcullis_mapping::{Checkable, Mapper};
+use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -223,6 +223,17 @@ impl Facts {
         })
     }
 
+    /// Verbs in the span that facts give to somebody else, or whose words have other roles there.
+    fn misplaced<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
+        let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
+        let inside = |clause: &&Clause| clause.verb.start < query.span.end && query.span.start < clause.verb.end;
+        let agree = move |clause: &Clause| {
+            let answers: Vec<bool> = known.iter().filter_map(|k| k.agrees(clause)).collect();
+            answers.is_empty() || answers.contains(&true)
+        };
+        query.clauses.iter().filter(inside).filter(move |clause| !agree(clause)).map(|clause| &clause.verb)
+    }
+
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
         // "…, and a writer.": what cannot stand alone goes with what stands before it in the sentence.
@@ -239,8 +250,13 @@ impl Facts {
             let value = query.sentence.get(denial.clone()).unwrap_or_default().to_owned();
             grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
         }
+        let misplaced: Vec<Range<usize>> = self.misplaced(query, about).cloned().collect();
+        for verb in &misplaced {
+            let value = query.sentence.get(verb.clone()).unwrap_or_default().to_owned();
+            grounding.evidence.push(Evidence { field: "verb", value, condition: "of the same subject as in a fact" });
+        }
         let supported = inside.len() - missing.len();
-        let whole = if !denials.is_empty() {
+        let whole = if !denials.is_empty() || !misplaced.is_empty() {
             false
         } else if query.part {
             // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
@@ -251,7 +267,7 @@ impl Facts {
         };
         grounding.validation = if whole {
             StageFinding::Pass
-        } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() {
+        } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() || missing.is_empty() {
             // What cannot be looked up is not guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {

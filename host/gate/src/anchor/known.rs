@@ -3,8 +3,9 @@
 //! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London" does not make
 //! a sentence true that says something else of both. So a fact counts for a sentence when the sentence has enough of its words.
 
+use super::roles::Roles;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_mapping::{Checkable, Mapper};
+use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of its own
@@ -14,7 +15,7 @@ const OF_SENTENCE: u16 = 4_000;
 const OF_PART: u16 = 6_600;
 /// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name. Bounds the
 /// work for a word.
-const COMMON: usize = 256;
+pub(super) const COMMON: usize = 256;
 /// Relations whose values must stand in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
@@ -51,6 +52,8 @@ pub(super) struct KnownWords {
     stems: BTreeSet<String>,
     /// Relations that its facts speak of.
     relations: BTreeSet<String>,
+    /// Who did what in them.
+    roles: Roles,
 }
 
 /// The words of a fact.
@@ -88,6 +91,7 @@ impl KnownWords {
             stems.push(stem);
         }
         self.facts.push(Words { count: stems.len(), relations });
+        self.roles.add(&mapper.clauses(text), &self.names);
     }
 
     /// After the last fact: takes the words that are too common out of the facts. A general word that is too common supports nothing.
@@ -135,6 +139,11 @@ impl KnownWords {
         };
         self.names.contains(&word.of.stem)
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
+    }
+
+    /// Whether its facts have the verb of a clause with the same roles; `None` when none has the verb.
+    pub(super) fn agrees(&self, clause: &Clause) -> Option<bool> {
+        self.roles.agree(clause, &self.names)
     }
 
     /// Whether a word is nothing but a part of a name.

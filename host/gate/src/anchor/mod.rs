@@ -7,6 +7,7 @@ mod facts;
 mod jsonl;
 mod known;
 mod query;
+mod roles;
 mod sqlite;
 mod store;
 

@@ -4,7 +4,7 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
-use portcullis_mapping::{Checkable, Frame};
+use portcullis_mapping::{Checkable, Clause, Frame};
 use std::ops::Range;
 
 /// A span that may refer to something outside the text.
@@ -22,6 +22,8 @@ pub struct Query<'a> {
     pub also: &'a [Vec<String>],
     /// Where the sentence's verbs and prepositions stand.
     pub frame: &'a Frame,
+    /// The sentence's verbs with what stands around each.
+    pub clauses: &'a [Clause],
     /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
     pub stands_alone: bool,
     /// Entity that the stream speaks of now, by its id.

@@ -93,8 +93,9 @@ fn anchor(
         governor.mapper.alternatives(shown)
     };
     let also: Vec<Vec<String>> = if closed_world { words.iter().map(word).collect() } else { Vec::new() };
-    let (frame, part) = if closed_world {
-        (governor.mapper.frame(shown), governor.mapper.frame(span.text.slice(span.range)))
+    let (frame, part, clauses) = if closed_world {
+        let mapper = &governor.mapper;
+        (mapper.frame(shown), mapper.frame(span.text.slice(span.range)), mapper.clauses(shown))
     } else {
         Default::default()
     };
@@ -105,6 +106,7 @@ fn anchor(
         words: &words,
         also: &also,
         frame: &frame,
+        clauses: &clauses,
         stands_alone: !part.verbs.is_empty() && !part.open,
         subject: state.memory.subject.as_deref(),
         intent: vouched.intent.as_deref(),

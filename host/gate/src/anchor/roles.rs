@@ -1,0 +1,123 @@
+//! Who did what: whether a sentence gives the words of a fact the roles that they have there.
+
+use super::known::COMMON;
+use portcullis_mapping::{Argument, Clause};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The entity itself, however it is called; no stem is empty.
+const ENTITY: &str = "";
+/// Before the verb, or behind "by" in the passive.
+const SUBJECT: &str = "subject";
+
+/// The clauses of one entity's facts.
+#[derive(Default)]
+pub(super) struct Roles {
+    clauses: Vec<Arguments>,
+    /// By the lemmas of their verbs.
+    by_verb: BTreeMap<&'static str, Vec<usize>>,
+}
+
+/// The words around a verb.
+struct Arguments {
+    /// Each with its role: [`SUBJECT`], its preposition, or nothing for an object. A word with two roles has none.
+    roles: BTreeMap<String, Option<String>>,
+    /// Whether a subject is a name, or the entity.
+    named: bool,
+    transitive: bool,
+}
+
+impl Arguments {
+    fn of(clause: &Clause, names: &BTreeSet<String>) -> Self {
+        let mut arguments = Self { roles: BTreeMap::new(), named: false, transitive: clause.transitive };
+        for subject in &clause.subjects {
+            let key = key(subject, names);
+            arguments.named |= subject.name || key == ENTITY;
+            arguments.add(key, SUBJECT);
+        }
+        for other in &clause.others {
+            arguments.add(key(other, names), other.preposition.as_deref().unwrap_or_default());
+        }
+        arguments
+    }
+
+    fn add(&mut self, key: &str, role: &str) {
+        let known = self.roles.entry(key.to_owned()).or_insert_with(|| Some(role.to_owned()));
+        if known.as_deref() != Some(role) {
+            *known = None;
+        }
+    }
+
+    fn subjects(&self) -> impl Iterator<Item = &String> {
+        self.roles.iter().filter(|(_, role)| role.as_deref() == Some(SUBJECT)).map(|(key, _)| key)
+    }
+
+    /// Whether a word is here, and surely no subject.
+    fn is_other(&self, key: &str) -> bool {
+        self.roles.get(key).is_some_and(|role| role.as_deref().is_some_and(|role| role != SUBJECT))
+    }
+
+    fn is_subject(&self, key: &str) -> bool {
+        self.roles.get(key).is_some_and(|role| role.as_deref() == Some(SUBJECT))
+    }
+
+    /// Whether both cannot be said of one event: a subject there is none here, or two words have changed their roles.
+    fn conflicts(&self, fact: &Self) -> bool {
+        let (said, known) = (self.subjects().next().is_some(), fact.subjects().next().is_some());
+        let both = said && known;
+        // "The mill closed in 1987" is no other event than "they closed the mill".
+        let moved = both
+            && self.transitive
+            && fact.transitive
+            && (self.subjects().any(|key| fact.is_other(key)) || fact.subjects().any(|key| self.is_other(key)));
+        let certain = |side: &Self| side.roles.get(ENTITY) != Some(&None);
+        let other = both
+            && certain(self)
+            && certain(fact)
+            && self.named
+            && fact.named
+            && !self.subjects().any(|key| fact.is_subject(key));
+        moved || other || self.exchanged(fact)
+    }
+
+    /// Whether two words have each other's role: "from Porto to Lisbon", "from Lisbon to Porto".
+    fn exchanged(&self, fact: &Self) -> bool {
+        let changes: BTreeSet<(&str, &str)> = self
+            .roles
+            .iter()
+            .filter_map(|(key, role)| Some((role.as_deref()?, fact.roles.get(key)?.as_deref()?)))
+            .filter(|(here, there)| here != there)
+            .collect();
+        changes.iter().any(|(here, there)| changes.contains(&(there, here)))
+    }
+}
+
+fn key<'a>(argument: &'a Argument, names: &BTreeSet<String>) -> &'a str {
+    if names.contains(&argument.stem) { ENTITY } else { &argument.stem }
+}
+
+impl Roles {
+    /// Adds the clauses of a fact of an entity with these names.
+    pub(super) fn add(&mut self, clauses: &[Clause], names: &BTreeSet<String>) {
+        for clause in clauses {
+            let at = self.clauses.len();
+            self.clauses.push(Arguments::of(clause, names));
+            for lemma in &clause.lemmas {
+                self.by_verb.entry(lemma).or_default().push(at);
+            }
+        }
+    }
+
+    /// Whether a fact with the verb of a clause leaves its words their roles; `None` when no fact has the verb.
+    pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<bool> {
+        let of = |verbs: &[&'static str]| -> BTreeSet<usize> {
+            verbs.iter().filter_map(|verb| self.by_verb.get(verb)).flatten().copied().collect()
+        };
+        // Synonyms say less: they are asked only where no fact has the verb itself.
+        let facts = Some(of(&clause.lemmas)).filter(|facts| !facts.is_empty()).unwrap_or_else(|| of(&clause.also));
+        if facts.is_empty() || facts.len() > COMMON {
+            return None;
+        }
+        let said = Arguments::of(clause, names);
+        Some(facts.iter().filter_map(|at| self.clauses.get(*at)).any(|fact| !said.conflicts(fact)))
+    }
+}

@@ -1,0 +1,290 @@
+//! Clauses: the verbs of a text, who does each, and what else stands around it.
+//!
+//! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give the same words
+//! other roles, and takes what is missing for agreement.
+
+use crate::checkable::is_verb;
+use crate::language::{Language, kind};
+use crate::lexicon::{Lexicon, PartOfSpeech};
+use crate::words::{lower, words};
+use std::ops::Range;
+
+/// A verb with its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clause {
+    /// Where the verb stands.
+    pub verb: Range<usize>,
+    /// What it can be a form of.
+    pub lemmas: Vec<&'static str>,
+    /// Its synonyms.
+    pub also: Vec<&'static str>,
+    /// Who does it: what stands before it, or behind "by" in the passive.
+    pub subjects: Vec<Argument>,
+    /// The other words of the clause.
+    pub others: Vec<Argument>,
+    /// Whether something is done to somebody: "she closed the mill", not "the mill closed".
+    pub transitive: bool,
+}
+
+/// A word of a clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// The word in lower case without its ending; empty for a pronoun of one person or thing.
+    pub stem: String,
+    /// Whether it is a name: capitalised, and not merely because the text begins with it.
+    pub name: bool,
+    /// The preposition that leads to it, in lower case.
+    pub preposition: Option<String>,
+}
+
+/// The clauses of a text, in order of their verbs. Needs word tables: without them it has none.
+pub(crate) fn clauses(text: &str, language: &Language, lexicon: Option<Lexicon>) -> Vec<Clause> {
+    let Some(lexicon) = lexicon else { return Vec::new() };
+    let mut reader = Reader::new(language, lexicon);
+    let words: Vec<Range<usize>> = words(text).collect();
+    let mut end = 0;
+    for (at, range) in words.iter().enumerate() {
+        reader.gap(text.get(end..range.start).unwrap_or_default());
+        end = range.end;
+        let next = words.get(at + 1).and_then(|next| text.get(next.clone())).unwrap_or_default();
+        reader.word(text, range.clone(), at > 0, next);
+    }
+    reader.end();
+    reader.clauses
+}
+
+struct Reader<'a> {
+    language: &'a Language,
+    lexicon: Lexicon,
+    clauses: Vec<Clause>,
+    /// Whether the last of them goes on.
+    inside: bool,
+    /// Whether it is in the passive, and whether a verb that follows now would be.
+    passive: bool,
+    auxiliary: bool,
+    /// Whether a comma or conjunction stands behind its verb.
+    parted: bool,
+    /// Whether a noun is next: behind a determiner, a possessive, or a preposition.
+    nominal: bool,
+    /// What stands before its verb, for the next verb that has no subject of its own.
+    before: Vec<Argument>,
+    /// Words that have no verb yet.
+    open: Vec<Argument>,
+    preposition: Option<String>,
+    /// Whether the last word was a verb, and whether the phrase of the preposition has a word.
+    behind_verb: bool,
+    filled: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(language: &'a Language, lexicon: Lexicon) -> Self {
+        Self {
+            language,
+            lexicon,
+            clauses: Vec::new(),
+            inside: false,
+            passive: false,
+            auxiliary: false,
+            parted: false,
+            nominal: false,
+            before: Vec::new(),
+            open: Vec::new(),
+            preposition: None,
+            behind_verb: false,
+            filled: false,
+        }
+    }
+
+    /// What stands between two words.
+    fn gap(&mut self, gap: &str) {
+        if gap.contains(['.', ';', ':', '!', '?', '(', ')']) {
+            self.end();
+        } else if gap.contains(',') {
+            self.preposition = None;
+            self.part();
+        }
+    }
+
+    /// A comma, or a conjunction: what stands behind may have its own verb. A conjunction leaves the preposition: "of Melk and Arda".
+    fn part(&mut self) {
+        self.nominal = false;
+        if self.inside {
+            if self.parted && !self.open.is_empty() {
+                // A list, or a noun with a remark: whose the next verb is, order does not tell.
+                self.before.clear();
+            }
+            self.flush();
+            self.parted = true;
+        }
+    }
+
+    /// "Who", "which": who does what follows is some noun before, and order does not tell which.
+    fn relate(&mut self) {
+        self.part();
+        (self.parted, self.preposition) = (true, None);
+        self.open.clear();
+        self.before.clear();
+    }
+
+    fn end(&mut self) {
+        self.flush();
+        (self.inside, self.auxiliary, self.parted, self.preposition) = (false, false, false, None);
+        self.before.clear();
+    }
+
+    /// Gives the words that have no verb to the clause that goes on.
+    fn flush(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
+            clause.others.extend(open);
+        }
+    }
+
+    fn word(&mut self, text: &str, range: Range<usize>, later: bool, next: &str) {
+        let shown = text.get(range.clone()).unwrap_or_default();
+        let word = lower(shown);
+        let kinds = self.language.kinds(&word);
+        let capital = later && shown.starts_with(char::is_uppercase);
+        let behind_verb = std::mem::take(&mut self.behind_verb);
+        let nominal = std::mem::take(&mut self.nominal);
+        if kinds & kind::RELATIVE != 0 {
+            self.relate();
+        } else if kinds & kind::CLAUSE != 0 {
+            self.part();
+        } else if kinds & kind::COPULA != 0 {
+            self.auxiliary = true;
+        } else if kinds & kind::PREPOSITION != 0 {
+            self.lead(&word, behind_verb);
+        } else if kinds & (kind::DEFINITE | kind::POINTING | kind::INDEFINITE) != 0 {
+            self.noun_begins();
+        } else if kinds & kind::PRONOUN != 0 {
+            self.pronoun(&word, range, next);
+        } else if kinds & (kind::LIGHT | kind::NEGATION | kind::STOP) != 0 && !capital {
+        } else if !nominal && !shown.starts_with(char::is_uppercase) && is_verb(&word, kinds, Some(self.lexicon)) {
+            self.verb(&word, range);
+        } else if !word.ends_with("'s") {
+            let digits = self.language.digits(&word);
+            let number = digits.is_some() || shown.contains(char::is_numeric);
+            let stem = digits.unwrap_or_else(|| self.language.stem(&word).to_owned());
+            let year = number && shown.len() == 4;
+            self.argument(Argument { range, stem, name: capital && !number, preposition: None });
+            if year {
+                self.preposition = None;
+            }
+        }
+    }
+
+    /// A determiner begins a noun of its own, behind the one that a preposition leads to.
+    fn noun_begins(&mut self) {
+        if self.filled {
+            self.preposition = None;
+        }
+        self.auxiliary = false;
+        self.nominal = true;
+    }
+
+    fn lead(&mut self, preposition: &str, behind_verb: bool) {
+        // "The maps drawn by Vale": without an auxiliary.
+        if preposition == "by" && behind_verb && !self.passive {
+            self.passive = true;
+            if let Some(clause) = self.clauses.last_mut() {
+                clause.others.append(&mut clause.subjects);
+            }
+        }
+        self.nominal = preposition != "to";
+        self.preposition = Some(preposition.to_owned());
+        self.filled = false;
+        self.auxiliary = false;
+    }
+
+    /// A pronoun of one: "her silver key" and "their house" are no word of their own.
+    fn pronoun(&mut self, word: &str, range: Range<usize>, next: &str) {
+        let next = self.language.kinds(&lower(next));
+        let alone = next & (kind::DEFINITE | kind::INDEFINITE | kind::PREPOSITION | kind::CLAUSE | kind::STOP) != 0;
+        let kinds = self.language.kinds(word);
+        let own = !self.inside || self.parted;
+        let named = |a: &Argument| a.name && a.preposition.is_none();
+        if own && self.clauses.last().is_some_and(|clause| clause.others.iter().any(named)) {
+            // "She married Jack Bean; he died": one of two.
+            self.before.clear();
+            return;
+        }
+        let subject = kinds & kind::NOMINATIVE != 0 && own;
+        if subject {
+            self.preposition = None;
+        }
+        if !own && self.preposition.is_none() && (kinds & kind::NOMINATIVE != 0 || alone) {
+            self.act();
+        }
+        if kinds & kind::NOMINATIVE != 0 && !own {
+            // "She founded it": something else.
+            return;
+        }
+        if subject || (kinds & kind::ACCUSATIVE != 0 && alone) {
+            self.argument(Argument { range, stem: String::new(), name: false, preposition: None });
+        } else {
+            self.noun_begins();
+        }
+    }
+
+    /// The clause that goes on has an object, or a doer behind "by".
+    fn act(&mut self) {
+        if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside && !self.parted) {
+            clause.transitive = true;
+        }
+    }
+
+    fn argument(&mut self, mut argument: Argument) {
+        self.auxiliary = false;
+        self.filled = true;
+        if self.passive && self.inside && self.preposition.as_deref() == Some("by") {
+            self.act();
+            if let Some(clause) = self.clauses.last_mut() {
+                clause.subjects.push(argument);
+            }
+            return;
+        }
+        if self.preposition.is_none() && !self.passive {
+            self.act();
+        }
+        argument.preposition.clone_from(&self.preposition);
+        self.open.push(argument);
+    }
+
+    fn verb(&mut self, word: &str, range: Range<usize>) {
+        // Behind a conjunction all words are before their own verb: "he lived in Porto and Ana won".
+        let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
+        let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
+        let has_own = !own.is_empty() && (!self.inside || self.parted);
+        // "Hoping to win": whoever hopes, it may be another who wins.
+        let unfinished = self.preposition.as_deref() == Some("to") || (word.ends_with("ing") && !self.auxiliary);
+        if has_own {
+            self.before = own;
+        } else if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
+            clause.others.extend(own);
+        }
+        let lemmas = self.lexicon.lemmas(word);
+        let verbs = || lemmas.iter().filter(|lemma| lemma.part == PartOfSpeech::Verb);
+        self.passive = self.auxiliary && !word.ends_with("ing");
+        let (subjects, mut others) = if unfinished {
+            (Vec::new(), Vec::new())
+        } else if self.passive {
+            (Vec::new(), self.before.clone())
+        } else {
+            (self.before.clone(), Vec::new())
+        };
+        others.extend(led);
+        self.clauses.push(Clause {
+            verb: range,
+            lemmas: verbs().map(|lemma| lemma.word).collect(),
+            also: verbs().flat_map(|lemma| lemma.synonyms()).collect(),
+            subjects,
+            others,
+            transitive: false,
+        });
+        (self.inside, self.parted, self.auxiliary, self.preposition) = (true, false, false, None);
+        self.behind_verb = true;
+    }
+}
