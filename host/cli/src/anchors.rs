@@ -3,7 +3,9 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::output::digest;
 use anyhow::{Context, anyhow};
-use portcullis_gate::anchor::{Contents, Store, write_sqlite};
+use portcullis_gate::anchor::{Contents, Passage, Store, read_passages, write_sqlite};
+use portcullis_mapping::Mapper;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,12 @@ pub(crate) enum Command {
         /// The store; it must not be there yet.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
+        /// Text of which every sentence is a fact, as JSON Lines `{"entity", "text", "source"}`: the entity's id is one of the inputs'.
+        #[arg(long, value_name = "FILE")]
+        passages: Vec<PathBuf>,
+        /// Language of the passages.
+        #[arg(long, value_name = "CODE", default_value = "en")]
+        language: String,
         /// JSON Lines files, or other stores; what they say of one entity is joined.
         #[arg(required = true, value_name = "FILE")]
         inputs: Vec<PathBuf>,
@@ -31,12 +39,12 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::Build { output, inputs } => build(output, inputs),
+        Command::Build { output, passages, language, inputs } => build(output, passages, language, inputs),
         Command::Info { store, json } => info(store, *json),
     }
 }
 
-fn build(output: &Path, inputs: &[PathBuf]) -> Result<u8, Failure> {
+fn build(output: &Path, passages: &[PathBuf], language: &str, inputs: &[PathBuf]) -> Result<u8, Failure> {
     if output.exists() {
         return Err(anyhow!("`{}` is there already; remove it, or build into another file", output.display()).into());
     }
@@ -55,9 +63,35 @@ fn build(output: &Path, inputs: &[PathBuf]) -> Result<u8, Failure> {
         joined.citations.extend(store.contents().citations.iter().cloned());
     }
     joined.entities = entities.into_values().collect();
+    if !passages.is_empty() {
+        add_passages(&mut joined, passages, language)?;
+    }
     let contents = joined.canonical().map_err(|problem| anyhow!("{problem}"))?;
     write_sqlite(output, &contents).with_context(|| format!("cannot write `{}`", output.display()))?;
     info(output, false)
+}
+
+fn add_passages(joined: &mut Contents, files: &[PathBuf], language: &str) -> Result<(), Failure> {
+    let manifest = json!({
+        "package": {"name": "passages", "version": "1.0.0", "description": "", "language": language},
+        "enumerations": {"domain": ["any"], "audience": ["any"], "temporal": ["any"], "register": ["any"]},
+    });
+    let manifest = serde_json::from_value(manifest).context("the settings of passages")?;
+    let mapper = Mapper::new(&manifest, &BTreeMap::new()).map_err(anyhow::Error::from)?;
+    let mut passages = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let place = || format!("`{}`, line {}: not a passage", file.display(), number + 1);
+            passages.push(serde_json::from_str::<Passage>(line).with_context(place)?);
+        }
+    }
+    let read = read_passages(&passages, joined, &mapper);
+    for sentence in &read.uncertain {
+        errln!("left out, for whom its pronoun means is not certain: {sentence}");
+    }
+    joined.facts.extend(read.facts);
+    Ok(())
 }
 
 fn info(path: &Path, json: bool) -> Result<u8, Failure> {

@@ -288,3 +288,57 @@ impl<'a> Reader<'a> {
         self.behind_verb = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each verb with its subjects and the other words, each behind its preposition.
+    fn read(text: &str) -> Vec<String> {
+        let show = |a: &Argument| {
+            let shown = text.get(a.range.clone()).unwrap_or_default();
+            a.preposition.as_ref().map_or_else(|| shown.to_owned(), |p| format!("{p}:{shown}"))
+        };
+        let words = |list: &[Argument]| list.iter().map(show).collect::<Vec<_>>().join(" ");
+        clauses(text, Language::of("en").unwrap(), Lexicon::of("en"))
+            .iter()
+            .map(|c| {
+                let verb = text.get(c.verb.clone()).unwrap_or_default();
+                format!("{} | {verb} | {}", words(&c.subjects), words(&c.others))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn who_stands_before_the_verb_or_behind_by_does_it() {
+        assert_eq!(read("Ana Silva sold the mill to Bo Lind."), ["Ana Silva | sold | mill to:Bo to:Lind"]);
+        assert_eq!(read("The mill was sold to Bo Lind by Ana Silva."), ["Ana Silva | sold | mill to:Bo to:Lind"]);
+        assert_eq!(read("The maps drawn by Bo Lind."), ["Bo Lind | drawn | maps"]);
+        assert_eq!(read("In 1899 the council gave her a key."), ["council | gave | in:1899 her key"]);
+    }
+
+    #[test]
+    fn a_conjunction_keeps_the_subject_or_brings_one() {
+        assert_eq!(read("She visited Porto and bought a mill."), ["She | visited | Porto", "She | bought | mill"]);
+        assert_eq!(read("Ana sold the mill, and Bo bought a ship."), ["Ana | sold | mill", "Bo | bought | ship"]);
+        assert_eq!(read("The towns of Arda and Melk buy water."), ["towns | buy | of:Arda of:Melk water"]);
+    }
+
+    #[test]
+    fn who_does_it_stays_open_where_order_does_not_tell() {
+        for text in ["Ana met Bo, who bought a mill.", "Ana, hoping to win, left.", "Ana married Bo Lind; he died."] {
+            let found = read(text);
+            assert!(found.iter().any(|clause| clause.starts_with(" | ")), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_noun_that_could_be_a_verb_is_none_behind_a_determiner() {
+        assert_eq!(read("Ana climbed it with the guide Bo."), ["Ana | climbed | with:guide with:Bo"]);
+    }
+
+    #[test]
+    fn a_language_without_word_tables_has_no_clauses() {
+        assert!(clauses("Ana verkaufte die Mühle.", Language::of("de").unwrap(), Lexicon::of("de")).is_empty());
+    }
+}

@@ -6,12 +6,14 @@ mod contents;
 mod facts;
 mod jsonl;
 mod known;
+mod passage;
 mod query;
 mod roles;
 mod sqlite;
 mod store;
 
 pub use contents::{Citation, Contents, Entity, Fact};
+pub use passage::{Passage, PassageFacts, read_passages};
 pub use query::{Evidence, Grounding, Query, Resolver};
 pub use sqlite::write as write_sqlite;
 pub use store::{Store, StoreError};

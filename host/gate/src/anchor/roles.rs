@@ -121,3 +121,54 @@ impl Roles {
         Some(facts.iter().filter_map(|at| self.clauses.get(*at)).any(|fact| !said.conflicts(fact)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_mapping::Mapper;
+
+    /// Whether the facts agree with the first verb of a sentence.
+    fn agree(facts: &[&str], sentence: &str) -> Option<bool> {
+        let manifest = r#"{"package":{"name":"p","version":"1.0.0","description":""},
+            "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#;
+        let mapper = Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
+        let names: BTreeSet<String> = mapper.checkable("Ana Silva").into_iter().map(|c| c.stem).collect();
+        let mut roles = Roles::default();
+        facts.iter().for_each(|fact| roles.add(&mapper.clauses(fact), &names));
+        roles.agree(mapper.clauses(sentence).first().unwrap(), &names)
+    }
+
+    #[test]
+    fn another_subject_is_a_contradiction() {
+        let facts = ["Ana Silva sold the mill to Bo Lind."];
+        assert_eq!(agree(&facts, "Silva sold the mill."), Some(true));
+        assert_eq!(agree(&facts, "The mill was sold by her."), Some(true));
+        assert_eq!(agree(&facts, "Bo Lind sold the mill to Ana Silva."), Some(false));
+        assert_eq!(agree(&facts, "The mill was sold by Bo Lind."), Some(false));
+        // Of other verbs they say nothing.
+        assert_eq!(agree(&facts, "Bo Lind painted the mill."), None);
+    }
+
+    #[test]
+    fn a_word_that_was_no_subject_is_none() {
+        assert_eq!(agree(&["The council gave Ana Silva a key."], "Ana Silva gave the council a key."), Some(false));
+        assert_eq!(agree(&["The council gave Ana Silva a key."], "She was given a key by the council."), Some(true));
+    }
+
+    #[test]
+    fn what_happens_to_a_thing_is_no_other_event_than_doing_it() {
+        assert_eq!(agree(&["Ana Silva closed the mill in 1987."], "The mill closed in 1987."), Some(true));
+    }
+
+    #[test]
+    fn two_words_do_not_change_their_prepositions() {
+        assert_eq!(agree(&["She sailed from Porto to Lisbon."], "She sailed from Lisbon to Porto."), Some(false));
+        assert_eq!(agree(&["She sailed from Porto to Lisbon."], "She sailed to Lisbon."), Some(true));
+    }
+
+    #[test]
+    fn one_fact_that_agrees_is_enough() {
+        let facts = ["Ana Silva won a prize.", "Bo Lind won the race."];
+        assert_eq!(agree(&facts, "Bo Lind won the race."), Some(true));
+    }
+}
