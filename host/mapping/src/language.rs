@@ -37,6 +37,7 @@ pub(crate) mod kind {
     pub(crate) const NOMINATIVE: u32 = 1 << 27;
     pub(crate) const ACCUSATIVE: u32 = 1 << 28;
     pub(crate) const RELATIVE: u32 = 1 << 29;
+    pub(crate) const SCOPE: u32 = 1 << 30;
 }
 
 /// A language file as it stands.
@@ -75,6 +76,8 @@ struct CueLists {
     accusative: Vec<String>,
     #[serde(default)]
     relative: Vec<String>,
+    /// Words that say of a statement how far it holds, besides denials: conditions, exceptions, quantities, and whose it is.
+    scope: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
     light: Vec<String>,
@@ -220,7 +223,7 @@ impl Language {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();
-        let of_kinds: [(u32, Vec<String>); 30] = [
+        let of_kinds: [(u32, Vec<String>); 31] = [
             (kind::STOP, lists.stop),
             (kind::NEGATION, lists.negation),
             (kind::QUALIFICATION, lists.qualification),
@@ -240,6 +243,7 @@ impl Language {
             (kind::NOMINATIVE, lists.nominative),
             (kind::ACCUSATIVE, lists.accusative),
             (kind::RELATIVE, lists.relative),
+            (kind::SCOPE, lists.scope),
             (kind::PREPOSITION, lists.prepositions),
             (kind::COPULA, lists.copulas),
             (kind::KNOWN, lists.known_by_all),

@@ -1,6 +1,7 @@
 //! Segmentation: text to pieces that cover every byte once, in order.
 //!
-//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word. No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
+//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a statement holds, or
+//! whose it is, and for those behind it ("I do not say that it rains, or that it is cold"). No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
 //! Connectives at the very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
@@ -30,18 +31,34 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     words && text.get(end..).is_some_and(is_formatting)
 }
 
+/// Whether a text has a word that says how far a statement holds, or whose it is ("not", "if", "only", "she says").
+pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
+    let scope = |word: Range<usize>| {
+        let word = lower(text.get(word).unwrap_or_default());
+        language.kinds(&word) & (kind::SCOPE | kind::NEGATION) != 0
+    };
+    words(text).any(scope)
+}
+
 /// Places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
 pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut cuts = Vec::new();
+    let (mut seen, mut found) = (0, false);
+    let mut scoped = |at: usize| {
+        found |= is_scoped(part.get(seen..at).unwrap_or_default(), language);
+        seen = at;
+        found
+    };
     for (at, mark) in part.bytes().enumerate().filter(|(_, b)| matches!(b, b';' | b':' | b',')) {
         let Some(rest) = part.get(at + 1..) else { continue };
         if !rest.starts_with([' ', '\t']) {
             continue;
         }
-        let clause_word = || {
+        let mut clause_word = || {
             let first = words(rest).next().and_then(|w| rest.get(w)).unwrap_or_default();
-            language.kinds(&lower(first)) & kind::CLAUSE != 0
+            let kinds = language.kinds(&lower(first));
+            kinds & kind::CLAUSE != 0 && kinds & kind::SCOPE == 0 && !scoped(at)
         };
         // A label such as "Step 2:" or "Corrected:" stays with what it labels.
         let label = || {
@@ -126,5 +143,20 @@ mod tests {
         let text = "It rains; we stay, because it is cold, wet and dark.";
         let cuts = clause_cuts(text, &(0..text.len()), Language::of("en").unwrap());
         assert_eq!(cuts.iter().map(|c| &text[..*c]).collect::<Vec<_>>(), ["It rains;", "It rains; we stay,"]);
+    }
+
+    #[test]
+    fn no_clause_is_cut_from_what_limits_it() {
+        for text in [
+            "I would not say that it rains, or that it is cold.",
+            "We stay, unless it rains.",
+            "Every ship sank, and two were found.",
+            "She says that it rains, and that it is cold.",
+        ] {
+            assert!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()).is_empty(), "{text}");
+        }
+        // What comes before is not limited by it.
+        let text = "We stay, and it rains, so nobody sails, and nobody swims.";
+        assert_eq!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()), [8, 22]);
     }
 }

@@ -4,7 +4,7 @@ use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
-use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives};
+use crate::segment::{Piece, Whole, clause_cuts, cut, is_scoped, judge_last_connectives};
 use crate::sentence::sentence_ends;
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
@@ -256,11 +256,18 @@ impl Text {
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
     ///
     /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`; without
-    /// either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle.
+    /// either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A sentence with a word that
+    /// says how far a statement holds ("not", "if", "only", "she says") is only cut around values: else a part would say something else.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
+        let scoped = self.is_scoped(span);
+        let edges =
+            if scoped && !self.hits.touching(span).all(|hit| self.is_value(&hit.range)) { Vec::new() } else { edges };
+        if scoped && edges.is_empty() {
+            return Vec::new();
+        }
         let part = self.slice(span);
         let numbers = self.measured(span).skip(1).map(|q| q.range.start);
         let middle = span.start + part.len() / 2;
@@ -280,6 +287,16 @@ impl Text {
             }
         }
         Vec::new()
+    }
+
+    /// Whether the sentence of a span has a word that says how far a statement holds, or whose it is.
+    fn is_scoped(&self, span: &Range<usize>) -> bool {
+        is_scoped(self.slice(&self.sentence(span)), self.language)
+    }
+
+    /// Whether a hit is a value, such as a card number or an address of e-mail, and not words of the sentence.
+    fn is_value(&self, hit: &Range<usize>) -> bool {
+        self.slice(hit).contains(|c: char| c.is_numeric() || c == '@')
     }
 
     /// Numbers of list items at the starts of sentences, and of items in brackets behind a semicolon or comma.
@@ -438,5 +455,20 @@ mod tests {
         let parts = text.split(&(0..said.len()), &apart);
         let shown: Vec<&str> = parts.iter().filter(|p| !p.inert).map(|p| text.slice(&p.range)).collect();
         assert_eq!(shown, ["Ana is an actor born", "in 1949,", "in Porto, and a writer."]);
+    }
+
+    #[test]
+    fn what_limits_a_statement_is_not_parted_from_it() {
+        let language = Language::of("en").unwrap();
+        for (said, word, splits) in [
+            ("It is not true that Ana took a bribe and designed the bridge in 1949.", "1949", false),
+            ("Ana won every race in 1971 except the one in Porto.", "Porto", false),
+            ("Ana won a race in 1971 and died in Porto.", "Porto", true),
+        ] {
+            let text =
+                Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span).ended();
+            let at = said.find(word).unwrap();
+            assert_eq!(!text.split(&(0..said.len()), &[at..at + word.len()]).is_empty(), splits, "{said}");
+        }
     }
 }
