@@ -6,19 +6,25 @@
 //! 3. another value, or the negation, of what is established, unless the span says that it revises,
 //! 4. references to what was not introduced.
 
+use super::propositions::Conflicts;
 use crate::determination::DecidingField;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
-use portcullis_mapping::Reading;
+use portcullis_mapping::{Conflict, Reading};
 
 /// What a rule of this stage found.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
 /// The first rule that the mutation fails, apart from the mapping's.
-pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+pub(super) fn check(
+    state: &SemanticState,
+    mutation: &Mutation,
+    reading: &Reading,
+    conflicts: Option<&Conflicts>,
+) -> Option<Failure> {
     let rules = &state.policy.continuity;
-    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation)).flatten();
+    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
     let presupposition = || rules.presupposition.then(|| presupposition(state, mutation, reading)).flatten();
     inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
 }
@@ -66,11 +72,26 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     None
 }
 
-fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
-    let proposed = &mutation.proposed;
-    if proposed.revises {
+fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
+    if mutation.proposed.revises {
         return None;
     }
+    let found = match conflicts {
+        Some(conflicts) => conflicts.contradiction.clone().map(|(conflict, deciding)| {
+            let reason = match conflict {
+                Conflict::Negation => ValidationReason::ContradictNegation,
+                Conflict::Value => ValidationReason::ContradictValue,
+            };
+            (reason, deciding)
+        }),
+        None => contradicted_claim(state, mutation),
+    };
+    found.or_else(|| contradicted_quantity(state, mutation))
+}
+
+/// In a language without a grammar: another value of a relation, or the denial of the same words.
+fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+    let proposed = &mutation.proposed;
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
         let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
@@ -93,6 +114,11 @@ fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
         let condition = format!("{condition}, as established");
         return Some(failed(ValidationReason::ContradictNegation, proposed.words.join(" "), value, condition));
     }
+    None
+}
+
+/// A quantity outside the tolerance of its slot.
+fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {
         let (Some(new), Some(old), Some(tolerance)) = (new, old, tolerance) else { continue };
