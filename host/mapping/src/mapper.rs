@@ -259,6 +259,24 @@ impl Mapper {
         Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
     }
 
+    /// The nouns that a sentence points at, in a language with a grammar. `said` tells whether something was said before.
+    #[must_use]
+    pub fn pointing(&self, sentence: &str, said: bool) -> Option<Vec<Vec<String>>> {
+        self.propositions.map(|reader| reader.pointing(sentence, said))
+    }
+
+    /// Whether a word that was said introduces a noun, in a language with word tables.
+    #[must_use]
+    pub fn introduces(&self, said: &str, noun: &str) -> bool {
+        self.propositions.is_some_and(|reader| reader.introduces(said, noun))
+    }
+
+    /// Whether a word stands for a number.
+    #[must_use]
+    pub fn is_number(&self, word: &str) -> bool {
+        word.starts_with(char::is_numeric) || self.language.digits(word).is_some()
+    }
+
     /// Whether a text says that it revises something.
     #[must_use]
     pub fn revises(&self, text: &str) -> bool {

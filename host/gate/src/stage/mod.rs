@@ -169,7 +169,14 @@ pub(crate) fn judge(
     topic::propose(governor, state, span, &mut mutation);
     let conflicts = propositions::propose(governor, state, span, &mut mutation);
     if mutation.validation == StageFinding::Pass
-        && let Some((reason, deciding)) = validation::check(state, &mutation, &reading, conflicts.as_ref())
+        && let Some((reason, deciding)) = validation::check(
+            state,
+            &mutation,
+            &reading,
+            conflicts.as_ref(),
+            span.text.slice(span.range),
+            governor.mapper,
+        )
     {
         mutation.validation = StageFinding::Reject(reason);
         staged.validation = vec![deciding];

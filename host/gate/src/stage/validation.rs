@@ -11,7 +11,7 @@ use crate::determination::DecidingField;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
-use portcullis_mapping::{Conflict, Reading};
+use portcullis_mapping::{Conflict, Mapper, Reading};
 
 /// What a rule of this stage found.
 pub(super) type Failure = (ValidationReason, DecidingField);
@@ -22,10 +22,13 @@ pub(super) fn check(
     mutation: &Mutation,
     reading: &Reading,
     conflicts: Option<&Conflicts>,
+    span: &str,
+    mapper: &Mapper,
 ) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
-    let presupposition = || rules.presupposition.then(|| presupposition(state, mutation, reading)).flatten();
+    let presupposition =
+        || rules.presupposition.then(|| presupposition(state, mutation, reading, span, mapper)).flatten();
     inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
 }
 
@@ -132,13 +135,21 @@ fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<F
     None
 }
 
-fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+fn presupposition(
+    state: &SemanticState,
+    mutation: &Mutation,
+    reading: &Reading,
+    span: &str,
+    mapper: &Mapper,
+) -> Option<Failure> {
     let introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
         // Singular and plural of one noun.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
-        known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"))
+        let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
+        let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));
+        listed || said()
     };
     let nothing_said = state.lineage.is_empty();
     if reading.backward && nothing_said {
@@ -146,7 +157,7 @@ fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading)
         return Some(failed(ValidationReason::PresupposeAbove, "reference back".into(), "nothing above", condition));
     }
     if reading.quantity_reference {
-        let numeric = |w: &String| w.starts_with(|c: char| c.is_numeric());
+        let numeric = |w: &String| mapper.is_number(w);
         let given = mutation.quantities.iter().chain(&state.memory.quantities).any(Option::is_some)
             || state.memory.words.keys().chain(&state.intent.words).chain(&mutation.proposed.words).any(numeric);
         if !given {
@@ -155,7 +166,9 @@ fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading)
         }
     }
     let definite = reading.definite.iter().filter(|_| state.policy.continuity.definite);
-    let missing = reading.pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
+    let pointed = mapper.pointing(span, !nothing_said);
+    let pointing = pointed.as_ref().unwrap_or(&reading.pointing);
+    let missing = pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
     let condition = "a noun that was introduced".to_owned();
     Some(failed(ValidationReason::PresupposeReferent, "referent".into(), &missing.join(" "), condition))
 }

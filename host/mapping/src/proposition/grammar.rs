@@ -39,6 +39,8 @@ pub(crate) mod role {
     pub(crate) const SEAT: u64 = 1 << 30;
     pub(crate) const WEEKDAY: u64 = 1 << 31;
     pub(crate) const REGION: u64 = 1 << 32;
+    pub(crate) const DEICTIC: u64 = 1 << 33;
+    pub(crate) const GENERAL: u64 = 1 << 34;
 }
 
 /// A grammar file as it stands.
@@ -84,6 +86,8 @@ const NAMES: &[&str] = &[
     "seat",
     "weekdays",
     "regions",
+    "deictic",
+    "general",
 ];
 
 /// The lists of one language.
