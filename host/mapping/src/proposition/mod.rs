@@ -151,7 +151,10 @@ mod tests {
         let reader = Propositions::of("en").unwrap();
         let of = |span: &str| reader.pointing(span, true).concat().join(" ");
         assert_eq!([of("This trial proved it."), of("These findings changed farming.")], ["trial", "findings"]);
-        assert_eq!([of("This means that it rains."), of("This week it rains."), of("These problems last.")], ["", "", ""]);
+        assert_eq!(
+            [of("This means that it rains."), of("This week it rains."), of("These problems last.")],
+            ["", "", ""]
+        );
         assert!(reader.introduces("decided", "decision") && !reader.introduces("clover", "decision"));
     }
 }
