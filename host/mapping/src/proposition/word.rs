@@ -72,7 +72,10 @@ impl Tables {
                 last.text.push_str(shown);
                 continue;
             }
-            found.push(self.word(shown, if found.is_empty() { ' ' } else { mark(gap) }));
+            let mut word = self.word(shown, if found.is_empty() { ' ' } else { mark(gap) });
+            // "Option A" has no article.
+            word.roles = if !found.is_empty() && shown == "A" { 0 } else { word.roles };
+            found.push(word);
         }
         found
     }
