@@ -10,6 +10,7 @@ pub mod inert;
 pub mod json;
 pub mod manifest;
 pub mod mutation;
+pub mod proposition;
 pub mod reason;
 pub mod releases;
 pub mod state;

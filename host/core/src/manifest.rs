@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy. It
 /// stands for the version of Unicode's tables, too.
-pub const MAPPING_VERSION: u32 = 5;
+pub const MAPPING_VERSION: u32 = 6;
 
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -269,8 +269,8 @@ pub struct Continuity {
     pub contradiction: bool,
     /// A continuation must continue something, an enumeration must go on from where it is.
     pub discontinuity: bool,
-    /// Share of a span's content words that intent or recent lineage must hold, in basis points, unless a cue of transition leads
-    /// over; 0 looks at no topic.
+    /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused unless a cue of
+    /// transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is measured by its anchors instead.
     pub topic: u16,
     /// Admitted transitions that are recent.
     pub recent: u16,

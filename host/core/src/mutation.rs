@@ -2,7 +2,9 @@
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
+use crate::proposition::Proposition;
 use crate::reason::{LineageReason, ValidationReason};
+use crate::state::Topic;
 use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
@@ -86,6 +88,14 @@ pub struct Proposed {
     pub ordinal: Option<u32>,
     /// Entity that the stream speaks of from here on, when the span changes it.
     pub subject: Option<String>,
+    /// What it asserts, with pronouns resolved.
+    pub propositions: Vec<Proposition>,
+    /// Places in memory of the propositions that it replaces.
+    pub replaces: Vec<usize>,
+    /// Topic of the stream behind it, where the policy looks at topics.
+    pub topic: Option<Topic>,
+    /// Content words as a dictionary has them, where the policy looks at topics.
+    pub topic_words: Vec<String>,
 }
 
 /// One thing said of one subject, where a second value would contradict the first.

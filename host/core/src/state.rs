@@ -13,6 +13,7 @@ use crate::drift::Drift;
 use crate::fixed::BasisPoints;
 use crate::manifest::{Citations, Continuity, Limits, Manifest, TrustSlope};
 use crate::mutation::Mutation;
+use crate::proposition::{Proposition, Subject};
 use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +84,21 @@ pub struct Commitments {
     pub subject: Option<String>,
     /// Place in the enumeration that is open.
     pub ordinal: Option<u32>,
+    /// What was asserted, in order.
+    pub propositions: Vec<HeldProposition>,
+    /// Subjects that a pronoun can mean, the last one last.
+    pub subjects: Vec<Subject>,
+    /// Content words of admitted sentences as a dictionary has them, where the policy looks at topics.
+    pub topic_words: BTreeSet<String>,
+}
+
+/// A proposition that was asserted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldProposition {
+    /// What was asserted.
+    pub proposition: Proposition,
+    /// Whether an admitted revision replaced it.
+    pub replaced: bool,
 }
 
 /// Subject and relation of a claim.
@@ -149,6 +165,27 @@ pub struct Bounds {
     pub trust_slope: u16,
     /// Which threshold the slope stands over.
     pub drift: Drift,
+    /// What the stream speaks of, and how far the last sentences lie from it.
+    pub topic: Topic,
+}
+
+/// How far the last sentences lie from what was said before, and which person they speak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topic {
+    /// Decayed mean of the distances.
+    pub mean: BasisPoints,
+    /// Pronouns "he" so far.
+    pub masculine: u32,
+    /// Pronouns "she" so far.
+    pub feminine: u32,
+}
+
+impl Topic {
+    /// Pronouns of persons so far.
+    #[must_use]
+    pub const fn persons(self) -> u32 {
+        self.masculine.saturating_add(self.feminine)
+    }
 }
 
 impl SemanticState {

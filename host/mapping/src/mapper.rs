@@ -7,16 +7,19 @@ use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::lexicon::Lexicon;
+use crate::proposition::{Conflict, Grammar, Propositions};
 use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::{Findings, Text};
 use crate::tool::{self, Call, Tools, canonical};
+use crate::topic::topic;
 use crate::view::{View, completed, undecided};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Mutation, StageFinding};
+use portcullis_core::proposition::Proposition;
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::SemanticState;
+use portcullis_core::state::{SemanticState, Topic};
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,6 +32,8 @@ pub struct Mapper {
     language: &'static Language,
     /// Its word tables, where it has some.
     lexicon: Option<Lexicon>,
+    propositions: Option<Propositions>,
+    grammar: Option<&'static Grammar>,
     /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
     registers: Vec<Option<BasisPoints>>,
     span_bytes: u16,
@@ -95,6 +100,8 @@ impl Mapper {
             tools: Tools::new(manifest)?,
             language,
             lexicon: Lexicon::of(&manifest.package.language),
+            propositions: Propositions::of(&manifest.package.language),
+            grammar: Grammar::of(&manifest.package.language),
             registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
             span_bytes: manifest.limits.span_bytes,
         })
@@ -243,6 +250,62 @@ impl Mapper {
     #[must_use]
     pub fn clauses(&self, text: &str) -> Vec<Clause> {
         clauses(text, self.language, self.lexicon)
+    }
+
+    /// What a span asserts, behind what stands before it in its sentence, with pronouns as they stand; `None` in a language that cannot
+    /// be read so.
+    #[must_use]
+    pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
+        self.propositions.map(|reader| reader.read(before, span))
+    }
+
+    /// The topic of the stream behind a sentence, and the words that it adds; `None` in a language without a grammar.
+    #[must_use]
+    pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(Topic, Vec<String>)> {
+        let reading = Reading::of(sentence, self.language);
+        Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
+    }
+
+    /// The nouns that a sentence points at, in a language with a grammar. `said` tells whether something was said before.
+    #[must_use]
+    pub fn pointing(&self, sentence: &str, said: bool) -> Option<Vec<Vec<String>>> {
+        self.propositions.map(|reader| reader.pointing(sentence, said))
+    }
+
+    /// Whether a word that was said introduces a noun, in a language with word tables.
+    #[must_use]
+    pub fn introduces(&self, said: &str, noun: &str) -> bool {
+        self.propositions.is_some_and(|reader| reader.introduces(said, noun))
+    }
+
+    /// Whether a word stands for a number.
+    #[must_use]
+    pub fn is_number(&self, word: &str) -> bool {
+        word.starts_with(char::is_numeric) || self.language.digits(word).is_some()
+    }
+
+    /// Whether a text says that it revises something.
+    #[must_use]
+    pub fn revises(&self, text: &str) -> bool {
+        !text.is_empty() && Reading::of(text, self.language).proposed.revises
+    }
+
+    /// Whether a proposition that revises replaces an earlier one.
+    #[must_use]
+    pub fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
+        self.propositions.is_some_and(|reader| reader.replaces(earlier, later))
+    }
+
+    /// Why two propositions cannot both hold.
+    #[must_use]
+    pub fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
+        self.propositions?.conflict(earlier, later)
+    }
+
+    /// Whether two propositions say the same.
+    #[must_use]
+    pub fn say_the_same(&self, a: &Proposition, b: &Proposition) -> bool {
+        self.propositions.is_some_and(|reader| reader.same(a, b))
     }
 
     /// The mutation that a span proposes against a state.

@@ -178,7 +178,7 @@ impl Reading {
 }
 
 /// Whether a span is a question: its last mark says so.
-fn asks(span: &str) -> bool {
+pub(crate) fn asks(span: &str) -> bool {
     let closing = |c: char| {
         c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}' | '\u{bb}')
     };

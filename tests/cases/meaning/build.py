@@ -48,7 +48,7 @@ def marked(text):
 
 def hand():
     rows, count = [], {}
-    for name in ("hand1.txt", "hand2.txt"):
+    for name in ("hand1.txt", "hand2.txt", "hand_lineage.txt"):
         head = None
         for line in lines(name):
             if line.startswith("# "):

@@ -1,9 +1,10 @@
 //! The only ways in which state changes: an admitted mutation is committed, and a commit is taken back.
 
-use super::{Bounds, ClaimValue, Commitments, Relation, SemanticState, Transition};
+use super::{Bounds, ClaimValue, Commitments, HeldProposition, Relation, SemanticState, Transition};
 use crate::class::ClassSet;
 use crate::drift::Drift;
 use crate::mutation::{Claim, Mutation};
+use crate::proposition::{Subject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,9 @@ pub struct Undo {
     subject: Option<String>,
     ordinal: Option<u32>,
     bounds: Bounds,
+    subjects: Vec<Subject>,
+    /// Propositions before.
+    propositions: usize,
     /// Changes of the collections, in the order in which they were made.
     changes: Vec<Change>,
 }
@@ -28,6 +32,8 @@ enum Change {
     Superseded(Relation, String),
     Reinstated(Relation, String),
     Statement(u64, Option<bool>),
+    Replaced(usize),
+    TopicWord(String),
 }
 
 impl SemanticState {
@@ -41,6 +47,8 @@ impl SemanticState {
             subject: memory.subject.clone(),
             ordinal: memory.ordinal,
             bounds: self.bounds,
+            subjects: memory.subjects.clone(),
+            propositions: memory.propositions.len(),
             changes: Vec::with_capacity(proposed.words.len()),
         };
         memory.established = memory.established.union(mutation.classes);
@@ -66,6 +74,22 @@ impl SemanticState {
             undo.changes.push(Change::Statement(proposed.fingerprint, before));
         }
         memory.ordinal = proposed.ordinal.or(memory.ordinal);
+        for at in &proposed.replaces {
+            if let Some(held) = memory.propositions.get_mut(*at).filter(|held| !held.replaced) {
+                held.replaced = true;
+                undo.changes.push(Change::Replaced(*at));
+            }
+        }
+        for proposition in &proposed.propositions {
+            mention(&mut memory.subjects, &proposition.subject);
+            memory.propositions.push(HeldProposition { proposition: proposition.clone(), replaced: false });
+        }
+
+        for word in &proposed.topic_words {
+            if memory.topic_words.insert(word.clone()) {
+                undo.changes.push(Change::TopicWord(word.clone()));
+            }
+        }
 
         let slope = &self.policy.trust_slope;
         self.lineage.push(Transition {
@@ -76,7 +100,11 @@ impl SemanticState {
             distance: slope.distance(mutation),
         });
         let trust_slope = slope.slope(self.lineage.iter().map(|t| t.distance));
-        self.bounds = Bounds { trust_slope, drift: hysteresis(self.bounds.drift, slope.drift(trust_slope)) };
+        self.bounds = Bounds {
+            trust_slope,
+            drift: hysteresis(self.bounds.drift, slope.drift(trust_slope)),
+            topic: proposed.topic.unwrap_or(self.bounds.topic),
+        };
         undo
     }
 
@@ -86,6 +114,8 @@ impl SemanticState {
         memory.established = undo.established;
         memory.quantities = undo.quantities;
         memory.subject = undo.subject;
+        memory.subjects = undo.subjects;
+        memory.propositions.truncate(undo.propositions);
         memory.ordinal = undo.ordinal;
         self.bounds = undo.bounds;
         self.lineage.pop();
@@ -103,6 +133,12 @@ impl SemanticState {
                     memory.superseded.insert((key, value));
                 }
                 Change::Statement(fingerprint, before) => restore(&mut memory.statements, fingerprint, before),
+                Change::TopicWord(word) => {
+                    memory.topic_words.remove(&word);
+                }
+                Change::Replaced(at) => {
+                    memory.propositions.iter_mut().skip(at).take(1).for_each(|held| held.replaced = false);
+                }
             }
         }
     }

@@ -93,6 +93,7 @@ fn proposals() -> impl Strategy<Value = Proposed> {
             revises: false,
             ordinal,
             subject,
+            ..Proposed::default()
         })
 }
 

@@ -1,8 +1,8 @@
 //! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is reported, in this
 //! order: repetition, regression, discontinuity, topic.
 
+use super::propositions::Conflicts;
 use crate::determination::DecidingField;
-use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::reason::LineageReason;
 use portcullis_core::state::SemanticState;
@@ -11,16 +11,18 @@ use portcullis_mapping::Reading;
 /// What a rule of this stage found.
 pub(super) type Failure = (LineageReason, DecidingField);
 
-/// Content words under which a span has no topic of its own.
-const TOPIC_WORDS: usize = 3;
-
 /// The first rule that the mutation fails.
-pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+pub(super) fn check(
+    state: &SemanticState,
+    mutation: &Mutation,
+    reading: &Reading,
+    conflicts: Option<&Conflicts>,
+) -> Option<Failure> {
     let rules = &state.policy.continuity;
     repetition(state, mutation)
-        .or_else(|| rules.contradiction.then(|| regression(state, mutation)).flatten())
+        .or_else(|| rules.contradiction.then(|| regression(state, mutation, conflicts)).flatten())
         .or_else(|| rules.discontinuity.then(|| discontinuity(state, mutation, reading)).flatten())
-        .or_else(|| topic(state, mutation, reading))
+        .or_else(|| topic(state, mutation))
 }
 
 fn failed(reason: LineageReason, field: &str, value: String, condition: String) -> Failure {
@@ -43,9 +45,12 @@ fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
 }
 
 /// A value that a revision replaced comes back without one.
-fn regression(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+fn regression(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
     if mutation.proposed.revises {
         return None;
+    }
+    if let Some(conflicts) = conflicts {
+        return conflicts.regression.clone().map(|deciding| (LineageReason::Regression, deciding));
     }
     mutation.proposed.claims.iter().filter(|c| !c.negated).find_map(|claim| {
         let key = (state.memory.relation(claim), claim.value.clone());
@@ -69,22 +74,14 @@ fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) 
         .then(|| failed(LineageReason::Discontinuity, "enumeration", ordinal.to_string(), format!("1 or {}", open + 1)))
 }
 
-/// Too few words that intent or recent lineage hold, no cue of transition, and no pronoun that carries the subject on.
-fn topic(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
-    let rules = &state.policy.continuity;
-    let words = &mutation.proposed.words;
-    let anything = !state.lineage.is_empty() || !state.intent.words.is_empty();
-    if rules.topic == 0 || !anything || words.len() < TOPIC_WORDS || reading.transition || reading.pronoun {
-        return None;
-    }
-    let oldest = state.lineage.len().saturating_sub(usize::from(rules.recent));
-    let oldest = state.lineage.get(oldest).map_or(0, |t| t.sequence);
-    let linked = words
-        .iter()
-        .filter(|w| state.intent.words.contains(*w) || state.memory.words.get(*w).is_some_and(|said| *said >= oldest))
-        .count();
-    let share = BasisPoints::ratio(linked, words.len());
-    (share.get() < rules.topic).then(|| {
-        failed(LineageReason::TopicShift, "linked", share.get().to_string(), format!("at least {}", rules.topic))
+/// The last sentences, this one included, lie too far from what was said before.
+fn topic(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+    let most = state.policy.continuity.topic;
+    let mean = mutation.proposed.topic?.mean.get();
+    (most > 0 && mean >= most).then(|| {
+        let known = |word: &&String| !state.memory.topic_words.contains(*word) && !state.intent.words.contains(*word);
+        let strange: Vec<&str> = mutation.proposed.topic_words.iter().filter(known).map(String::as_str).collect();
+        let condition = format!("under {most}; not said before: {}", strange.join(", "));
+        failed(LineageReason::TopicShift, "distance", mean.to_string(), condition)
     })
 }

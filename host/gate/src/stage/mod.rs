@@ -2,6 +2,8 @@
 //! validation, lineage, entropy.
 
 mod lineage;
+mod propositions;
+mod topic;
 mod validation;
 
 use crate::anchor::{Query, Resolver};
@@ -166,13 +168,22 @@ pub(crate) fn judge(
         }];
     }
     anchor(governor, state, vouched, span, &mut mutation, &mut staged);
+    topic::propose(governor, state, span, &mut mutation);
+    let conflicts = propositions::propose(governor, state, span, &mut mutation);
     if mutation.validation == StageFinding::Pass
-        && let Some((reason, deciding)) = validation::check(state, &mutation, &reading)
+        && let Some((reason, deciding)) = validation::check(
+            state,
+            &mutation,
+            &reading,
+            conflicts.as_ref(),
+            span.text.slice(span.range),
+            governor.mapper,
+        )
     {
         mutation.validation = StageFinding::Reject(reason);
         staged.validation = vec![deciding];
     }
-    if let Some((reason, deciding)) = lineage::check(state, &mutation, &reading) {
+    if let Some((reason, deciding)) = lineage::check(state, &mutation, &reading, conflicts.as_ref()) {
         mutation.lineage = StageFinding::Reject(reason);
         staged.lineage = vec![deciding];
     }

@@ -6,20 +6,29 @@
 //! 3. another value, or the negation, of what is established, unless the span says that it revises,
 //! 4. references to what was not introduced.
 
+use super::propositions::Conflicts;
 use crate::determination::DecidingField;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
-use portcullis_mapping::Reading;
+use portcullis_mapping::{Conflict, Mapper, Reading};
 
 /// What a rule of this stage found.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
 /// The first rule that the mutation fails, apart from the mapping's.
-pub(super) fn check(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+pub(super) fn check(
+    state: &SemanticState,
+    mutation: &Mutation,
+    reading: &Reading,
+    conflicts: Option<&Conflicts>,
+    span: &str,
+    mapper: &Mapper,
+) -> Option<Failure> {
     let rules = &state.policy.continuity;
-    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation)).flatten();
-    let presupposition = || rules.presupposition.then(|| presupposition(state, mutation, reading)).flatten();
+    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
+    let presupposition =
+        || rules.presupposition.then(|| presupposition(state, mutation, reading, span, mapper)).flatten();
     inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
 }
 
@@ -66,11 +75,26 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     None
 }
 
-fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
-    let proposed = &mutation.proposed;
-    if proposed.revises {
+fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
+    if mutation.proposed.revises {
         return None;
     }
+    let found = match conflicts {
+        Some(conflicts) => conflicts.contradiction.clone().map(|(conflict, deciding)| {
+            let reason = match conflict {
+                Conflict::Negation => ValidationReason::ContradictNegation,
+                Conflict::Value => ValidationReason::ContradictValue,
+            };
+            (reason, deciding)
+        }),
+        None => contradicted_claim(state, mutation),
+    };
+    found.or_else(|| contradicted_quantity(state, mutation))
+}
+
+/// In a language without a grammar: another value of a relation, or the denial of the same words.
+fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+    let proposed = &mutation.proposed;
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
         let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
@@ -93,6 +117,11 @@ fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
         let condition = format!("{condition}, as established");
         return Some(failed(ValidationReason::ContradictNegation, proposed.words.join(" "), value, condition));
     }
+    None
+}
+
+/// A quantity outside the tolerance of its slot.
+fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {
         let (Some(new), Some(old), Some(tolerance)) = (new, old, tolerance) else { continue };
@@ -106,13 +135,21 @@ fn contradiction(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     None
 }
 
-fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+fn presupposition(
+    state: &SemanticState,
+    mutation: &Mutation,
+    reading: &Reading,
+    span: &str,
+    mapper: &Mapper,
+) -> Option<Failure> {
     let introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
         // Singular and plural of one noun.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
-        known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"))
+        let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
+        let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));
+        listed || said()
     };
     let nothing_said = state.lineage.is_empty();
     if reading.backward && nothing_said {
@@ -120,7 +157,7 @@ fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading)
         return Some(failed(ValidationReason::PresupposeAbove, "reference back".into(), "nothing above", condition));
     }
     if reading.quantity_reference {
-        let numeric = |w: &String| w.starts_with(|c: char| c.is_numeric());
+        let numeric = |w: &String| mapper.is_number(w);
         let given = mutation.quantities.iter().chain(&state.memory.quantities).any(Option::is_some)
             || state.memory.words.keys().chain(&state.intent.words).chain(&mutation.proposed.words).any(numeric);
         if !given {
@@ -129,7 +166,9 @@ fn presupposition(state: &SemanticState, mutation: &Mutation, reading: &Reading)
         }
     }
     let definite = reading.definite.iter().filter(|_| state.policy.continuity.definite);
-    let missing = reading.pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
+    let pointed = mapper.pointing(span, !nothing_said);
+    let pointing = pointed.as_ref().unwrap_or(&reading.pointing);
+    let missing = pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
     let condition = "a noun that was introduced".to_owned();
     Some(failed(ValidationReason::PresupposeReferent, "referent".into(), &missing.join(" "), condition))
 }

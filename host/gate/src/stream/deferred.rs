@@ -29,6 +29,7 @@ pub(super) struct Knowledge {
     referents: usize,
     claims: usize,
     superseded: usize,
+    propositions: usize,
 }
 
 impl Knowledge {
@@ -41,6 +42,7 @@ impl Knowledge {
             referents: memory.referents.len(),
             claims: memory.claims.len(),
             superseded: memory.superseded.len(),
+            propositions: memory.propositions.len(),
         }
     }
 }

@@ -1,0 +1,108 @@
+//! Propositions: what a sentence asserts of a subject, in a form that a later sentence can conflict with.
+
+use serde::{Deserialize, Serialize};
+
+/// What a pronoun can stand for, as bits.
+pub mod gender {
+    /// "He".
+    pub const MASCULINE: u8 = 1;
+    /// "She".
+    pub const FEMININE: u8 = 2;
+    /// "It".
+    pub const NEUTER: u8 = 4;
+    /// "They".
+    pub const PLURAL: u8 = 8;
+}
+
+/// One thing that a sentence asserts of one subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Proposition {
+    /// Of what.
+    pub subject: Subject,
+    /// Of how many of the subject.
+    pub quantity: Quantity,
+    /// The verb as a dictionary has it, with a modal verb before it.
+    pub verb: String,
+    /// Whether it is in the past.
+    pub past: bool,
+    /// Whether it is denied.
+    pub negated: bool,
+    /// Whether it holds at every time ("never", "always", "none").
+    pub universal: bool,
+    /// What stands besides subject and verb.
+    pub phrases: Vec<Phrase>,
+    /// The sentence, for the reader.
+    pub shown: String,
+}
+
+/// What a proposition is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Subject {
+    /// Its words in lower case, without articles; empty for a pronoun that nothing fits.
+    pub words: String,
+    /// Whether it is a name.
+    pub name: bool,
+    /// Whether it was a pronoun.
+    pub pronoun: bool,
+    /// Pronouns that it can be called by: bits of [`gender`].
+    pub genders: u8,
+}
+
+/// Of how many of its subject a proposition speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Nothing is said.
+    #[default]
+    Plain,
+    /// Each of them.
+    All,
+    /// A number or a share of them.
+    Some,
+}
+
+/// Words with what leads to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Phrase {
+    /// The preposition or conjunction; empty for an object or a predicate.
+    pub lead: String,
+    /// Content words in lower case; numbers in digits.
+    pub words: Vec<String>,
+    /// Whether it is a name.
+    pub name: bool,
+    /// Whether a bound or an approximation stands before its number.
+    pub bound: bool,
+}
+
+impl Subject {
+    /// What a pronoun stands for among the subjects so far, the last one first; other subjects stand for themselves. The subject found is
+    /// known by that pronoun from here on.
+    #[must_use]
+    pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
+        if !self.pronoun {
+            return Some(self.clone());
+        }
+        let found = subjects.iter().rev().find(|s| s.genders & self.genders != 0)?;
+        Some(Self { genders: found.genders & self.genders, ..found.clone() })
+    }
+}
+
+/// Subjects that a pronoun can mean.
+const SUBJECTS: usize = 4;
+
+/// Puts a subject behind the others, as the one spoken of last, unless no pronoun can mean it.
+pub fn mention(subjects: &mut Vec<Subject>, subject: &Subject) {
+    if subject.genders == 0 {
+        return;
+    }
+    let mut subject = subject.clone();
+    if let Some(at) = subjects.iter().position(|s| s.words == subject.words) {
+        let known = subjects.remove(at);
+        let both = known.genders & subject.genders;
+        subject.genders = if both == 0 { known.genders } else { both };
+    }
+    subjects.push(subject);
+    if subjects.len() > SUBJECTS {
+        subjects.remove(0);
+    }
+}

@@ -1,0 +1,95 @@
+//! Propositions of a span against those that were admitted.
+
+use super::Span;
+use crate::determination::DecidingField;
+use crate::governor::Governor;
+use portcullis_core::mutation::Mutation;
+use portcullis_core::proposition::{Proposition, Subject, mention};
+use portcullis_core::state::{HeldProposition, SemanticState};
+use portcullis_mapping::Conflict;
+
+/// What cannot hold together with what was admitted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Conflicts {
+    /// A contradiction, and what it rests on.
+    pub(super) contradiction: Option<(Conflict, DecidingField)>,
+    /// A proposition that a revision replaced and that comes back.
+    pub(super) regression: Option<DecidingField>,
+}
+
+/// Reads what a span asserts into the mutation, and compares it with memory. `None` where the language cannot be read so, or the policy
+/// looks at no contradiction.
+pub(super) fn propose(
+    governor: &Governor<'_>,
+    state: &SemanticState,
+    span: &Span<'_>,
+    mutation: &mut Mutation,
+) -> Option<Conflicts> {
+    if !state.policy.continuity.contradiction {
+        return None;
+    }
+    let mut subjects = state.memory.subjects.clone();
+    let sentence = span.text.sentence(span.range);
+    let before = span.text.slice(&(sentence.start..span.range.start));
+    let mut propositions = governor.mapper.propositions(before, span.text.slice(span.range))?;
+    propositions.retain_mut(|p| resolve(governor, state, &mut subjects, p));
+    mutation.proposed.revises |= governor.mapper.revises(before);
+    let revises = mutation.proposed.revises;
+    if revises {
+        // "The pool now opens at nine" is what holds from here on.
+        propositions.iter_mut().for_each(|p| p.phrases.retain(|phrase| phrase.lead != "adv"));
+    }
+    let held = &state.memory.propositions;
+    let standing = || held.iter().enumerate().filter(|(_, h)| !h.replaced);
+    let mut conflicts = Conflicts::default();
+    for new in &propositions {
+        for (at, old) in standing() {
+            let replaces = || governor.mapper.replaces(&old.proposition, new);
+            if revises {
+                if replaces() {
+                    mutation.proposed.replaces.push(at);
+                }
+            } else if returns(governor, held, new) && replaces() {
+                let condition = format!("\"{}\", which replaced it", old.proposition.shown);
+                conflicts.regression.get_or_insert_with(|| deciding(new, condition));
+            } else if let Some(conflict) = governor.mapper.conflict(&old.proposition, new) {
+                let condition = format!("\"{}\", as established", old.proposition.shown);
+                conflicts.contradiction.get_or_insert_with(|| (conflict, deciding(new, condition)));
+            }
+        }
+    }
+    mutation.proposed.propositions = propositions;
+    Some(conflicts)
+}
+
+/// Whether a proposition says what a replaced one says.
+fn returns(governor: &Governor<'_>, held: &[HeldProposition], new: &Proposition) -> bool {
+    held.iter().any(|h| h.replaced && governor.mapper.say_the_same(&h.proposition, new))
+}
+
+fn deciding(new: &Proposition, condition: String) -> DecidingField {
+    DecidingField { field: format!("{}: {}", new.subject.words, new.verb), value: new.shown.clone(), condition }
+}
+
+/// Puts what a pronoun means, or the entity of an anchor store, in the place of a subject; says whether there is one.
+fn resolve(
+    governor: &Governor<'_>,
+    state: &SemanticState,
+    subjects: &mut Vec<Subject>,
+    proposition: &mut Proposition,
+) -> bool {
+    let Some(mut subject) = proposition.subject.resolved(subjects) else { return false };
+    let named = subject.words.clone();
+    if let Some(id) = governor.anchors().entity_called(&named) {
+        subject.words = id.to_owned();
+        subject.name = false;
+    } else if proposition.subject.pronoun
+        && let Some(entity) = &state.memory.subject
+        && subjects.is_empty()
+    {
+        subject.words.clone_from(entity);
+    }
+    mention(subjects, &subject);
+    proposition.subject = subject;
+    true
+}

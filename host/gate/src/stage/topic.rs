@@ -1,0 +1,31 @@
+//! The topic of a stream without anchors: the mean distance of its sentences, and what of it the trust slope counts.
+
+use super::Span;
+use crate::governor::Governor;
+use portcullis_core::fixed::BasisPoints;
+use portcullis_core::mutation::Mutation;
+use portcullis_core::state::SemanticState;
+
+/// Mean distance that sentences of one topic have, in basis points; the slope counts what lies over it.
+const USUAL: u16 = 6_000;
+
+/// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. What continues a sentence has
+/// no distance of its own.
+pub(super) fn propose(governor: &Governor<'_>, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
+    let measured = state.policy.closed_world || !governor.anchors().is_empty();
+    if state.policy.continuity.topic == 0 || measured {
+        return;
+    }
+    let sentence = span.text.sentence(span.range);
+    let before = span.text.slice(&(sentence.start..span.range.start));
+    let Some((mut topic, words)) = governor.mapper.topic(state, span.text.slice(span.range)) else { return };
+    if before.chars().any(char::is_alphanumeric) {
+        topic.mean = state.bounds.topic.mean;
+    }
+    let over = u32::from(topic.mean.get().saturating_sub(USUAL)) * u32::from(BasisPoints::ONE.get());
+    let over = over / u32::from(BasisPoints::ONE.get() - USUAL);
+    mutation.content_deviation =
+        u16::try_from(over).ok().and_then(|o| BasisPoints::try_from(o).ok()).unwrap_or_default();
+    mutation.proposed.topic = Some(topic);
+    mutation.proposed.topic_words = words;
+}

@@ -1,0 +1,318 @@
+//! When two propositions cannot both hold: they say of one subject, in one respect, under the same qualifiers, a statement and its denial,
+//! opposites, or two values where there is one.
+
+use super::grammar::role;
+use super::word::Tables;
+use crate::language::kind;
+use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject};
+
+/// Why two propositions conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// One denies the other, or says the opposite.
+    Negation,
+    /// They give one thing two values.
+    Value,
+}
+
+pub(super) fn conflict(tables: &Tables, a: &Proposition, b: &Proposition) -> Option<Conflict> {
+    let nobody = |p: &Proposition| p.subject.words.is_empty() && p.negated && p.universal;
+    if !called_the_same(&a.subject, &b.subject) && !nobody(a) && !nobody(b) {
+        return None;
+    }
+    if a.negated != b.negated {
+        let (said, denied) = if a.negated { (b, a) } else { (a, b) };
+        return denies(tables, said, denied).then_some(Conflict::Negation);
+    }
+    if a.negated || a.quantity == Quantity::Some || b.quantity == Quantity::Some {
+        return None;
+    }
+    let pair = Pair::of(tables, a, b);
+    if pair.opposite() {
+        return Some(Conflict::Negation);
+    }
+    (pair.two_values() || pair.happened_twice() || pair.free_and_priced()).then_some(Conflict::Value)
+}
+
+pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
+    let pair = Pair::of(tables, a, b);
+    let equal = a.verb == b.verb && a.negated == b.negated && called_the_same(&a.subject, &b.subject);
+    equal && pair.a_only.is_empty() && pair.b_only.is_empty()
+}
+
+/// Whether a proposition that revises gives another value for what an earlier one says.
+pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Proposition) -> bool {
+    let same = earlier.verb == later.verb && earlier.negated == later.negated;
+    let another = || Pair::of(tables, earlier, later).difference().is_some_and(|(a, b)| a.lead == b.lead);
+    let value = same && called_the_same(&earlier.subject, &later.subject) && another();
+    value || conflict(tables, earlier, later).is_some()
+}
+
+/// One name may be a part of the other: a surname.
+fn called_the_same(a: &Subject, b: &Subject) -> bool {
+    let part = |long: &Subject, short: &Subject| {
+        long.name && short.name && long.words.strip_suffix(&short.words).is_some_and(|rest| rest.ends_with(' '))
+    };
+    !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
+}
+
+/// Whether a denial denies a statement: all that it holds stands in the statement, and the statement says no more of when, where or for
+/// whom.
+fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
+    let quantities = match (said.quantity, denied.quantity) {
+        (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
+        (Quantity::Some, _) | (_, Quantity::Some) => false,
+        _ => true,
+    };
+    let tense = said.past == denied.past || (denied.universal && said.universal);
+    let says_something = !denied.phrases.is_empty() || !denied.verb.ends_with("be");
+    if !quantities || !tense || said.verb != denied.verb || !says_something {
+        return false;
+    }
+    let holds = |phrase: &Phrase| {
+        let within = |f: &&Phrase| f.lead == phrase.lead && phrase.words.iter().all(|w| f.words.contains(w));
+        said.phrases.iter().position(|f| within(&f))
+    };
+    let Some(matched) = denied.phrases.iter().map(holds).collect::<Option<Vec<usize>>>() else { return false };
+    let bounded = denied.phrases.iter().any(|p| p.bound);
+    let more = said.phrases.iter().enumerate().filter(|(at, _)| !matched.contains(at)).map(|(_, p)| p);
+    let open = |p: &Phrase| {
+        matches!(p.lead.as_str(), "" | "by")
+            || (denied.universal && tables.grammar.roles(&p.lead) & role::CONDITION == 0)
+    };
+    !bounded && more.into_iter().all(|p| open(p) && p.lead != "adv")
+}
+
+/// Two propositions with the phrases that only one of them holds.
+struct Pair<'a> {
+    tables: &'a Tables,
+    a: &'a Proposition,
+    b: &'a Proposition,
+    a_only: Vec<&'a Phrase>,
+    b_only: Vec<&'a Phrase>,
+}
+
+impl<'a> Pair<'a> {
+    fn of(tables: &'a Tables, a: &'a Proposition, b: &'a Proposition) -> Self {
+        let only = |these: &'a Proposition, those: &Proposition| -> Vec<&'a Phrase> {
+            let held = |p: &&Phrase| those.phrases.iter().any(|q| q.lead == p.lead && q.words == p.words);
+            these.phrases.iter().filter(|p| !held(p)).collect()
+        };
+        Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
+    }
+
+    /// The one phrase on each side in which they differ.
+    fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
+        match (self.a_only.as_slice(), self.b_only.as_slice()) {
+            ([a], [b]) => Some((a, b)),
+            _ => None,
+        }
+    }
+
+    fn verb_plays(&self, roles: u64) -> bool {
+        self.tables.grammar.roles(self.a.verb.rsplit(' ').next().unwrap_or_default()) & roles != 0
+    }
+
+    /// Opposite verbs of the same, or one verb with opposite predicates.
+    fn opposite(&self) -> bool {
+        if self.a.past != self.b.past {
+            return false;
+        }
+        if self.a.verb != self.b.verb {
+            let by = |p: &&&Phrase| p.lead != "by";
+            let rest = self.a_only.iter().chain(&self.b_only).filter(by).count();
+            return rest == 0 && self.tables.are_opposites(&self.a.verb, &self.b.verb);
+        }
+        let Some((a, b)) = self.difference() else { return false };
+        if a.lead != b.lead {
+            return a.words == b.words && self.tables.grammar.are_opposites(&a.lead, &b.lead);
+        }
+        let Some((one, other)) = one_word(a, b) else { return false };
+        matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
+    }
+
+    /// Another value of what has one value: a number, a place in a row, a time, a holder of an office, the value of a label.
+    fn two_values(&self) -> bool {
+        if self.a.verb != self.b.verb || self.a.subject.words == "you" {
+            return false;
+        }
+        let Some((a, b)) = self.difference() else { return self.labelled() };
+        if a.lead != b.lead || a.bound || b.bound || self.a.past != self.b.past {
+            return false;
+        }
+        let is = self.a.verb == "be";
+        match a.lead.as_str() {
+            "" if is && a.name && b.name => !includes(a, b) && self.one_holder(),
+            "" | "from" => self.two_numbers(a, b) || (is && self.two_ordinals(a, b)),
+            "at" | "until" | "till" => self.verb_plays(role::TIMED) && self.two_times(a, b),
+            "on" => {
+                (self.verb_plays(role::TIMED) && dates_differ(self.tables, a, b)) || (is && self.two_ordinals(a, b))
+            }
+            "in" if is => self.two_places(a, b) && self.seat(),
+            "into" => self.two_places(a, b) && self.verb_plays(role::PLACED),
+            _ => false,
+        }
+    }
+
+    /// Two values of a label.
+    fn labelled(&self) -> bool {
+        let label = |p: &Proposition| p.shown.contains(':') && p.verb == "be" && !p.past;
+        let digits = |phrases: &[&Phrase]| phrases.iter().all(|p| p.words.iter().any(|w| is_number(w)));
+        label(self.a)
+            && label(self.b)
+            && self.a_only.len() == self.b_only.len()
+            && !self.a_only.is_empty()
+            && digits(&self.a_only)
+            && digits(&self.b_only)
+    }
+
+    /// One subject that only one thing can be: "the ship's captain", "the capital of the province".
+    fn one_holder(&self) -> bool {
+        let shown = |p: &Proposition| p.shown.to_lowercase();
+        let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");
+        !self.a.subject.name && self.a.subject.words != "there" && definite(self.a) && definite(self.b)
+    }
+
+    fn seat(&self) -> bool {
+        let words = || self.a.subject.words.split(' ');
+        words().any(|w| self.tables.grammar.roles(w) & role::SEAT != 0)
+    }
+
+    fn two_numbers(&self, a: &Phrase, b: &Phrase) -> bool {
+        let rest = |p: &Phrase| p.words.iter().filter(|w| !is_number(w)).cloned().collect::<Vec<_>>();
+        let numbers = |p: &Phrase| p.words.iter().filter(|w| is_number(w)).cloned().collect::<Vec<_>>();
+        let (one, other) = (numbers(a), numbers(b));
+        !one.is_empty() && !other.is_empty() && one != other && rest(a) == rest(b)
+    }
+
+    fn two_ordinals(&self, a: &Phrase, b: &Phrase) -> bool {
+        let ordinal = |w: &str| self.tables.language.kinds(w) & kind::ORDINAL != 0;
+        one_word(a, b).is_some_and(|(a, b)| ordinal(a) && ordinal(b))
+    }
+
+    fn two_times(&self, a: &Phrase, b: &Phrase) -> bool {
+        self.two_numbers(a, b) && !a.words.iter().any(|w| self.month(w)) || dates_differ(self.tables, a, b)
+    }
+
+    fn month(&self, word: &str) -> bool {
+        self.tables.language.kinds(word) & kind::MONTH != 0
+    }
+
+    /// Two places of which neither can lie in the other.
+    fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
+        let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
+        a.name
+            && b.name
+            && !includes(a, b)
+            && region(a) == region(b)
+            && !a.words.iter().any(|w| self.month(w))
+            && !b.words.iter().any(|w| self.month(w))
+    }
+
+    /// What happens once, with two dates, places or makers.
+    fn happened_twice(&self) -> bool {
+        let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
+            return false;
+        };
+        if verb != other || object != same || !self.a.past || !self.b.past || self.conditions_differ() {
+            return false;
+        }
+        self.a_only.iter().any(|a| {
+            self.b_only.iter().any(|b| {
+                let bound = a.bound || b.bound;
+                let date = || self.dated(a) && self.dated(b) && dates_differ(self.tables, a, b);
+                let placed = |p: &Phrase| matches!(p.lead.as_str(), "in" | "at");
+                let place = || placed(a) && placed(b) && self.two_places(a, b) && !self.same_place();
+                let maker = || a.lead == "by" && b.lead == "by" && a.name && b.name && !includes(a, b);
+                !bound && (date() || place() || maker())
+            })
+        })
+    }
+
+    fn dated(&self, p: &Phrase) -> bool {
+        let date = |w: &String| is_number(w) || self.month(w) || self.tables.grammar.roles(w) & role::WEEKDAY != 0;
+        matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
+    }
+
+    /// Whether they agree on a place, so that another one may lie around it.
+    fn same_place(&self) -> bool {
+        let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
+        self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
+    }
+
+    fn conditions_differ(&self) -> bool {
+        let condition = |p: &&Phrase| self.tables.grammar.roles(&p.lead) & role::CONDITION != 0 || p.lead == "adv";
+        self.a_only.iter().chain(&self.b_only).any(condition)
+    }
+
+    /// What happens once, and to what: "was founded", "opened".
+    fn event(&self, p: &Proposition) -> Option<(String, Vec<String>)> {
+        let words = p.phrases.iter().filter(|f| f.lead.is_empty()).flat_map(|f| f.words.iter().cloned());
+        let mut words: Vec<String> = words.collect();
+        let verb =
+            if p.verb == "be" { if words.is_empty() { return None } else { words.remove(0) } } else { p.verb.clone() };
+        let once = self.tables.roles_of_verb(&verb) & role::ONCE != 0;
+        let listed = self.tables.grammar.roles(&verb) & role::ONCE != 0;
+        let lemma = if listed { Some(verb.as_str()) } else { self.tables.verb(&verb) };
+        lemma.filter(|_| once).map(|lemma| (lemma.to_owned(), words))
+    }
+
+    /// "Is free", "costs 40 dollars".
+    fn free_and_priced(&self) -> bool {
+        let free = |p: &Proposition| {
+            p.verb == "be"
+                && p.phrases.len() == 1
+                && p.phrases.iter().any(|f| {
+                    matches!(f.words.first(), Some(w) if w == "free")
+                        && (f.words.len() == 1 || f.words.iter().any(|w| w == "charge"))
+                })
+        };
+        let priced = |p: &Proposition| {
+            p.verb == "cost"
+                && p.phrases.len() == 1
+                && p.phrases.iter().flat_map(|f| &f.words).any(|w| is_number(w) && w != "0")
+        };
+        (free(self.a) && priced(self.b)) || (priced(self.a) && free(self.b))
+    }
+}
+
+/// The one word in which two phrases differ.
+fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
+    let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
+    let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;
+    differing.next().is_none().then_some((one, other))
+}
+
+/// Whether the words of one phrase all stand in the other.
+fn includes(a: &Phrase, b: &Phrase) -> bool {
+    let within = |a: &Phrase, b: &Phrase| a.words.iter().all(|w| b.words.contains(w));
+    within(a, b) || within(b, a)
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Year, month, day and day of the week of a date, as far as it says them.
+fn dates_differ(tables: &Tables, a: &Phrase, b: &Phrase) -> bool {
+    let parts = |p: &Phrase| {
+        let mut parts: [Option<String>; 4] = Default::default();
+        for word in &p.words {
+            let number: Option<u32> = word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();
+            let at = match number {
+                _ if tables.language.kinds(word) & kind::MONTH != 0 => 1,
+                _ if tables.grammar.roles(word) & role::WEEKDAY != 0 => 3,
+                Some(1000..=2999) => 0,
+                Some(1..=31) => 2,
+                _ => continue,
+            };
+            let decade = at == 0 && word.ends_with("0s");
+            let value =
+                if decade { None } else { Some(number.filter(|_| at != 1).map_or(word.clone(), |n| n.to_string())) };
+            parts.iter_mut().skip(at).take(1).for_each(|part| part.clone_from(&value));
+        }
+        parts
+    };
+    let pairs = parts(a).into_iter().zip(parts(b));
+    pairs.into_iter().any(|(a, b)| a.is_some() && b.is_some() && a != b)
+}

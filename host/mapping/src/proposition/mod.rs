@@ -1,0 +1,160 @@
+//! Propositions: what a sentence asserts, read by marks, verbs and prepositions, and when two of them cannot both hold.
+//!
+//! Shallow and deterministic. What is asked, reported, doubted, quoted or imagined asserts nothing.
+
+mod conflict;
+mod grammar;
+mod pointing;
+mod read;
+mod word;
+
+use crate::language::Language;
+use crate::lexicon::Lexicon;
+use crate::reading::asks;
+pub use conflict::Conflict;
+pub(crate) use grammar::{Grammar, role};
+use portcullis_core::proposition::Proposition;
+use read::Reader;
+use word::Tables;
+
+/// The propositions of a language that has a grammar and word tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Propositions(Tables);
+
+impl Propositions {
+    /// The tables of a language (ISO 639-1), where it has some.
+    pub(crate) fn of(code: &str) -> Option<Self> {
+        let (language, lexicon, grammar) = (Language::of(code)?, Lexicon::of(code)?, Grammar::of(code)?);
+        Some(Self(Tables { language, lexicon, grammar }))
+    }
+
+    /// What a span asserts, behind what stands before it in its sentence; pronouns are not resolved.
+    pub(crate) fn read(&self, before: &str, span: &str) -> Vec<Proposition> {
+        let mut found = self.sentence(&[before, span].concat(), span);
+        if !before.is_empty() {
+            let earlier = self.sentence(before, span);
+            found.retain(|p| !earlier.contains(p));
+        }
+        found
+    }
+
+    fn sentence(&self, span: &str, shown: &str) -> Vec<Proposition> {
+        if asks(span) || span.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) {
+            return Vec::new();
+        }
+        let words = self.0.words(&span.replace('\u{2019}', "'"));
+        let mut reader = Reader::new(self.0, shown.trim());
+        reader.read(&words);
+        reader.found
+    }
+
+    /// Why two propositions cannot both hold.
+    pub(crate) fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
+        conflict::conflict(&self.0, earlier, later)
+    }
+
+    /// The nouns that a sentence points at.
+    pub(crate) fn pointing(&self, span: &str, said: bool) -> Vec<Vec<String>> {
+        pointing::pointing(&self.0, &self.0.words(&span.replace('\u{2019}', "'")), said)
+    }
+
+    /// Whether a word that was said introduces a noun.
+    pub(crate) fn introduces(&self, said: &str, noun: &str) -> bool {
+        pointing::introduces(&self.0, said, noun)
+    }
+
+    /// Whether a proposition that revises replaces an earlier one.
+    pub(crate) fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
+        conflict::replaces(&self.0, earlier, later)
+    }
+
+    /// Whether two propositions say the same.
+    pub(crate) fn same(&self, a: &Proposition, b: &Proposition) -> bool {
+        conflict::same(&self.0, a, b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_core::proposition::{Subject, mention};
+
+    /// What the sentences conflict in, the last one against those before it.
+    fn conflict(sentences: &[&str]) -> Option<Conflict> {
+        let reader = Propositions::of("en").unwrap();
+        let mut subjects: Vec<Subject> = Vec::new();
+        let mut held: Vec<Proposition> = Vec::new();
+        let mut found = None;
+        for sentence in sentences {
+            let mut new = reader.read("", sentence);
+            new.retain_mut(|p| {
+                let subject = p.subject.resolved(&subjects);
+                subject.is_some_and(|subject| {
+                    mention(&mut subjects, &subject);
+                    p.subject = subject;
+                    true
+                })
+            });
+            found = new.iter().find_map(|p| held.iter().find_map(|h| reader.conflict(h, p)));
+            held.extend(new);
+        }
+        found
+    }
+
+    #[test]
+    fn two_values_of_what_has_one() {
+        for sentences in [
+            ["Ana Silva was born in 1950.", "She was born in 1960."],
+            ["Option A costs 200 euros.", "Option A costs 350 euros."],
+            ["The treaty was signed in Vienna.", "The treaty was signed in Prague."],
+            ["The tower, which was built in 1420, leans.", "The tower was built in 1520."],
+            ["Petra Holm founded the choir.", "The choir was founded by Jonas Weil."],
+            ["Capacity: 40 seats", "Capacity: 60 seats"],
+        ] {
+            assert_eq!(conflict(&sentences), Some(Conflict::Value), "{sentences:?}");
+        }
+    }
+
+    #[test]
+    fn denials_and_opposites() {
+        for sentences in [
+            ["The lift works.", "The lift doesn't work."],
+            ["The board approved the plan.", "The board rejected the plan."],
+            ["The left valve is open.", "The left valve is closed."],
+            ["No one survived the wreck.", "Two sailors survived the wreck."],
+            ["Clara Boyd has no children.", "She has two children."],
+        ] {
+            assert_eq!(conflict(&sentences), Some(Conflict::Negation), "{sentences:?}");
+        }
+    }
+
+    #[test]
+    fn qualifiers_containment_and_reports_do_not_conflict() {
+        for sentences in [
+            ["Option A costs 200 euros.", "Option B costs 350 euros."],
+            ["A ticket costs 12 euros for adults.", "A ticket costs 6 euros for students."],
+            ["He was born in Paris.", "He was born in France."],
+            ["The strike began in 1973.", "The strike began on 4 March 1973."],
+            ["More than 5 people came.", "More than 7 people came."],
+            ["Is aspirin safe?", "Aspirin is not safe."],
+            ["Critics say that the dam is small.", "The dam is not small."],
+            ["The shop is open.", "The shop is not closed."],
+            ["Ilse Roth speaks Danish.", "She speaks Polish."],
+            ["The team won.", "The team did not win because of luck."],
+        ] {
+            assert_eq!(conflict(&sentences), None, "{sentences:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_pointed_at() {
+        let reader = Propositions::of("en").unwrap();
+        let of = |span: &str| reader.pointing(span, true).concat().join(" ");
+        assert_eq!([of("This trial proved it."), of("These findings changed farming.")], ["trial", "findings"]);
+        assert_eq!(
+            [of("This means that it rains."), of("This week it rains."), of("These problems last.")],
+            ["", "", ""]
+        );
+        assert!(reader.introduces("decided", "decision") && !reader.introduces("clover", "decision"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Nouns that a sentence points at: "this trial", "those two conditions".
+
+use super::grammar::role;
+use super::word::{Tables, Word};
+use crate::language::kind;
+
+/// Words of a noun phrase that are looked at.
+const PHRASE: usize = 4;
+
+/// The nouns that a sentence points at, each with the words before it; `said` tells whether something was said before.
+pub(super) fn pointing(tables: &Tables, words: &[Word], said: bool) -> Vec<Vec<String>> {
+    let points = |at: usize, word: &Word| {
+        let first = at == 0 && (word.text == "that" || word.text == "same");
+        word.is(kind::POINTING) || first
+    };
+    let words = without_article(words);
+    let starts = words.iter().enumerate().filter(|(at, word)| points(*at, word));
+    starts.filter_map(|(at, _)| phrase(tables, words.get(at + 1..)?, said)).collect()
+}
+
+/// A sentence that begins with "the same", without its article.
+fn without_article(words: &[Word]) -> &[Word] {
+    match words {
+        [the, rest @ ..] if the.text == "the" && rest.first().is_some_and(|w| w.text == "same") => rest,
+        _ => words,
+    }
+}
+
+/// The noun phrase at the start of `words`, unless it is known to all, says itself which one is meant, or is no noun phrase.
+fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
+    let stops = role::CUT | role::RELATIVE | role::CONDITION | role::DETERMINER;
+    let ends = |at: usize, w: &Word| {
+        let verb = tables.mostly_verb(&w.text) && (at > 0 || tables.verb(&w.text).is_some_and(|v| v != w.text));
+        (at > 0 && w.mark != ' ')
+            || w.auxiliary()
+            || w.leads()
+            || w.adverb()
+            || w.plays(stops)
+            || verb
+            || matches!(w.text.as_str(), "and" | "or" | "of")
+    };
+    let end = words.iter().enumerate().position(|(at, w)| ends(at, w)).unwrap_or(words.len()).min(PHRASE);
+    let nouns: Vec<&Word> = words.iter().take(end).filter(|w| !w.number).collect();
+    let after = words.get(end).filter(|w| w.mark == ' ');
+    let explained = after.is_some_and(|w| w.text == "of" || w.plays(role::RELATIVE));
+    let noun = nouns.iter().any(|w| tables.noun(&w.text).is_some());
+    let open = |w: &&Word| w.plays(role::DEICTIC) || w.capital || (said && w.plays(role::GENERAL));
+    let plain = |w: &&Word| tables.noun(&w.text).is_some_and(|n| tables.grammar.roles(n) & role::GENERAL != 0 && said);
+    if !noun || explained || nouns.iter().any(|w| open(w) || plain(w)) {
+        return None;
+    }
+    Some(nouns.into_iter().map(|w| w.text.clone()).collect())
+}
+
+/// Whether a word that was said introduces a noun: by the same lemma, a synonym, a derivation or as a kind of it.
+pub(super) fn introduces(tables: &Tables, said: &str, noun: &str) -> bool {
+    let (a, b) = (tables.lexicon.lemmas(said), tables.lexicon.lemmas(noun));
+    a.mean_the_same(&b) || a.are_related(&b) || a.is_kind_of(&b)
+}

@@ -1,0 +1,132 @@
+//! Words of a sentence with what grammar and word tables say of them.
+
+use super::grammar::{Grammar, role};
+use crate::language::{Language, kind};
+use crate::lexicon::{Lexicon, PartOfSpeech};
+use crate::words::words;
+
+/// A word in lower case; a number in digits.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) capital: bool,
+    pub(super) kinds: u32,
+    pub(super) roles: u64,
+    /// The mark before it that parts it from the word before; a space for none.
+    pub(super) mark: char,
+    pub(super) number: bool,
+}
+
+/// Everything that reading asks of a language.
+#[derive(Clone, Copy)]
+pub(super) struct Tables {
+    pub(super) language: &'static Language,
+    pub(super) lexicon: Lexicon,
+    pub(super) grammar: &'static Grammar,
+}
+
+impl Word {
+    pub(super) const fn plays(&self, roles: u64) -> bool {
+        self.roles & roles != 0
+    }
+
+    pub(super) const fn is(&self, kinds: u32) -> bool {
+        self.kinds & kinds != 0
+    }
+
+    /// Whether it leads to an object of its own; "of" belongs to what stands before it.
+    pub(super) fn leads(&self) -> bool {
+        (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
+    }
+
+    /// Whether it is an auxiliary or a form of "be".
+    pub(super) const fn auxiliary(&self) -> bool {
+        self.plays(role::BE | role::HAVE | role::DO | role::MODAL)
+    }
+
+    pub(super) fn adverb(&self) -> bool {
+        self.plays(role::ALWAYS | role::OFTEN | role::MOMENT) || matches!(self.text.as_str(), "also" | "ever")
+    }
+}
+
+/// What stands between two words, when it parts them.
+fn mark(gap: &str) -> char {
+    if gap.contains(" - ") {
+        return '-';
+    }
+    gap.chars().find(|c| matches!(c, ',' | ';' | ':' | '(' | ')' | '\u{2013}' | '\u{2014}' | '|')).unwrap_or(' ')
+}
+
+impl Tables {
+    pub(super) fn words(&self, span: &str) -> Vec<Word> {
+        let mut found: Vec<Word> = Vec::new();
+        let mut end = 0;
+        let digit = |text: &str, at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        for range in words(span) {
+            let gap = span.get(end..range.start).unwrap_or_default();
+            let shown = span.get(range.clone()).unwrap_or_default();
+            let joined = end > 0 && digit(span, end - 1) && digit(span, range.start);
+            end = range.end;
+            if let Some(last) = found.last_mut().filter(|_| joined && matches!(gap, "," | "." | ":")) {
+                last.text.push_str(gap.trim_matches(','));
+                last.text.push_str(shown);
+                continue;
+            }
+            let mut word = self.word(shown, if found.is_empty() { ' ' } else { mark(gap) });
+            // "Option A" has no article.
+            word.roles = if !found.is_empty() && shown == "A" { 0 } else { word.roles };
+            found.push(word);
+        }
+        found
+    }
+
+    fn word(&self, shown: &str, mark: char) -> Word {
+        let mut text = shown.to_lowercase();
+        let kinds = self.language.kinds(&text);
+        let roles = self.grammar.roles(&text);
+        let valued = kinds & (kind::NUMBER | kind::MULTIPLIER) != 0;
+        if let Some(value) = self.language.value(&text).filter(|_| valued) {
+            text = value.to_string();
+        }
+        let number = valued || text.starts_with(|c: char| c.is_ascii_digit());
+        Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number }
+    }
+
+    /// The verb that a word can be a form of.
+    pub(super) fn verb(&self, word: &str) -> Option<&'static str> {
+        self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Verb).map(|l| l.word)
+    }
+
+    /// Whether a word is a verb more often than anything else.
+    pub(super) fn mostly_verb(&self, word: &str) -> bool {
+        self.lexicon.lemmas(word).iter().next().is_some_and(|l| l.part == PartOfSpeech::Verb)
+    }
+
+    /// The noun that a word can be a form of.
+    pub(super) fn noun(&self, word: &str) -> Option<&'static str> {
+        self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Noun).map(|l| l.word)
+    }
+
+    /// Lists that a word or its verb stands on.
+    pub(super) fn roles_of_verb(&self, word: &str) -> u64 {
+        self.grammar.roles(word) | self.verb(word).map_or(0, |verb| self.grammar.roles(verb))
+    }
+
+    /// Whether two words are opposites: by the word tables, by list, or by a prefix of denial.
+    pub(super) fn are_opposites(&self, a: &str, b: &str) -> bool {
+        const PREFIXES: [&str; 7] = ["un", "in", "im", "ir", "il", "non", "dis"];
+        let forms = |word: &str| {
+            let lemmas = self.lexicon.lemmas(word);
+            let mut all: Vec<String> = lemmas.iter().map(|l| l.word.to_owned()).collect();
+            all.push(word.to_owned());
+            all
+        };
+        let prefixed = |a: &str, b: &str| PREFIXES.iter().any(|p| a.strip_prefix(p) == Some(b)) && self.known(a);
+        let listed = || forms(a).iter().any(|a| forms(b).iter().any(|b| self.grammar.are_opposites(a, b)));
+        a != b && (self.lexicon.are_antonyms(a, b) || prefixed(a, b) || prefixed(b, a) || listed())
+    }
+
+    fn known(&self, word: &str) -> bool {
+        self.lexicon.lemmas(word).iter().next().is_some()
+    }
+}

@@ -1,0 +1,139 @@
+//! The topic of a stream: how far a sentence lies from what was said before, in integers. Distance is the share of its content, weighed
+//! by rarity, that intent and memory do not hold, and less for a sentence that carries the subject on.
+
+use crate::language::{Language, kind};
+use crate::lexicon::Lexicon;
+use crate::proposition::{Grammar, role};
+use crate::reading::Reading;
+use crate::words::words;
+use portcullis_core::fixed::BasisPoints;
+use portcullis_core::state::{SemanticState, Topic};
+
+/// Content words under which a sentence has no topic of its own.
+const WORDS: usize = 3;
+/// Share of the mean that a new sentence makes, in tenths.
+const NEW: u32 = 3;
+/// Rarity of a word that the tables lack, and of a number: 256 times a binary logarithm.
+const UNKNOWN: u32 = 2500;
+const NUMBER: u32 = 1000;
+/// What is left of a distance, in tenths: where the sentence names what the intent is about, where a pronoun carries the person on, where
+/// it points back or speaks to the reader.
+const NAMED: u32 = 4;
+const CARRIED: u32 = 5;
+const LINKED: u32 = 6;
+const WHOLE: u32 = 10_000;
+
+/// Pronouns and names of a sentence.
+#[derive(Default)]
+struct Links {
+    masculine: u32,
+    feminine: u32,
+    /// "It", "they", "this".
+    things: bool,
+    /// "You", "we".
+    reader: bool,
+    named: bool,
+    /// Whether it begins with a name of two words that nothing has introduced.
+    stranger: bool,
+}
+
+/// The topic behind a sentence, and the words that it adds.
+pub(crate) fn topic(
+    state: &SemanticState,
+    sentence: &str,
+    reading: &Reading,
+    language: &Language,
+    lexicon: Option<Lexicon>,
+    grammar: &Grammar,
+) -> (Topic, Vec<String>) {
+    let lemma = |word: &str| lexicon.and_then(|l| l.lemma(word)).map_or_else(|| word.to_owned(), str::to_owned);
+    let held = &state.memory.topic_words;
+    let known = |word: &str| held.contains(word) || state.intent.words.contains(word);
+    let content: Vec<String> = reading.proposed.words.iter().map(|word| lemma(word)).collect();
+    let before = state.bounds.topic;
+    let links = Links::of(sentence, state, language, grammar);
+    let weight = |word: &String| match lexicon.and_then(|l| l.rarity(word)) {
+        _ if word.bytes().all(|b| b.is_ascii_digit()) => NUMBER,
+        Some(rarity) => u32::from(rarity).min(UNKNOWN),
+        None => UNKNOWN,
+    };
+    let related = |word: &str| {
+        let lemmas = lexicon.map(|l| l.lemmas(word));
+        let mut words = lemmas
+            .iter()
+            .flat_map(|l| l.iter())
+            .flat_map(|l| l.synonyms().chain(l.derived().map(|(_, word)| word)).chain(l.kinds()));
+        words.any(known)
+    };
+    let strange = |word: &String| match (known(word), related(word)) {
+        (true, _) => 0,
+        (false, true) => weight(word) / 2,
+        (false, false) => weight(word),
+    };
+    let (all, new): (u32, u32) = (content.iter().map(weight).sum(), content.iter().map(strange).sum());
+    let distance = links.distance((new * WHOLE).checked_div(all).unwrap_or(WHOLE / 2), before);
+    let mean = u32::from(before.mean.get());
+    let mean = if held.is_empty() || reading.transition {
+        0
+    } else if content.len() < WORDS {
+        mean
+    } else {
+        (mean * (10 - NEW) + distance * NEW) / 10
+    };
+    let keeps = before.persons() == 0 || links.agrees(before) || links.named;
+    let count = |old: u32, new: u32| if keeps { old.saturating_add(new) } else { old };
+    let topic = Topic {
+        mean: u16::try_from(mean).ok().and_then(|m| BasisPoints::try_from(m).ok()).unwrap_or(BasisPoints::ONE),
+        masculine: count(before.masculine, links.masculine),
+        feminine: count(before.feminine, links.feminine),
+    };
+    (topic, content)
+}
+
+impl Links {
+    fn of(sentence: &str, state: &SemanticState, language: &Language, grammar: &Grammar) -> Self {
+        let mut links = Self::default();
+        let mut strangers = 0;
+        for (at, range) in words(sentence).enumerate() {
+            let shown = sentence.get(range).unwrap_or_default();
+            let word = shown.to_lowercase();
+            let roles = grammar.roles(&word);
+            links.masculine += u32::from(roles & role::MASCULINE != 0);
+            links.feminine += u32::from(roles & role::FEMININE != 0);
+            links.things |= roles & (role::NEUTER | role::PLURAL) != 0 || language.kinds(&word) & kind::POINTING != 0;
+            links.reader |= roles & role::OTHER != 0;
+            let intended = word.len() > 2 && state.intent.words.contains(&word);
+            links.named |= intended;
+            let name = shown.starts_with(char::is_uppercase) && shown.len() > 1;
+            strangers += u32::from(at < 2 && name && !intended && !state.memory.topic_words.contains(&word));
+        }
+        links.stranger = strangers == 2;
+        links
+    }
+
+    /// Whether it speaks of a person as the text does.
+    const fn agrees(&self, topic: Topic) -> bool {
+        (self.masculine > 0 && topic.masculine >= topic.feminine)
+            || (self.feminine > 0 && topic.feminine >= topic.masculine)
+    }
+
+    /// What is left of a distance. A text on a person is carried on by that person's pronouns alone.
+    fn distance(&self, distance: u32, topic: Topic) -> u32 {
+        let part = |tenths: u32| distance * tenths / 10;
+        if self.named {
+            part(NAMED)
+        } else if self.stranger {
+            WHOLE
+        } else if self.agrees(topic) {
+            part(CARRIED)
+        } else if self.masculine + self.feminine > 0 && topic.persons() > 0 {
+            WHOLE
+        } else if topic.persons() > 0 {
+            if self.reader { WHOLE } else { distance }
+        } else if self.things || self.reader {
+            part(LINKED)
+        } else {
+            distance
+        }
+    }
+}
