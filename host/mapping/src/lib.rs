@@ -36,6 +36,7 @@ mod networks;
 mod number;
 mod pattern;
 mod phrase;
+mod polarity;
 mod quantity;
 mod reading;
 mod segment;
