@@ -303,7 +303,7 @@ fn pair(first: u8, second: u8) -> usize {
 
 fn joins(gap: &str) -> bool {
     let joins = |c: char| {
-        matches!(c, ' ' | '-' | '/' | '_' | '"' | '(' | ')' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}')
+        matches!(c, ' ' | '-' | '/' | '_' | '"' | '\'' | '(' | ')' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}')
     };
     !gap.is_empty() && gap.chars().nth(GAP).is_none() && gap.chars().all(joins)
 }

@@ -314,7 +314,7 @@ impl Text {
     }
 
     /// Classes of the hits that touch a span.
-    pub fn classes(&self, span: &Range<usize>) -> ClassSet { // TEMP
+    pub(crate) fn classes(&self, span: &Range<usize>) -> ClassSet {
         self.hits.touching(span).map(|h| h.class).collect()
     }
 
