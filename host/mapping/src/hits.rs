@@ -276,7 +276,8 @@ impl Scanner {
         if self.polar != ClassSet::EMPTY {
             // What the view shows, the view decides.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
-            let seen_at = Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
+            let seen_at =
+                Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
             let is_seen = |hit: &Hit| {
                 self.polar.contains(hit.class) && seen_at.touching(&hit.range).any(|other| other.class == hit.class)
             };
@@ -558,11 +559,7 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
 }
 
 /// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
-fn vocabulary(
-    class: &str,
-    file: &str,
-    files: &BTreeMap<String, Vec<u8>>,
-) -> Result<Vec<String>, MappingError> {
+fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -570,7 +567,11 @@ fn vocabulary(
     };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty());
     let phrases = lines.map(|line| {
-        let wrong = || MappingError::Vocabulary(format!("`{line}` in `{file}`: a phrase begins with a word and has at most {ALTERNATIVES} forms"));
+        let wrong = || {
+            MappingError::Vocabulary(format!(
+                "`{line}` in `{file}`: a phrase begins with a word and has at most {ALTERNATIVES} forms"
+            ))
+        };
         phrase::alternatives(line, ALTERNATIVES).ok_or_else(wrong)
     });
     Ok(phrases.collect::<Result<Vec<_>, _>>()?.concat())

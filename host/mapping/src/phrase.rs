@@ -203,8 +203,11 @@ impl Phrases {
         if !joins(gap) {
             return Reach::default();
         }
-        let found =
-            if form(shown, self.stemmer(stems)) == word { self.follow(text, next.end, rest, stems) } else { Reach::default() };
+        let found = if form(shown, self.stemmer(stems)) == word {
+            self.follow(text, next.end, rest, stems)
+        } else {
+            Reach::default()
+        };
         Reach { open: found.open || (next.end == text.len() && may_become(shown, word, stems)), ..found }
     }
 }
@@ -373,7 +376,9 @@ mod tests {
         for text in ["MRN is on the wristband in ward 4", "MRN", "MRN, 4", "MRN unknown"] {
             assert!(!found("mrn [words] [code]", false, text), "{text}");
         }
-        for text in ["transfer it outside the EU", "transfers outside the EU", "transferring all our profiles outside the EU"] {
+        for text in
+            ["transfer it outside the EU", "transfers outside the EU", "transferring all our profiles outside the EU"]
+        {
             assert!(found("transfer [words] outside the eu", true, text), "{text}");
         }
         assert!(!found("transfer [words] outside the eu", true, "transfer what was read there outside the EU"));

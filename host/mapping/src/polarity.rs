@@ -45,7 +45,11 @@ impl<'t> Around<'t> {
             before = border.and_then(|at| text.get(at..hit.start)).unwrap_or(before);
         }
         let end = text.floor_char_boundary(end.clamp(hit.end, hit.end + REACH));
-        Self { before, hit: text.get(hit.clone()).unwrap_or_default(), after: text.get(hit.end..end).unwrap_or_default() }
+        Self {
+            before,
+            hit: text.get(hit.clone()).unwrap_or_default(),
+            after: text.get(hit.end..end).unwrap_or_default(),
+        }
     }
 }
 
@@ -89,7 +93,8 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
 
 /// Whether a part of a text ends as a question.
 fn is_question(text: &str) -> bool {
-    let closing = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
+    let closing =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
     text.trim_end_matches(closing).ends_with(['?', '\u{ff1f}'])
 }
 

@@ -43,6 +43,7 @@ pub(crate) mod cue {
     pub(crate) const KNOWN: u64 = 1 << 31;
     pub(crate) const INVERTED: u64 = 1 << 32;
     pub(crate) const LEADS: u64 = 1 << 33;
+    pub(crate) const MAYBE: u64 = 1 << 34;
 }
 
 /// `[polarity]` as it stands in a language's file: words, and phrases of words.
@@ -74,6 +75,7 @@ pub(crate) struct Lists {
     known: Vec<String>,
     inverted: Vec<String>,
     plans: Vec<String>,
+    maybe: Vec<String>,
     /// The rest by their stems.
     denying: Vec<String>,
     ending: Vec<String>,
@@ -145,6 +147,7 @@ impl Cues {
             (cue::KNOWN, lists.known),
             (cue::AUXILIARY | cue::INVERTED, lists.inverted),
             (cue::PLAN, lists.plans),
+            (cue::MAYBE, lists.maybe),
         ] {
             for phrase in list {
                 let mut all = phrase.split(' ').map(str::to_owned);

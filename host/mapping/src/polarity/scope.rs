@@ -103,7 +103,7 @@ impl Scope {
             *self = Self { supposed: self.supposed, ..Self::default() };
         }
         if word.is(cue::AND) && (!strict || rest.clone().any(|w| w.is(cue::SUBJECT | cue::AUXILIARY))) {
-            (self.denials, self.reported, self.relative) = (0, false, None);
+            (self.denials, self.reported, self.planned, self.relative) = (0, false, false, None);
         }
         if word.is(cue::SUBJECT) {
             self.subject(strict);
@@ -129,6 +129,7 @@ impl Scope {
         }
         if word.is(cue::REPORT) {
             self.depends = true;
+            self.condition |= before.last().is_some_and(|w| w.is(cue::MAYBE));
             let own = before.iter().rev().take(ASIDE).any(|w| w.is(cue::FIRST_PERSON));
             self.reported |= strict && !before.is_empty() && !own;
         }
@@ -136,7 +137,7 @@ impl Scope {
             (self.asked, self.depends) = (true, true);
         }
         let will = word.is(cue::WILL) && rest.by_ref().take(ASIDE).any(|w| w.is(cue::FORMING));
-        self.planned |= strict && (word.is(cue::PLAN) || will);
+        self.planned |= strict && (word.is(cue::PLAN | cue::MAYBE) || will);
         if first && word.is(cue::AUXILIARY) && !word.is(cue::DENIAL) {
             self.supposed |= strict && word.is(cue::INVERTED);
             self.condition |= next_is(cue::SUBJECT);
