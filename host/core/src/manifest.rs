@@ -112,6 +112,9 @@ pub struct Class {
     /// What may stand beside a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
+    /// Which hits count.
+    #[serde(default, skip_serializing_if = "Polarity::is_usual")]
+    pub polarity: Polarity,
 }
 
 const fn yes() -> bool {
@@ -126,6 +129,26 @@ const fn is_yes(value: &bool) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_no(value: &bool) -> bool {
     !*value
+}
+
+/// Which hits of a class count, by what the sentence says of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Polarity {
+    /// All of them.
+    #[default]
+    Any,
+    /// Those that the text asserts; what is doubtful does not count. For classes that open a gate.
+    Affirmed,
+    /// Those that the text does not deny, ask or make a condition; what is doubtful counts. For classes that forbid.
+    Undenied,
+}
+
+impl Polarity {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Any
+    }
 }
 
 /// What may stand beside a match of a pattern.

@@ -56,7 +56,7 @@ pub enum MappingError {
     ClassKey {
         /// The class.
         class: String,
-        /// `view`, `inflect` or `letters`.
+        /// `view`, `inflect`, `letters` or `polarity`.
         key: &'static str,
         /// Why it says nothing.
         problem: String,

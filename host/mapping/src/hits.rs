@@ -8,15 +8,17 @@
 use crate::anchored::{End, Joint, Walker};
 use crate::bytes::{self, ByteSet};
 use crate::error::MappingError;
+use crate::language::Language;
 use crate::pattern;
 use crate::phrase::{self, Phrases};
+use crate::polarity::{self, Around, Cues};
 use crate::unfinished::{self, Unfinished};
 use crate::validate;
 use crate::view::View;
 use crate::words::is_boundary;
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
-use portcullis_core::manifest::{Class, Letters, Manifest, Validator};
+use portcullis_core::manifest::{Class, Letters, Manifest, Polarity, Validator};
 use portcullis_core::wire::CLASSES;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
@@ -28,6 +30,9 @@ use std::ops::Range;
 const AHEAD: usize = 512;
 /// Bytes on either side of a match in which a phrase counts as near.
 const NEAR: usize = 64;
+
+/// Phrases that one line of a vocabulary may stand for.
+const ALTERNATIVES: usize = 256;
 
 /// One hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +153,10 @@ pub(crate) struct Scanner {
     worded: Phrases,
     /// Classes that are not looked for in the view.
     unviewed: ClassSet,
+    /// Polarity of each class, and the words that it goes by.
+    polarities: Vec<Polarity>,
+    polar: ClassSet,
+    cues: Option<&'static Cues>,
     starting: Option<Starting>,
     /// All other patterns.
     searched: Vec<LocatedPattern>,
@@ -169,9 +178,11 @@ impl Scanner {
             let id = id.ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
             for file in &class.vocabulary {
                 for phrase in vocabulary(&class.name, file, files)? {
-                    phrases.push(phrase.to_owned());
-                    phrase_class.push(id);
-                    worded.push((phrase.to_owned(), id, class.inflect));
+                    if !phrase::has_slots(&phrase) {
+                        phrases.push(phrase.clone());
+                        phrase_class.push(id);
+                    }
+                    worded.push((phrase, id, class.inflect));
                 }
             }
             if !class.view {
@@ -194,12 +205,18 @@ impl Scanner {
         let starting = (!starting.is_empty()).then(|| Starting::new(starting)).transpose();
         let starting = starting.map_err(MappingError::Patterns)?;
         let searched: Vec<LocatedPattern> = searched.into_iter().map(|(pattern, _)| pattern).collect();
+        let polarities: Vec<Polarity> = manifest.classes.iter().map(|class| class.polarity).collect();
+        let polar = (0..).zip(&polarities).filter(|(_, polarity)| **polarity != Polarity::Any);
+        let polar = polar.filter_map(|(class, _)| ClassId::try_from(class).ok()).collect();
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
             phrase_class,
             worded: Phrases::new(&worded, &manifest.package.language),
             unviewed: unviewed.into_iter().collect(),
+            polarities,
+            polar,
+            cues: Language::of(&manifest.package.language).and_then(|language| language.polarity.as_ref()),
             marks: Marks::new(starting.as_ref(), &searched),
             starting,
             searched,
@@ -224,13 +241,14 @@ impl Scanner {
         self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
-    /// Every hit of a text and of its view.
+    /// Every hit of a text and of its view that counts.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {
             let mut search = Search::new(self, page);
             self.phrases(page, |range, class| search.hits.push(Hit { range, class }));
             self.patterns(&mut [&mut search]);
+            search.hits.retain(|hit| self.counts(hit, page, text));
             return Hits::new(search.hits);
         };
         let seen = Page { text: view.text(), view: Some(view) };
@@ -239,8 +257,12 @@ impl Scanner {
         if view.is_aligned() {
             // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they stand at the same bytes.
             self.phrases(seen, |range, class| {
-                let on = if view.differs_in(&range) { &mut *shown } else { &mut *written };
-                on.hits.push(Hit { range, class });
+                let same = !view.differs_in(&range);
+                if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
+                    written.hits.push(Hit { range, class });
+                } else {
+                    shown.hits.push(Hit { range, class });
+                }
             });
             self.patterns(&mut [written, shown]);
         } else {
@@ -249,10 +271,38 @@ impl Scanner {
                 self.patterns(&mut [search]);
             }
         }
-        let [written, shown] = searches;
-        let shown = shown.hits.into_iter().filter(|hit| !self.unviewed.contains(hit.class));
-        let shown = shown.map(|hit| Hit { range: view.origin(&hit.range), ..hit });
-        Hits::new(written.hits.into_iter().chain(shown).collect())
+        let [mut written, mut shown] = searches.map(|search| search.hits);
+        shown.retain(|hit| !self.unviewed.contains(hit.class));
+        if self.polar != ClassSet::EMPTY {
+            // What the view shows, the view decides.
+            let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
+            let seen_at =
+                Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
+            let is_seen = |hit: &Hit| {
+                self.polar.contains(hit.class) && seen_at.touching(&hit.range).any(|other| other.class == hit.class)
+            };
+            written.retain(|hit| !is_seen(hit) && self.counts(hit, page, text));
+            shown.retain(|hit| self.counts(hit, seen, text));
+        }
+        let shown = shown.into_iter().map(|hit| Hit { range: view.origin(&hit.range), ..hit });
+        Hits::new(written.into_iter().chain(shown).collect())
+    }
+
+    /// Whether a hit has the polarity that its class asks for.
+    fn counts(&self, hit: &Hit, page: Page<'_>, text: &str) -> bool {
+        let polarity = self.polarities.get(hit.class.index()).copied().unwrap_or_default();
+        match self.cues {
+            Some(cues) if polarity != Polarity::Any => {
+                let around = Around::new(page.text, page.view.map(|view| (view, text)), &hit.range);
+                polarity::counts(polarity, &around, cues)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a class asks for a polarity.
+    pub(crate) fn is_polar(&self, class: ClassId) -> bool {
+        self.polar.contains(class)
     }
 
     fn phrases(&self, page: Page<'_>, mut hit: impl FnMut(Range<usize>, ClassId)) {
@@ -508,18 +558,23 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one a line; `#` starts a comment.
-fn vocabulary<'f>(
-    class: &str,
-    file: &str,
-    files: &'f BTreeMap<String, Vec<u8>>,
-) -> Result<impl Iterator<Item = &'f str>, MappingError> {
+/// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
+fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(MappingError::VocabularyEncoding { class, file: path });
     };
-    Ok(text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty()))
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty());
+    let phrases = lines.map(|line| {
+        let wrong = || {
+            MappingError::Vocabulary(format!(
+                "`{line}` in `{file}`: a phrase begins with a word and has at most {ALTERNATIVES} forms"
+            ))
+        };
+        phrase::alternatives(line, ALTERNATIVES).ok_or_else(wrong)
+    });
+    Ok(phrases.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Every vocabulary file and every pattern that cannot be used.
@@ -544,6 +599,12 @@ fn useless(class: &Class, language: &str) -> Option<MappingError> {
     }
     if class.inflect && !phrase::has_stems(language) {
         return bad("inflect", "there are no stems for the policy's language");
+    }
+    if class.polarity != Polarity::Any && class.patterns.is_empty() && class.vocabulary.is_empty() {
+        return bad("polarity", "the class has neither vocabulary nor pattern");
+    }
+    if class.polarity != Polarity::Any && Language::of(language).is_some_and(|language| language.polarity.is_none()) {
+        return bad("polarity", "there are no words of polarity for the policy's language");
     }
     if class.letters == Letters::Any && class.patterns.is_empty() {
         return bad("letters", "the class has no pattern");

@@ -1,5 +1,6 @@
 //! Languages: the cue tables, which are data (`languages/*.toml`), and the look-up of a word in them.
 
+use crate::polarity::{Cues, Lists};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -91,6 +92,7 @@ struct CueLists {
     multipliers: BTreeMap<String, u32>,
     ordinals: BTreeMap<String, u32>,
     months: BTreeMap<String, u32>,
+    polarity: Option<Lists>,
 }
 
 /// What phrases of several words say of a span.
@@ -119,6 +121,8 @@ pub(crate) struct Language {
     suffixes: Vec<String>,
     ordinal_endings: Vec<String>,
     pub(crate) decimal_comma: bool,
+    /// Words of polarity, where the language has some.
+    pub(crate) polarity: Option<Cues>,
 }
 
 impl PartialEq for Language {
@@ -140,7 +144,7 @@ impl std::fmt::Debug for Language {
 static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| {
     [("en", include_str!("../languages/en.toml")), ("de", include_str!("../languages/de.toml"))]
         .into_iter()
-        .filter_map(|(code, text)| Some((code, Language::new(toml::from_str(text).ok()?))))
+        .filter_map(|(code, text)| Some((code, Language::new(code, toml::from_str(text).ok()?))))
         .collect()
 });
 
@@ -219,7 +223,7 @@ impl Language {
         LANGUAGES.keys().copied()
     }
 
-    fn new(lists: CueLists) -> Self {
+    fn new(code: &str, lists: CueLists) -> Self {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();
@@ -286,6 +290,7 @@ impl Language {
             suffixes: lists.suffixes,
             ordinal_endings: lists.ordinal_endings,
             decimal_comma: lists.decimal_comma,
+            polarity: lists.polarity.map(|lists| Cues::new(lists, code)),
         }
     }
 

@@ -37,6 +37,7 @@ mod networks;
 mod number;
 mod pattern;
 mod phrase;
+mod polarity;
 mod proposition;
 mod quantity;
 mod reading;

@@ -135,7 +135,10 @@ impl Mapper {
             let other = self.look(&[besides, &joined].concat(), true);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
-            let hits = other.hits.touching(&here).map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
+            // Refused text is no part of the sentence that is read.
+            let hits = other.hits.touching(&here);
+            let hits = hits.filter(|hit| hit.range.start < here.start || !self.scanner.is_polar(hit.class));
+            let hits = hits.map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
             found.hits = found.hits.with(hits);
             found.unfinished = found.unfinished.min(place(other.unfinished));
         }

@@ -3,6 +3,9 @@
 //! Between two words of a phrase may stand up to three spaces, dashes, slashes, underscores, quotation marks and round brackets: "attorney
 //! client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of its words that has the same stem
 //! (Snowball).
+//!
+//! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit, behind a mark such as a
+//! colon or none.
 
 use crate::words::is_boundary;
 use portcullis_core::class::ClassId;
@@ -13,11 +16,44 @@ use std::ops::Range;
 /// Most characters between two words.
 const GAP: usize = 3;
 
+/// Most characters between a word and a code, and most bytes of a code.
+const CODE_GAP: usize = 4;
+const CODE: usize = 64;
+/// Most words that `[words]` stands for.
+const SLOT: usize = 3;
+
+/// A part of a phrase.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// A word in lower case, or its stem.
+    Word(String),
+    Words,
+    Code,
+}
+
 struct Phrase {
-    /// Its words in lower case, or their stems.
-    words: Vec<String>,
+    /// Its first part is a word.
+    parts: Vec<Part>,
     class: ClassId,
     stems: bool,
+}
+
+impl Phrase {
+    fn first(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Word(word)) => word,
+            _ => "",
+        }
+    }
+}
+
+/// How far a text goes along with a phrase.
+#[derive(Clone, Copy, Default)]
+struct Reach {
+    /// Where the phrase ends.
+    end: Option<usize>,
+    /// Whether more text could make it end elsewhere.
+    open: bool,
 }
 
 /// Phrases by their first word.
@@ -40,13 +76,12 @@ impl Phrases {
         let (mut exact, mut inflected, mut single) = (Vec::new(), Vec::new(), Vec::new());
         let (mut firsts, mut begins) = ([false; 256], vec![false; 1 << 16]);
         for (text, class, inflect) in phrases {
-            let found: Vec<&str> = words(text, 0).map_while(|range| text.get(range)).collect();
             let stems = *inflect && stemmer.is_some();
-            let Some(first) = found.first() else { continue };
+            let parts = parts(text, stemmer.as_ref().filter(|_| stems));
+            let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
             // What a phrase says with marks of its own is found as it is written.
-            if !joins_only(text) || (found.len() < 2 && !stems) {
-                let words = found.iter().map(|word| form(word, None)).collect();
-                single.push(Phrase { words, class: *class, stems: false });
+            if !joins_only(text) || (parts.len() < 2 && !stems) {
+                single.push(Phrase { parts: self::parts(text, None), class: *class, stems: false });
                 continue;
             }
             if let Some(begin) = begins.get_mut(begin(first)) {
@@ -58,11 +93,10 @@ impl Phrases {
                     *first = true;
                 }
             }
-            let words = found.iter().map(|word| form(word, stemmer.as_ref().filter(|_| stems))).collect();
-            (if stems { &mut inflected } else { &mut exact }).push(Phrase { words, class: *class, stems });
+            (if stems { &mut inflected } else { &mut exact }).push(Phrase { parts, class: *class, stems });
         }
         for list in [&mut exact, &mut inflected] {
-            list.sort_by(|a, b| (&a.words, a.class).cmp(&(&b.words, b.class)));
+            list.sort_by(|a, b| (&a.parts, a.class).cmp(&(&b.parts, b.class)));
         }
         Self { exact, inflected, single, first: firsts, begins, stemmer }
     }
@@ -91,9 +125,10 @@ impl Phrases {
                     continue;
                 }
                 let shown = form(word, stemmer);
-                let from = list.partition_point(|p| p.words.first() < Some(&shown));
-                for phrase in list.iter().skip(from).take_while(|p| p.words.first() == Some(&shown)) {
-                    if let Some(end) = self.ends(text, first.end, phrase) {
+                let from = list.partition_point(|p| p.first() < shown.as_str());
+                for phrase in list.iter().skip(from).take_while(|p| p.first() == shown) {
+                    let rest = phrase.parts.get(1..).unwrap_or_default();
+                    if let Some(end) = self.follow(text, first.end, rest, phrase.stems).end {
                         hit(first.start..end, phrase.class);
                     }
                 }
@@ -103,60 +138,141 @@ impl Phrases {
 
     /// Where the longest end of `text`, from `from` on, begins that is the beginning of a phrase.
     pub(crate) fn unfinished(&self, text: &str, from: usize) -> Option<usize> {
-        let all: Vec<Range<usize>> = words(text, ceil(text, from)).collect();
-        (0..all.len()).find_map(|at| {
-            let rest = all.get(at..)?;
-            let begins =
-                self.exact.iter().chain(&self.inflected).chain(&self.single).any(|p| self.begins_with(text, rest, p));
-            begins.then(|| rest.first().map(|word| word.start)).flatten()
-        })
+        let starts = words(text, text.ceil_char_boundary(from)).map(|word| word.start);
+        let phrases = || self.exact.iter().chain(&self.inflected).chain(&self.single);
+        starts.into_iter().find(|at| phrases().any(|p| self.is_open(text, *at, p)))
     }
 
-    /// Whether these words, which end the text, are the beginning of a phrase.
-    fn begins_with(&self, text: &str, rest: &[Range<usize>], phrase: &Phrase) -> bool {
-        let stemmer = self.stemmer.as_ref().filter(|_| phrase.stems);
-        let shown = |word: &Range<usize>| text.get(word.clone()).unwrap_or_default();
-        let Some((last, before)) = rest.split_last().filter(|_| rest.len() <= phrase.words.len()) else { return false };
-        let whole = before.iter().zip(&phrase.words).all(|(word, of)| form(shown(word), stemmer) == *of);
-        let joined = rest.windows(2).all(|pair| match pair {
-            [a, b] => text.get(a.end..b.start).is_some_and(joins),
-            _ => true,
-        });
-        let tail = text.get(last.end..).unwrap_or_default();
-        let Some(next) = phrase.words.get(before.len()).filter(|_| whole && joined) else { return false };
-        let word = crate::words::lower(shown(last));
-        if tail.is_empty() {
-            // A form of the word has its stem, or one that ends otherwise.
-            let stem = next.char_indices().next_back().map_or(0, |(at, _)| at);
-            let stem = next.get(..stem).unwrap_or_default();
-            next.starts_with(&*word) || (phrase.stems && word.starts_with(stem))
+    /// Whether more text could make a phrase of the word that begins at `at`.
+    fn is_open(&self, text: &str, at: usize, phrase: &Phrase) -> bool {
+        let Some(first) = words(text, at).next() else { return false };
+        let shown = text.get(first.clone()).unwrap_or_default();
+        let Some(Part::Word(word)) = phrase.parts.first() else { return false };
+        let rest = phrase.parts.get(1..).unwrap_or_default();
+        let same = || form(shown, self.stemmer(phrase.stems)) == *word;
+        (first.end == text.len() && may_become(shown, word, phrase.stems))
+            || (same() && self.follow(text, first.end, rest, phrase.stems).open)
+    }
+
+    fn stemmer(&self, stems: bool) -> Option<&Stemmer> {
+        self.stemmer.as_ref().filter(|_| stems)
+    }
+
+    /// Follows the rest of a phrase from `at`, where a word of it ends.
+    fn follow(&self, text: &str, at: usize, parts: &[Part], stems: bool) -> Reach {
+        let Some((part, rest)) = parts.split_first() else { return Reach { end: Some(at), open: false } };
+        match part {
+            Part::Word(word) => self.follow_word(text, at, (word, rest), stems),
+            Part::Words => {
+                let mut reach = Reach::default();
+                let mut at = at;
+                for _ in 0..=SLOT {
+                    let found = self.follow(text, at, rest, stems);
+                    reach = Reach { end: reach.end.or(found.end), open: reach.open || found.open };
+                    let Some(next) = words(text, at).next() else { break };
+                    let gap = text.get(at..next.start).unwrap_or_default();
+                    if !joins(gap) && !matches!(gap, "'" | "\u{2019}") {
+                        break;
+                    }
+                    reach.open |= next.end == text.len();
+                    at = next.end;
+                }
+                reach
+            }
+            Part::Code => match code(text, at) {
+                Some(end) => {
+                    let found = self.follow(text, end, rest, stems);
+                    Reach { open: found.open || end == text.len(), ..found }
+                }
+                None => Reach { end: None, open: code_may_follow(text, at) },
+            },
+        }
+    }
+
+    fn follow_word(&self, text: &str, at: usize, (word, rest): (&str, &[Part]), stems: bool) -> Reach {
+        let Some(next) = words(text, at).next() else {
+            let gap = text.get(at..).unwrap_or_default();
+            let genitive = matches!(gap, "'" | "\u{2019}") && stems;
+            return Reach { end: None, open: gap.is_empty() || joins(gap) || genitive };
+        };
+        let (gap, shown) = (text.get(at..next.start).unwrap_or_default(), text.get(next.clone()).unwrap_or_default());
+        // "Attorney's privilege": the ending of the genitive is no word.
+        if self.stemmer(stems).is_some() && matches!(gap, "'" | "\u{2019}") && matches!(shown, "s" | "S") {
+            return self.follow_word(text, next.end, (word, rest), stems);
+        }
+        if !joins(gap) {
+            return Reach::default();
+        }
+        let found = if form(shown, self.stemmer(stems)) == word {
+            self.follow(text, next.end, rest, stems)
         } else {
-            joins(tail) && rest.len() < phrase.words.len() && form(shown(last), stemmer) == *next
-        }
+            Reach::default()
+        };
+        Reach { open: found.open || (next.end == text.len() && may_become(shown, word, stems)), ..found }
     }
+}
 
-    /// Where a phrase ends whose first word ends at `at`.
-    fn ends(&self, text: &str, mut at: usize, phrase: &Phrase) -> Option<usize> {
-        let stemmer = self.stemmer.as_ref().filter(|_| phrase.stems);
-        for word in phrase.words.iter().skip(1) {
-            let next = words(text, at).next()?;
-            let gap = text.get(at..next.start)?;
-            let shown = text.get(next.clone())?;
-            // "Attorney's privilege": the ending of the genitive is no word.
-            if stemmer.is_some() && matches!(gap, "'" | "\u{2019}") && matches!(shown, "s" | "S") {
-                at = next.end;
-                let next = words(text, at).next()?;
-                let joined = joins(text.get(at..next.start)?) && form(text.get(next.clone())?, stemmer) == *word;
-                at = joined.then_some(next.end)?;
-                continue;
-            }
-            if !joins(gap) || form(shown, stemmer) != *word {
-                return None;
-            }
-            at = next.end;
-        }
-        Some(at)
+/// Whether a word that ends the text could be the beginning of a word of a phrase: a form of it has its stem, or one that ends otherwise.
+fn may_become(shown: &str, word: &str, stems: bool) -> bool {
+    let shown = crate::words::lower(shown);
+    let stem = word.char_indices().next_back().map_or(0, |(at, _)| at);
+    word.starts_with(&*shown) || (stems && shown.starts_with(word.get(..stem).unwrap_or_default()))
+}
+
+/// The parts of a phrase as it is written.
+fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
+    let of = |part: &str| match part {
+        "[words]" => vec![Part::Words],
+        "[code]" => vec![Part::Code],
+        _ => words(part, 0).filter_map(|w| part.get(w)).map(|word| Part::Word(form(word, stemmer))).collect(),
+    };
+    text.split(' ').flat_map(of).collect()
+}
+
+/// Where a code ends that follows `at`.
+fn code(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..text.floor_char_boundary((at + CODE_GAP + CODE).min(text.len())))?;
+    let gap = rest.find(|c: char| c.is_alphanumeric() || c == '+' || c == '(')?;
+    let between = |c: char| matches!(c, ' ' | ':' | '.' | '#' | '\u{2116}' | '-' | '"' | '=');
+    let (before, behind) = rest.split_at_checked(gap)?;
+    if gap == 0 || gap > CODE_GAP || !before.chars().all(between) {
+        return None;
     }
+    let token = behind.split(char::is_whitespace).next()?.trim_end_matches(|c: char| !c.is_alphanumeric());
+    token.contains(|c: char| c.is_ascii_digit()).then_some(at + gap + token.len())
+}
+
+/// Whether more text could make a code of the end of a text behind `at`.
+fn code_may_follow(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let token = rest.trim_start_matches([' ', ':', '.', '#', '\u{2116}', '-', '"', '=']);
+    rest.len() <= CODE_GAP + CODE && !token.contains(char::is_whitespace)
+}
+
+/// The phrases that a line of a vocabulary stands for: one for each way through its alternatives, `(a|b)`. `None` when they are too many,
+/// or begin with a slot.
+pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
+    let mut whole = vec![String::new()];
+    let mut rest = line;
+    // A bracket without a bar is a mark of the phrase's own.
+    while let Some((before, inside, behind)) = group(rest) {
+        let ways: Vec<&str> = inside.split('|').collect();
+        if whole.len() * ways.len() > most {
+            return None;
+        }
+        whole = whole.iter().flat_map(|head| ways.iter().map(move |way| [head, before, way].concat())).collect();
+        rest = behind;
+    }
+    let spaced = |head: String| [&head, rest].concat().split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole: Vec<String> = whole.into_iter().map(spaced).collect();
+    let slot_first = |phrase: &String| phrase.split(' ').next().is_some_and(is_slot);
+    (!whole.iter().any(slot_first)).then_some(whole)
+}
+
+fn group(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('(')?;
+    let (inside, behind) = rest.split_once(')')?;
+    inside.contains('|').then_some((before, inside, behind))
 }
 
 /// Whether a language has stems.
@@ -164,7 +280,7 @@ pub(crate) fn has_stems(language: &str) -> bool {
     stemmer(language).is_some()
 }
 
-fn stemmer(language: &str) -> Option<Stemmer> {
+pub(crate) fn stemmer(language: &str) -> Option<Stemmer> {
     let algorithm = match language {
         "en" => Algorithm::English,
         "de" => Algorithm::German,
@@ -190,18 +306,23 @@ fn pair(first: u8, second: u8) -> usize {
 
 fn joins(gap: &str) -> bool {
     let joins = |c: char| {
-        matches!(c, ' ' | '-' | '/' | '_' | '"' | '(' | ')' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}')
+        matches!(c, ' ' | '-' | '/' | '_' | '"' | '\'' | '(' | ')' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}')
     };
     !gap.is_empty() && gap.chars().nth(GAP).is_none() && gap.chars().all(joins)
 }
 
 fn joins_only(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-'))
+    text.split(' ').all(|part| is_slot(part) || part.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
-/// The character boundary at `at` or the next one.
-fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
+/// Whether a part of a phrase stands for other words.
+fn is_slot(part: &str) -> bool {
+    matches!(part, "[words]" | "[code]")
+}
+
+/// Whether a phrase holds a slot.
+pub(crate) fn has_slots(phrase: &str) -> bool {
+    phrase.split(' ').any(is_slot)
 }
 
 /// Runs of letters and digits from `at` on.
@@ -245,6 +366,22 @@ mod tests {
         ] {
             assert!(!found("attorney-client privilege", false, text), "{text}");
         }
+    }
+
+    #[test]
+    fn slots() {
+        for text in ["MRN 0093312", "MRN: 12-A", "MRN no. 4", "mrn is 77"] {
+            assert!(found("mrn [words] [code]", false, text), "{text}");
+        }
+        for text in ["MRN is on the wristband in ward 4", "MRN", "MRN, 4", "MRN unknown"] {
+            assert!(!found("mrn [words] [code]", false, text), "{text}");
+        }
+        for text in
+            ["transfer it outside the EU", "transfers outside the EU", "transferring all our profiles outside the EU"]
+        {
+            assert!(found("transfer [words] outside the eu", true, text), "{text}");
+        }
+        assert!(!found("transfer [words] outside the eu", true, "transfer what was read there outside the EU"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! letter that decides, and a sentence is at most [`LONGEST`] bytes long. With them a text that is still being written has the sentences
 //! that it will have in the end.
 
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Characters behind a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
@@ -41,6 +42,32 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     // Of all that can follow, only a small letter takes an end away.
     let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
     (closed || (!after.is_empty() && stands())).then_some(end)
+}
+
+/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it.
+pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> usize {
+    let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
+    let mut end = range.start;
+    while end < range.end {
+        let Some(rest) = text.get(end..limit).filter(|rest| !rest.is_empty()) else { return limit };
+        end += first(rest);
+    }
+    end
+}
+
+/// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it, or a line break.
+pub(crate) fn last_start(text: &str) -> usize {
+    let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
+    let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
+    let line = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let part = text.get(line..).unwrap_or_default();
+    let behind = part.rmatch_indices(ends).find_map(|(at, mark)| {
+        let rest = part.get(at + mark.len()..)?.trim_start_matches(closes);
+        let next = rest.trim_start();
+        let stands = rest.len() > next.len() && !next.starts_with(char::is_lowercase);
+        stands.then_some(text.len() - next.len())
+    });
+    behind.unwrap_or(line)
 }
 
 /// Where the first sentence of a text ends.

@@ -37,6 +37,8 @@ pub enum Kind {
     NeverMatches,
     /// Warning: a rule whose every match is decided by others anyway.
     Covered,
+    /// Warning: a class that opens a gate wherever its words stand, denied or not.
+    Polarity,
 }
 
 impl Kind {
@@ -59,11 +61,12 @@ impl Kind {
             Self::Line => "policy::line",
             Self::NeverMatches => "policy::never-matches",
             Self::Covered => "policy::covered",
+            Self::Polarity => "policy::polarity",
         }
     }
 
     const fn is_warning(self) -> bool {
-        matches!(self, Self::NeverMatches | Self::Covered)
+        matches!(self, Self::NeverMatches | Self::Covered | Self::Polarity)
     }
 }
 

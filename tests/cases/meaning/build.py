@@ -188,25 +188,25 @@ def polarity():
 def vocabulary():
     rows, cover = [], []
     for domain in ("clinical", "finance", "privilege", "residency"):
-        policy, rule, count = None, None, 0
+        policy, rules, count = None, {}, 0
         for line in lines(f"voc_{domain}.txt"):
             if line.startswith("POLICY "):
                 policy = line[7:]
             elif line.startswith("R "):
                 key, section, covered, statement, note = line[2:].split(" | ")
-                rule = (key, section, statement)
+                rules[key] = (section, statement, len(cover))
                 cover.append([policy, section, statement, covered, note, 0])
             elif line.startswith("E "):
                 key, entry, refuse, accept = line[2:].split(" | ")
-                assert key == rule[0], line
+                section, statement, place = rules[key]
                 count += 1
-                cover[-1][5] += 1
+                cover[place][5] += 1
                 rows.append(
                     {
                         "id": f"vocab-{domain}-{count:03}",
                         "policy": policy,
-                        "rule": rule[2],
-                        "section": rule[1],
+                        "rule": statement,
+                        "section": section,
                         "entry": entry,
                         "refuse": refuse,
                         "accept": accept,

@@ -119,6 +119,21 @@ impl View {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }
 
+    /// Up to where the view shows the first `end` bytes of the text.
+    pub(crate) fn shown_until(&self, end: usize) -> usize {
+        let next = self.segments.partition_point(|s| s.origin.start < end);
+        let Some(segment) = next.checked_sub(1).and_then(|i| self.segments.get(i)) else { return 0 };
+        let most = self.segments.get(next).map_or(self.text.len(), |s| s.at);
+        if segment.copied { most.min(segment.at + (end - segment.origin.start)) } else { most }
+    }
+
+    /// Behind the last border of a cell or an item in a range.
+    pub(crate) fn last_border(&self, range: &Range<usize>) -> Option<usize> {
+        let next = self.borders.partition_point(|b| *b < range.end);
+        let border = next.checked_sub(1).and_then(|i| self.borders.get(i)).copied()?;
+        (range.start <= border).then_some(border + 1)
+    }
+
     /// Whether a range reaches over the border of a cell or an item.
     pub(crate) fn crosses_border(&self, range: &Range<usize>) -> bool {
         let first = self.borders.partition_point(|b| *b < range.start);

@@ -7,6 +7,7 @@ use crate::image::Bank;
 use crate::package::{Package, TESTS_FILE};
 use crate::schema::SCHEMA_FILE;
 use portcullis_core::hex;
+use portcullis_core::manifest::{Class, Manifest, Polarity};
 use portcullis_core::wire::RowKind;
 use std::fmt;
 use std::sync::Arc;
@@ -68,8 +69,32 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
             .collect(),
     };
     let banks = Bank::ALL.map(bank);
-    let warnings = compiled.warnings();
+    let mut warnings = compiled.warnings();
+    warnings.extend(open_to_denial(&compiled, package.manifest()));
     Ok(Report { compiled, banks, warnings })
+}
+
+/// Classes that open a gate and count where the text denies them, too: those that keep a forbid from matching, and those that a permit
+/// wants to be established.
+fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
+    let mut opening = 0u128;
+    for row in Bank::ALL.iter().flat_map(|bank| compiled.image.rows(*bank)) {
+        opening |= match RowKind::try_from(row.kind) {
+            Ok(RowKind::ForbidReject | RowKind::ForbidDecompose) => row.classes_none.get() | row.established_none.get(),
+            Ok(RowKind::Permit) => row.established_all.get() | row.established_any.get(),
+            _ => 0,
+        };
+    }
+    let classes = manifest.classes.iter().enumerate().filter(|(at, class)| {
+        let read = !class.vocabulary.is_empty() || !class.patterns.is_empty();
+        opening >> at & 1 == 1 && read && class.polarity != Polarity::Affirmed
+    });
+    let problem = |class: &Class| {
+        let message = format!("class `{}` opens a gate, and counts where a text denies it, too", class.name);
+        let help = "write `polarity = \"affirmed\"` in the class; languages without words of polarity cannot tell";
+        Problem::new(Kind::Polarity, message).help(help)
+    };
+    classes.map(|(_, class)| problem(class)).collect()
 }
 
 /// Whether the package's schema is the generated one.

@@ -2,7 +2,7 @@
 //!
 //! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context leaves
 //! out have their neutral values, or `{"name", "text", "intent", "facts", "expect": {…}}`, which needs the mapping and is
-//! judged by a callback; intent and facts may be left out. `expect` holds `determination`, and where they matter `stage` and `rule`.
+//! judged by a callback; intent and facts may be left out. `source` names the public rule that a test serves. `expect` holds `determination`, and where they matter `stage` and `rule`.
 
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
@@ -97,6 +97,9 @@ pub struct TestResult {
 #[serde(deny_unknown_fields)]
 struct Line {
     name: String,
+    #[serde(default)]
+    #[allow(dead_code, reason = "the public rule that the test serves, for those who read the file")]
+    source: String,
     category: Option<String>,
     context: Option<Value>,
     text: Option<String>,

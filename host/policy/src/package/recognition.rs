@@ -38,6 +38,7 @@ struct ClassPlaces {
     view: Option<Spanned<bool>>,
     inflect: Option<Spanned<bool>>,
     letters: Option<Spanned<String>>,
+    polarity: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -118,6 +119,7 @@ impl Places {
         match key {
             "view" => class.view.as_ref().map(Spanned::span),
             "inflect" => class.inflect.as_ref().map(Spanned::span),
+            "polarity" => class.polarity.as_ref().map(Spanned::span),
             "letters" => class.letters.as_ref().map(Spanned::span),
             _ => None,
         }

@@ -1,0 +1,137 @@
+//! Polarity: whether a sentence asserts what a hit says.
+//!
+//! What stands before the hit in its sentence is read word by word, and then what follows it in its clause. Words that deny, ask, suppose,
+//! report or plan open a scope; marks and clause words close it. Two denials cancel. What is doubtful counts for [`Polarity::Undenied`] and
+//! does not count for [`Polarity::Affirmed`]: in both cases less is released.
+
+mod cues;
+mod scope;
+
+pub(crate) use cues::{Cues, Lists};
+
+use crate::sentence;
+use crate::view::View;
+use cues::{Word, cue};
+use portcullis_core::manifest::Polarity;
+use scope::{Scope, mark};
+use std::ops::Range;
+
+/// Bytes before and behind a hit that are looked at.
+const REACH: usize = 512;
+/// Words behind a hit among which its predicate begins.
+const PREDICATE: usize = 8;
+/// Words of a tag: "isn't it".
+const TAG: usize = 3;
+
+/// A sentence around a hit.
+pub(crate) struct Around<'t> {
+    before: &'t str,
+    hit: &'t str,
+    after: &'t str,
+}
+
+impl<'t> Around<'t> {
+    /// What stands around a hit in a text, or in the view of one.
+    pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
+        let end = match view {
+            None => sentence::end_of(text, hit, REACH),
+            Some((view, written)) => view.shown_until(sentence::end_of(written, &view.origin(hit), REACH)),
+        };
+        let from = text.floor_char_boundary(hit.start.saturating_sub(REACH));
+        let mut before = text.get(from..hit.start).unwrap_or_default();
+        before = before.get(sentence::last_start(before)..).unwrap_or_default();
+        if let Some((view, _)) = view {
+            let border = view.last_border(&(hit.start - before.len()..hit.start));
+            before = border.and_then(|at| text.get(at..hit.start)).unwrap_or(before);
+        }
+        let end = text.floor_char_boundary(end.clamp(hit.end, hit.end + REACH));
+        Self {
+            before,
+            hit: text.get(hit.clone()).unwrap_or_default(),
+            after: text.get(hit.end..end).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether a hit counts.
+pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bool {
+    let strict = match polarity {
+        Polarity::Any => return true,
+        Polarity::Affirmed => true,
+        Polarity::Undenied => false,
+    };
+    let (before, hit, after) = (cues.words(around.before), cues.words(around.hit), cues.words(around.after));
+    let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let gap = around.before.get(words.len()..).unwrap_or_default();
+    let asserted = !Scope::before(&before, gap, hit.first(), strict).suspends(hit.first(), strict);
+    asserted
+        && !is_asked(around, &before, &hit, &after, strict)
+        && !is_taken_back(&before, &hit, &after, strict)
+        && !(strict && is_mentioned(around, &before))
+}
+
+/// Whether the hit stands in the part of its sentence that is a question.
+fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
+    let mut sentence = before.iter().chain(hit).chain(after);
+    let (first, second) = (sentence.next(), sentence.next());
+    let begins = first.is_some_and(|w| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW));
+    if !is_question(around.after) {
+        let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
+        return strict && inverted && !around.before.contains(',');
+    }
+    // "You cannot lose, so why wait?": what is asked begins behind a mark.
+    let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
+        let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
+        return strict || !known;
+    };
+    let tail = after.get(at..).unwrap_or_default();
+    let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(scope::Mark::Strong));
+    let asks = |w: &Word<'_>| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW);
+    let parted = tail.iter().take(2).any(asks) && !begins;
+    if tail.len() <= TAG && !strong { strict || (begins && !parted) } else { !parted && !(strong && !begins) }
+}
+
+/// Whether a part of a text ends as a question.
+fn is_question(text: &str) -> bool {
+    let closing =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
+    text.trim_end_matches(closing).ends_with(['?', '\u{ff1f}'])
+}
+
+/// Whether the predicate behind the hit denies it: "does not exist", "have expired".
+fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
+    let ends = |w: &&Word<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
+    let own: Vec<&Word<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();
+    if strict && own.first().is_some_and(|w| w.is(cue::ONLY)) {
+        return true;
+    }
+    // "Under the clauses data is not sold": the hit is no subject.
+    let prepositional = before.iter().rev().take(TAG).any(|w| w.is(cue::MEANS));
+    let Some(at) = own.iter().take(PREDICATE).position(|w| w.is(cue::AUXILIARY | cue::NEVER)) else { return false };
+    let asked = own.iter().take(at).any(|w| w.is(cue::WHICH | cue::HOW | cue::THAT | cue::SUBJECT));
+    if prepositional || asked {
+        return false;
+    }
+    let predicate = own.get(at..own.len().min(at + 5)).unwrap_or_default();
+    let denials = predicate.iter().filter(|w| w.is(cue::DENIAL)).count();
+    if !strict {
+        // Only of a thing, not of a whole clause: "You cannot lose" has its own predicate.
+        let thing = !hit.iter().any(|w| w.is(cue::AUXILIARY));
+        let possible = predicate.iter().any(|w| w.is(cue::POSSIBLE)) && denials % 2 == 1;
+        let claimed = before.iter().any(|w| w.is(cue::IDEA));
+        return (thing || claimed) && (possible || predicate.iter().any(|w| w.is(cue::UNREAL)) && denials % 2 == 0);
+    }
+    let lapsed = predicate.iter().any(|w| w.is(cue::LAPSED | cue::UNREAL));
+    let later = predicate.first().is_some_and(|w| w.is(cue::WILL)) && predicate.iter().any(|w| w.is(cue::FORMING));
+    (denials + usize::from(lapsed)) % 2 == 1 || later
+}
+
+/// Whether the words of the hit are quoted or named, not said.
+fn is_mentioned(around: &Around<'_>, before: &[Word<'_>]) -> bool {
+    let count = |c: char| around.before.matches(c).count();
+    let quoted = count('"') % 2 == 1 || count('\u{201c}') > count('\u{201d}');
+    quoted || before.last().is_some_and(|w| w.is(cue::MENTION))
+}
+
+#[cfg(test)]
+mod tests;

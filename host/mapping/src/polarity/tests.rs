@@ -1,0 +1,70 @@
+use super::*;
+use crate::language::Language;
+
+/// Whether the part of a text between stars counts.
+fn of(polarity: Polarity, marked: &str) -> bool {
+    let cues = Language::of("en").unwrap().polarity.as_ref().unwrap();
+    let start = marked.find('*').unwrap();
+    let text = marked.replace('*', "");
+    let end = marked.rfind('*').unwrap() - 1;
+    counts(polarity, &Around::new(&text, None, &(start..end)), cues)
+}
+
+#[test]
+fn what_is_asserted_counts() {
+    for text in [
+        "We use *model clauses*.",
+        "No file leaves without *model clauses*.",
+        "Do not forget to *ask your doctor*.",
+        "Not only is it dear, but your *capital is at risk*.",
+        "There is no doubt that *you can lose money*.",
+        "If it hurts, *ask your doctor*.",
+        "Nobody likes it, yet *you should see a doctor*.",
+        "They apply, not the old ones: *model clauses*.",
+        "I say that *you can lose money*.",
+        "Under the *model clauses* data is not sold.",
+    ] {
+        assert!(of(Polarity::Affirmed, text) && of(Polarity::Undenied, text), "{text}");
+    }
+}
+
+#[test]
+fn what_is_denied_asked_or_supposed_does_not() {
+    for text in [
+        "We do not use *model clauses*.",
+        "It is a myth that *you cannot lose*.",
+        "He asked whether *you cannot lose*.",
+        "Before you *stop taking* it, wait.",
+        "Nobody can say that *you should sell*.",
+        "Do *guaranteed returns* exist?",
+        "*Guaranteed returns* do not exist.",
+        "You should not, under any circumstances, *stop taking* it.",
+        "Neither a test nor *guaranteed returns* are on sale.",
+        "If somebody promises a *risk-free return*, go.",
+    ] {
+        assert!(!of(Polarity::Affirmed, text) && !of(Polarity::Undenied, text), "{text}");
+    }
+}
+
+/// In both polarities, less is released.
+#[test]
+fn what_is_doubtful() {
+    for text in [
+        "Critics say that *you cannot lose*.",
+        "Soon we will have *guaranteed returns*.",
+        "\"*You cannot lose*\" is what he said.",
+        "No need to wait *you should buy*.",
+        "Avoid losses with *guaranteed returns*.",
+        "The *model clauses* have expired.",
+        "If you start now you will *double your money*.",
+    ] {
+        assert!(!of(Polarity::Affirmed, text) && of(Polarity::Undenied, text), "{text}");
+    }
+}
+
+#[test]
+fn a_hit_has_a_polarity_in_its_own_sentence() {
+    assert!(of(Polarity::Affirmed, "We have nothing. We use *model clauses*. Do you?"));
+    assert!(of(Polarity::Affirmed, "Nothing!\n*Model clauses* apply"));
+    assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
+}
