@@ -262,7 +262,9 @@ impl Text {
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
-        let scoped = self.is_scoped(span);
+        // Several amounts are only set apart to be judged one by one: nothing is refused yet.
+        let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
+        let scoped = !amounts && self.is_scoped(span);
         let edges =
             if scoped && !self.hits.touching(span).all(|hit| self.is_value(&hit.range)) { Vec::new() } else { edges };
         if scoped && edges.is_empty() {
