@@ -5,6 +5,7 @@
 //! does not count for [`Polarity::Affirmed`]: in both cases less is released.
 
 mod cues;
+mod mark;
 mod scope;
 
 pub(crate) use cues::{Cues, Lists};
@@ -13,7 +14,8 @@ use crate::sentence;
 use crate::view::View;
 use cues::{Word, cue};
 use portcullis_core::manifest::Polarity;
-use scope::{Scope, mark};
+use mark::{Mark, mark};
+use scope::Scope;
 use std::ops::Range;
 
 /// Bytes before and behind a hit that are looked at.
@@ -85,7 +87,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         return strict || !known;
     };
     let tail = after.get(at..).unwrap_or_default();
-    let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(scope::Mark::Strong));
+    let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(Mark::Strong));
     let asks = |w: &Word<'_>| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW);
     let parted = tail.iter().take(2).any(asks) && !begins;
     if tail.len() <= TAG && !strong { strict || (begins && !parted) } else { !parted && !(strong && !begins) }

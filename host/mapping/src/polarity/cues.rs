@@ -1,5 +1,6 @@
 //! The words that open and close scopes: data of a language, `[polarity]` in its file.
 
+use super::mark::mark;
 use crate::phrase::stemmer;
 use crate::words::{lower, words};
 use rust_stemmers::Stemmer;
@@ -202,7 +203,7 @@ impl Cues {
         let rest = all.get(at + 1..).unwrap_or_default();
         let stands = |of: &&Rest| {
             of.words.len() <= rest.len()
-                && of.words.iter().zip(rest).all(|(a, b)| *a == b.text && super::mark(b.gap).is_none())
+                && of.words.iter().zip(rest).all(|(a, b)| *a == b.text && mark(b.gap).is_none())
         };
         let found: Vec<&Rest> = self.exact.get(&*word.text).into_iter().flatten().filter(stands).collect();
         let longest = found.iter().map(|of| of.words.len()).max().unwrap_or(0);

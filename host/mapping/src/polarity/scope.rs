@@ -1,30 +1,12 @@
 //! The scopes that stand open where a hit begins.
 
 use super::cues::{Word, cue};
+use super::mark::{Mark, mark};
 
 /// Words of an aside between two commas.
 const ASIDE: usize = 3;
 /// Words behind which a relative clause has its verb, mostly.
 const RELATIVE: usize = 3;
-
-/// A mark that parts clauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// A comma or bracket.
-    Comma,
-    /// A semicolon, colon or dash.
-    Strong,
-}
-
-/// The mark between two words.
-pub(super) fn mark(gap: &str) -> Option<Mark> {
-    let strong = |c: char| matches!(c, ';' | ':' | '\u{2014}' | '\u{2013}' | '\u{2026}' | '.' | '!' | '?');
-    if gap.contains(strong) || gap.contains(" -") {
-        Some(Mark::Strong)
-    } else {
-        gap.contains([',', '(', ')']).then_some(Mark::Comma)
-    }
-}
 
 /// What is open.
 #[derive(Clone, Default)]

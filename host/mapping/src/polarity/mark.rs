@@ -1,0 +1,20 @@
+//! The marks that part clauses.
+
+/// A mark that parts clauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A comma or bracket.
+    Comma,
+    /// A semicolon, colon or dash.
+    Strong,
+}
+
+/// The mark between two words.
+pub(crate) fn mark(gap: &str) -> Option<Mark> {
+    let strong = |c: char| matches!(c, ';' | ':' | '\u{2014}' | '\u{2013}' | '\u{2026}' | '.' | '!' | '?');
+    if gap.contains(strong) || gap.contains(" -") {
+        Some(Mark::Strong)
+    } else {
+        gap.contains([',', '(', ')']).then_some(Mark::Comma)
+    }
+}
