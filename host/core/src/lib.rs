@@ -14,4 +14,5 @@ pub mod proposition;
 pub mod reason;
 pub mod releases;
 pub mod state;
+pub mod topic;
 pub mod wire;

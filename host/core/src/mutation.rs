@@ -4,7 +4,7 @@ use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
 use crate::proposition::Proposition;
 use crate::reason::{LineageReason, ValidationReason};
-use crate::state::Topic;
+use crate::topic::Topic;
 use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;

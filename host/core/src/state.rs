@@ -14,6 +14,7 @@ use crate::fixed::BasisPoints;
 use crate::manifest::{Citations, Continuity, Limits, Manifest, TrustSlope};
 use crate::mutation::Mutation;
 use crate::proposition::{Proposition, Subject};
+use crate::topic::Topic;
 use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,25 +168,6 @@ pub struct Bounds {
     pub drift: Drift,
     /// What the stream speaks of, and how far the last sentences lie from it.
     pub topic: Topic,
-}
-
-/// How far the last sentences lie from what was said before, and which person they speak of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Topic {
-    /// Decayed mean of the distances.
-    pub mean: BasisPoints,
-    /// Pronouns "he" so far.
-    pub masculine: u32,
-    /// Pronouns "she" so far.
-    pub feminine: u32,
-}
-
-impl Topic {
-    /// Pronouns of persons so far.
-    #[must_use]
-    pub const fn persons(self) -> u32 {
-        self.masculine.saturating_add(self.feminine)
-    }
 }
 
 impl SemanticState {

@@ -13,8 +13,8 @@ pub(crate) use cues::{Cues, Lists};
 use crate::sentence;
 use crate::view::View;
 use cues::{Word, cue};
-use portcullis_core::manifest::Polarity;
 use mark::{Mark, mark};
+use portcullis_core::manifest::Polarity;
 use scope::Scope;
 use std::ops::Range;
 
@@ -65,11 +65,11 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
     let (before, hit, after) = (cues.words(around.before), cues.words(around.hit), cues.words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let gap = around.before.get(words.len()..).unwrap_or_default();
-    let asserted = !Scope::before(&before, gap, hit.first(), strict).suspends(hit.first(), strict);
-    asserted
-        && !is_asked(around, &before, &hit, &after, strict)
-        && !is_taken_back(&before, &hit, &after, strict)
-        && !(strict && is_mentioned(around, &before))
+    let suspended = Scope::before(&before, gap, hit.first(), strict).suspends(hit.first(), strict)
+        || is_asked(around, &before, &hit, &after, strict)
+        || is_taken_back(&before, &hit, &after, strict)
+        || (strict && is_mentioned(around, &before));
+    !suspended
 }
 
 /// Whether the hit stands in the part of its sentence that is a question.
@@ -90,7 +90,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
     let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(Mark::Strong));
     let asks = |w: &Word<'_>| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW);
     let parted = tail.iter().take(2).any(asks) && !begins;
-    if tail.len() <= TAG && !strong { strict || (begins && !parted) } else { !parted && !(strong && !begins) }
+    if tail.len() <= TAG && !strong { strict || (begins && !parted) } else { !parted && (begins || !strong) }
 }
 
 /// Whether a part of a text ends as a question.

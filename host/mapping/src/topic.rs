@@ -7,7 +7,8 @@ use crate::proposition::{Grammar, role};
 use crate::reading::Reading;
 use crate::words::words;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::state::{SemanticState, Topic};
+use portcullis_core::state::SemanticState;
+use portcullis_core::topic::Topic;
 
 /// Content words under which a sentence has no topic of its own.
 const WORDS: usize = 3;

@@ -15,7 +15,7 @@ const OF_SENTENCE: u16 = 4_000;
 const OF_PART: u16 = 6_600;
 /// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name. Bounds the
 /// work for a word.
-pub(super) const COMMON: usize = 256;
+const COMMON: usize = 256;
 /// Relations whose values must stand in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 

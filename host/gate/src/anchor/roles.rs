@@ -1,9 +1,10 @@
 //! Who did what: whether a sentence gives the words of a fact the roles that they have there.
 
-use super::known::COMMON;
 use portcullis_mapping::{Argument, Clause};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A verb that more facts of one entity have than this is not compared. Bounds the work for a sentence.
+const MOST: usize = 256;
 /// The entity itself, however it is called; no stem is empty.
 const ENTITY: &str = "";
 /// Before the verb, or behind "by" in the passive.
@@ -114,7 +115,7 @@ impl Roles {
         };
         // Synonyms say less: they are asked only where no fact has the verb itself.
         let facts = Some(of(&clause.lemmas)).filter(|facts| !facts.is_empty()).unwrap_or_else(|| of(&clause.also));
-        if facts.is_empty() || facts.len() > COMMON {
+        if facts.is_empty() || facts.len() > MOST {
             return None;
         }
         let said = Arguments::of(clause, names);
