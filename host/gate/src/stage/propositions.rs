@@ -5,8 +5,11 @@ use crate::determination::DecidingField;
 use crate::governor::Governor;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::proposition::{Proposition, Subject, mention};
-use portcullis_core::state::{HeldProposition, SemanticState};
+use portcullis_core::state::SemanticState;
 use portcullis_mapping::Conflict;
+
+/// So many of the last propositions are compared with a new one. Bounds the work for a span.
+const RECENT: usize = 256;
 
 /// What cannot hold together with what was admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,16 +43,17 @@ pub(super) fn propose(
         propositions.iter_mut().for_each(|p| p.phrases.retain(|phrase| phrase.lead != "adv"));
     }
     let held = &state.memory.propositions;
-    let standing = || held.iter().enumerate().filter(|(_, h)| !h.replaced);
+    let recent = || held.iter().enumerate().skip(held.len().saturating_sub(RECENT));
     let mut conflicts = Conflicts::default();
     for new in &propositions {
-        for (at, old) in standing() {
+        let returns = recent().any(|(_, h)| h.replaced && governor.mapper.say_the_same(&h.proposition, new));
+        for (at, old) in recent().filter(|(_, h)| !h.replaced) {
             let replaces = || governor.mapper.replaces(&old.proposition, new);
             if revises {
                 if replaces() {
                     mutation.proposed.replaces.push(at);
                 }
-            } else if returns(governor, held, new) && replaces() {
+            } else if returns && replaces() {
                 let condition = format!("\"{}\", which replaced it", old.proposition.shown);
                 conflicts.regression.get_or_insert_with(|| deciding(new, condition));
             } else if let Some(conflict) = governor.mapper.conflict(&old.proposition, new) {
@@ -60,11 +64,6 @@ pub(super) fn propose(
     }
     mutation.proposed.propositions = propositions;
     Some(conflicts)
-}
-
-/// Whether a proposition says what a replaced one says.
-fn returns(governor: &Governor<'_>, held: &[HeldProposition], new: &Proposition) -> bool {
-    held.iter().any(|h| h.replaced && governor.mapper.say_the_same(&h.proposition, new))
 }
 
 fn deciding(new: &Proposition, condition: String) -> DecidingField {

@@ -27,6 +27,9 @@ pub(super) fn conflict(tables: &Tables, a: &Proposition, b: &Proposition) -> Opt
     if a.negated || a.quantity == Quantity::Some || b.quantity == Quantity::Some {
         return None;
     }
+    if a.verb == b.verb && a.phrases == b.phrases {
+        return None;
+    }
     let pair = Pair::of(tables, a, b);
     if pair.opposite() {
         return Some(Conflict::Negation);
@@ -35,9 +38,11 @@ pub(super) fn conflict(tables: &Tables, a: &Proposition, b: &Proposition) -> Opt
 }
 
 pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
+    if a.verb != b.verb || a.negated != b.negated || !called_the_same(&a.subject, &b.subject) {
+        return false;
+    }
     let pair = Pair::of(tables, a, b);
-    let equal = a.verb == b.verb && a.negated == b.negated && called_the_same(&a.subject, &b.subject);
-    equal && pair.a_only.is_empty() && pair.b_only.is_empty()
+    pair.a_only.is_empty() && pair.b_only.is_empty()
 }
 
 /// Whether a proposition that revises gives another value for what an earlier one says.
