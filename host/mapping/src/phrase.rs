@@ -138,20 +138,29 @@ impl Phrases {
 
     /// Where the longest end of `text`, from `from` on, begins that is the beginning of a phrase.
     pub(crate) fn unfinished(&self, text: &str, from: usize) -> Option<usize> {
-        let starts = words(text, text.ceil_char_boundary(from)).map(|word| word.start);
-        let phrases = || self.exact.iter().chain(&self.inflected).chain(&self.single);
-        starts.into_iter().find(|at| phrases().any(|p| self.is_open(text, *at, p)))
+        let mut starts = words(text, text.ceil_char_boundary(from));
+        starts.find(|first| self.is_open(text, first)).map(|first| first.start)
     }
 
-    /// Whether more text could make a phrase of the word that begins at `at`.
-    fn is_open(&self, text: &str, at: usize, phrase: &Phrase) -> bool {
-        let Some(first) = words(text, at).next() else { return false };
+    /// Whether more text could make a phrase of what begins with the word `first`.
+    fn is_open(&self, text: &str, first: &Range<usize>) -> bool {
         let shown = text.get(first.clone()).unwrap_or_default();
-        let Some(Part::Word(word)) = phrase.parts.first() else { return false };
-        let rest = phrase.parts.get(1..).unwrap_or_default();
-        let same = || form(shown, self.stemmer(phrase.stems)) == *word;
-        (first.end == text.len() && may_become(shown, word, phrase.stems))
-            || (same() && self.follow(text, first.end, rest, phrase.stems).open)
+        let grows = first.end == text.len();
+        let begins = |p: &Phrase| grows && may_become(shown, p.first(), p.stems);
+        let goes_on = |p: &Phrase| self.follow(text, first.end, p.parts.get(1..).unwrap_or_default(), p.stems).open;
+        let lower = form(shown, None);
+        let single = || self.single.iter().any(|p| begins(p) || (p.first() == lower && goes_on(p)));
+        let known = grows || self.begins.get(begin(shown)).copied().unwrap_or(false);
+        let listed = |(list, stemmer): (&Vec<Phrase>, Option<&Stemmer>)| {
+            if list.is_empty() {
+                return false;
+            }
+            let form = form(shown, stemmer);
+            let from = list.partition_point(|p| p.first() < form.as_str());
+            let same = || list.iter().skip(from).take_while(|p| p.first() == form);
+            same().any(goes_on) || (grows && list.iter().any(begins))
+        };
+        single() || (known && [(&self.exact, None), (&self.inflected, self.stemmer.as_ref())].into_iter().any(listed))
     }
 
     fn stemmer(&self, stems: bool) -> Option<&Stemmer> {
