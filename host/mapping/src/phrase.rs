@@ -62,7 +62,7 @@ pub(crate) struct Phrases {
     exact: Vec<Phrase>,
     inflected: Vec<Phrase>,
     /// Phrases that are found as they are written alone: of one word, or with marks of their own.
-    single: Vec<Phrase>,
+    single: Vec<String>,
     /// The first byte of some phrase, in either case, and the first two, in lower case.
     first: [bool; 256],
     begins: Vec<bool>,
@@ -81,7 +81,7 @@ impl Phrases {
             let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
             // What a phrase says with marks of its own is found as it is written.
             if !joins_only(text) || (parts.len() < 2 && !stems) {
-                single.push(Phrase { parts: self::parts(text, None), class: *class, stems: false });
+                single.push(crate::words::lower(text).into_owned());
                 continue;
             }
             if let Some(begin) = begins.get_mut(begin(first)) {
@@ -148,8 +148,8 @@ impl Phrases {
         let grows = first.end == text.len();
         let begins = |p: &Phrase| grows && may_become(shown, p.first(), p.stems);
         let goes_on = |p: &Phrase| self.follow(text, first.end, p.parts.get(1..).unwrap_or_default(), p.stems).open;
-        let lower = form(shown, None);
-        let single = || self.single.iter().any(|p| begins(p) || (p.first() == lower && goes_on(p)));
+        let rest = crate::words::lower(text.get(first.start..).unwrap_or_default());
+        let single = || self.single.iter().any(|phrase| phrase.starts_with(&*rest));
         let known = grows || self.begins.get(begin(shown)).copied().unwrap_or(false);
         let listed = |(list, stemmer): (&Vec<Phrase>, Option<&Stemmer>)| {
             if list.is_empty() {
