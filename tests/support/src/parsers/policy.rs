@@ -55,6 +55,7 @@ fn clinical() -> Mapper {
         ("policy.toml", &include_bytes!("../../../../policies/clinical/policy.toml")[..]),
         ("vocabulary/diagnosis.txt", include_bytes!("../../../../policies/clinical/vocabulary/diagnosis.txt")),
         ("vocabulary/disclaimer.txt", include_bytes!("../../../../policies/clinical/vocabulary/disclaimer.txt")),
+        ("vocabulary/identifier.txt", include_bytes!("../../../../policies/clinical/vocabulary/identifier.txt")),
         (
             "vocabulary/stop_medication.txt",
             include_bytes!("../../../../policies/clinical/vocabulary/stop_medication.txt"),
