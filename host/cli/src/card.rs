@@ -111,7 +111,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Serve { socket, test_bench, lanes, sim } => serve(socket, *test_bench, sim.config(*lanes)),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
-                Some(dir) => open::policy(dir)?.compiled.image,
+                Some(dir) => open::policy(dir)?.compiled.image.clone(),
                 None => bench::full_image().map_err(anyhow::Error::from)?,
             };
             let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1), attest: *attest };

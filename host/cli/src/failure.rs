@@ -39,6 +39,15 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Policy(error) => write!(f, "{}", error.render()),
+            Self::Other(error) | Self::Card(error) => write!(f, "{}", describe(error)),
+        }
+    }
+}
+
 impl From<PolicyError> for Failure {
     fn from(error: PolicyError) -> Self {
         Self::Policy(error)

@@ -12,6 +12,7 @@ use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Gate, GateError, ServiceTerms, Socket, ToClient, VERSION};
 use portcullis_gate::{Event, Governor, SaltKey, Settings};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, their items are governed
@@ -66,19 +67,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
     let settings = Settings { profile: open::profile(args.profile.as_deref())?, ..Settings::new(salt) };
-    let header = policy.header(&args.card);
+    let header = policy.header(args.card.name());
     let mut journal = Journal { recorder: None, ledger: args.ledger.open(&header)? };
     let filter = args.filter.open(&policy.package)?;
     let profile = settings.profile.clone();
-    let governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings);
+    let governor = Governor::new(Arc::clone(&policy), settings);
     let governor = governor.map_err(anyhow::Error::from)?.with_anchors(anchors.clone()).with_filter(filter);
+    let governor = Arc::new(governor);
     let mut card = args.card.open()?;
     let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     journal.recorder = recorder;
     let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|mut session| {
         let keep = Box::new(|event: &Event| Ok(journal.event(event)?));
-        let gate = Gate::new(&governor, terms(args, &header));
+        let gate = Gate::new(Arc::clone(&governor), terms(args, &header));
         outln!("listening on {}", args.socket.display());
         let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
         // The salt key does not outlive the session.

@@ -33,6 +33,7 @@ mod recording;
 mod replay;
 mod report;
 mod run;
+mod serve;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use portcullis_verify::console::{Stdout, exit};
@@ -60,6 +61,8 @@ enum Command {
     Prefilter(prefilter::Args),
     /// Serve the gate to other processes.
     Gated(Box<gated::Args>),
+    /// Put the gate in front of a model server: an HTTP gateway for clients of OpenAI's and Anthropic's APIs.
+    Serve(Box<serve::Args>),
     /// Build and look at anchor stores.
     #[command(subcommand)]
     Anchors(anchors::Command),
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Command::Policy(command) => policy::run(&command),
         Command::Prefilter(args) => prefilter::run(&args),
         Command::Gated(args) => gated::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Anchors(command) => anchors::run(&command),
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),

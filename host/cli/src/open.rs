@@ -1,16 +1,16 @@
 //! Opening what commands work on: policies and cards.
 
 use crate::failure::Failure;
-use crate::output::digest;
 use anyhow::Context;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardChoice, CardKind};
 use portcullis_core::state::Profile;
+use portcullis_gate::Policy;
 use portcullis_gate::anchor::{Anchors, Store};
-use portcullis_gate::ledger::Header;
 use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Package;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Which card.
 #[derive(clap::Args, Clone)]
@@ -111,35 +111,13 @@ impl CardArgs {
     }
 }
 
-/// A policy, ready to govern.
-pub(crate) struct Policy {
-    pub(crate) package: Package,
-    pub(crate) compiled: Compiled,
-    pub(crate) mapper: Mapper,
-}
-
-impl Policy {
-    /// The header of a ledger under this policy, on such a card.
-    pub(crate) fn header(&self, card: &CardArgs) -> Header {
-        let manifest = self.package.manifest();
-        let (identity, slope) = (&manifest.package, &manifest.trust_slope);
-        Header::now(
-            format!("{} {}", identity.name, identity.version),
-            digest(&self.package.digest()),
-            digest(&self.compiled.image.digest()),
-            [slope.warning, slope.correction, slope.halt],
-            card.name().to_owned(),
-        )
-    }
-}
-
 /// Loads and compiles the package in a folder.
-pub(crate) fn policy(dir: &Path) -> Result<Policy, Failure> {
+pub(crate) fn policy(dir: &Path) -> Result<Arc<Policy>, Failure> {
     let package = Package::load(dir)?;
     let compiled = package.compile()?;
     let mapper = Mapper::new(package.manifest(), package.files())
         .with_context(|| format!("policy package `{}`", dir.display()))?;
-    Ok(Policy { package, compiled, mapper })
+    Ok(Arc::new(Policy { package, compiled, mapper }))
 }
 
 /// Reads an agent's profile; without a file, one that says nothing.

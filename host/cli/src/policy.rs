@@ -16,6 +16,7 @@ use portcullis_policy::{Capacity, Package};
 use portcullis_verify::console::{Stdout, json_line, json_pretty};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -252,8 +253,7 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     let tests = commands::parse_tests(&policy.package)?;
     // Salts do not matter to a determination; a fixed key spares the operating system.
     let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
-    let governor =
-        Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).map_err(anyhow::Error::from)?;
+    let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?);
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
         judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))

@@ -1,9 +1,9 @@
 //! `run --bundle`: what a session is recorded with.
 
 use crate::failure::Failure;
-use crate::open;
 use portcullis_card::{Card, SessionConfig};
 use portcullis_core::state::Profile;
+use portcullis_gate::Policy;
 use portcullis_gate::anchor::Anchors;
 use portcullis_recorder::{Options, Recorder, RecorderError};
 use std::net::SocketAddr;
@@ -19,6 +19,13 @@ pub(crate) struct BundleArgs {
     /// one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     ticket: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordingArgs,
+}
+
+/// What a bundle is written with, beside its folder: the argument `bundle` of the command.
+#[derive(clap::Args, Clone)]
+pub(crate) struct RecordingArgs {
     /// Approval of the policy, from `portcullis policy approve`.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     approval: Option<PathBuf>,
@@ -39,6 +46,22 @@ pub(crate) struct BundleArgs {
     checkpoint_interval: Option<u32>,
 }
 
+impl RecordingArgs {
+    /// What a session under this profile is recorded with, in this folder.
+    pub(crate) fn options(&self, folder: PathBuf, ticket: Option<PathBuf>, profile: &Profile) -> Options {
+        Options {
+            folder,
+            ticket,
+            approval: self.approval.clone(),
+            device_cert: self.device_cert.clone(),
+            device_chain: self.device_chain.clone(),
+            witness: self.witness.zip(self.witness_key.clone()),
+            profile: profile.clone(),
+            checkpoint_interval: self.checkpoint_interval,
+        }
+    }
+}
+
 impl BundleArgs {
     /// Whether a bundle is to be written.
     pub(crate) const fn is_asked(&self) -> bool {
@@ -49,21 +72,12 @@ impl BundleArgs {
     pub(crate) fn start(
         &self,
         card: &mut dyn Card,
-        policy: &open::Policy,
+        policy: &Policy,
         profile: &Profile,
         anchors: &Anchors,
     ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
         let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
-        let options = Options {
-            folder: folder.clone(),
-            ticket: self.ticket.clone(),
-            approval: self.approval.clone(),
-            device_cert: self.device_cert.clone(),
-            device_chain: self.device_chain.clone(),
-            witness: self.witness.zip(self.witness_key.clone()),
-            profile: profile.clone(),
-            checkpoint_interval: self.checkpoint_interval,
-        };
+        let options = self.recording.options(folder.clone(), self.ticket.clone(), profile);
         let (recorder, config) = options.start(card, &policy.package, &policy.compiled, anchors)?;
         Ok((Some(recorder), config))
     }

@@ -25,6 +25,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Longest wait for a gate in another process.
 const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
@@ -117,11 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let kept = ItemFilter { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
     let shape = if lines { Shape::JsonLines } else { Shape::Plain };
-    let maker = args.engine.maker()?;
+    let maker = args.engine.maker()?.map(Arc::new);
 
     let mut sink = match (&args.gate, &args.policy) {
-        (Some(gate), _) => remote(args, gate, kept, maker.as_ref(), shape)?,
-        (None, Some(policy)) => local(args, policy, kept, maker.as_ref(), shape)?,
+        (Some(gate), _) => remote(args, gate, kept, maker.as_deref(), shape)?,
+        (None, Some(policy)) => local(args, policy, kept, maker, shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
     // With --json, stdout is for programs: they count themselves.
@@ -246,7 +247,7 @@ fn local(
     args: &Args,
     policy: &std::path::Path,
     items: impl Iterator<Item = Item>,
-    maker: Option<&EngineFactory>,
+    maker: Option<Arc<EngineFactory>>,
     shape: Shape,
 ) -> Result<EventSink, Failure> {
     let policy = open::policy(policy)?;
@@ -264,16 +265,16 @@ fn local(
         ..Settings::new(salt)
     };
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
-    let mut governor = Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings)
-        .map_err(anyhow::Error::from)?
-        .with_anchors(anchors.clone());
+    let mut governor =
+        Governor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?.with_anchors(anchors.clone());
     if let Some(maker) = maker {
-        governor = governor.with_engines(args.filter.open(&policy.package)?, Box::new(|_, _| maker.make()));
+        governor = governor.with_engines(args.filter.open(&policy.package)?, Arc::new(move |_, _| maker.make()));
     }
-    let mut sink = EventSink::new(args, shape, &policy.header(&args.card))?;
+    let mut sink = EventSink::new(args, shape, &policy.header(args.card.name()))?;
     let mut card = args.card.open()?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     sink.journal.recorder = recorder;
+    let governor = Arc::new(governor);
     // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {

@@ -1,5 +1,6 @@
 //! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both read it.
 
+use crate::context::OnRefuse;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +34,9 @@ pub struct Manifest {
     /// The pre-execution filter.
     #[serde(default)]
     pub prefilter: Prefilter,
+    /// What readers get in place of what was refused.
+    #[serde(default)]
+    pub refusal: Refusal,
 }
 
 /// Name and version of a package.
@@ -337,6 +341,28 @@ pub struct TrustSlope {
 impl Default for TrustSlope {
     fn default() -> Self {
         Self { warning: u16::MAX, correction: u16::MAX, halt: u16::MAX, window: 32, decay: 9_000, weights: [2, 1, 1] }
+    }
+}
+
+/// What readers get in place of what was refused, where somebody else than the gate writes the answer around it: the gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Refusal {
+    /// Whether an answer ends at its first refusal or goes on behind a placeholder.
+    pub on_refuse: OnRefuse,
+    /// What stands at the end of an answer that the gate ended.
+    pub text: String,
+    /// What stands in place of each refusal of an answer that goes on.
+    pub placeholder: String,
+}
+
+impl Default for Refusal {
+    fn default() -> Self {
+        Self {
+            on_refuse: OnRefuse::Stop,
+            text: "\n[This answer was ended by policy.]".into(),
+            placeholder: "[withheld by policy]".into(),
+        }
     }
 }
 

@@ -12,11 +12,12 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{EventKind, Governor, Item, SaltKey, Settings};
+use portcullis_gate::{EventKind, Governor, Item, Policy, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_test_support::random::Random;
 use std::path::Path;
+use std::sync::Arc;
 
 const NOUNS: &[&str] =
     &["harbour", "letter", "engine", "garden", "market", "river", "teacher", "window", "council", "bridge"];
@@ -36,7 +37,8 @@ fn path(c: &mut Criterion) {
     let compiled = package.compile().unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-    let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
+    let policy = Arc::new(Policy { package, compiled, mapper });
+    let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let mut group = c.benchmark_group("whole path, by length of the lineage");
     group.sample_size(10);
@@ -46,7 +48,7 @@ fn path(c: &mut Criterion) {
         group.bench_function(spans.to_string(), |b| {
             let setup = || {
                 let card = CardChoice::Model.open().unwrap();
-                let session = Session::open(card, &compiled.image, SessionConfig::default()).unwrap();
+                let session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
                 let file = folder.path().join("ledger");
                 let _ = std::fs::remove_file(&file);
                 let header = Header::now(String::new(), String::new(), String::new(), [0; 3], String::new());

@@ -7,21 +7,22 @@ use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
 
 /// Makes the engine of a stream, by the stream's number, from the pass of its task.
-pub type Engines<'g> = Box<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync + 'g>;
+pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync>;
 
 /// Makes the engine that answers as one did before.
-pub(crate) type ReplayEngines<'g> = Box<dyn Fn() -> Box<dyn Engine> + Send + Sync + 'g>;
+pub(crate) type ReplayEngines = Arc<dyn Fn() -> Box<dyn Engine> + Send + Sync>;
 
 /// What stands between tasks and engines.
-pub(crate) enum EngineAdmission<'g> {
+#[derive(Clone)]
+pub(crate) enum EngineAdmission {
     /// No engine was given.
     Closed,
     /// Tasks are judged, and engines made.
-    Filter(Arc<Prefilter>, Engines<'g>),
+    Filter(Arc<Prefilter>, Engines),
     /// Tasks are judged; whoever opens the stream has the engine.
     Caller(Arc<Prefilter>),
     /// Nothing executes: what an engine answered is on record, and so are the notes of its stream.
-    Replay(ReplayEngines<'g>),
+    Replay(ReplayEngines),
 }
 
 /// Who asks the engine of an admitted task.
@@ -42,7 +43,7 @@ pub(crate) struct Admission {
     pub(crate) engine: Result<EngineHome, (Trigger, String)>,
 }
 
-impl EngineAdmission<'_> {
+impl EngineAdmission {
     pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {
         let failed = |error: EngineError| (Trigger::Engine, error.to_string());
         match self {

@@ -2,6 +2,7 @@
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
 use crate::anchor::Anchors;
+use crate::policy::Policy;
 use crate::salt::Salts;
 use crate::settings::Settings;
 use portcullis_core::context::{OnRefuse, Release};
@@ -9,55 +10,46 @@ use portcullis_core::manifest::Limits;
 use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Text};
-use portcullis_policy::{Compiled, Package};
 use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A policy that is ready to govern.
-pub struct Governor<'g> {
-    pub(crate) package: &'g Package,
-    pub(crate) compiled: &'g Compiled,
-    pub(crate) mapper: &'g Mapper,
+/// A policy with the settings under which streams are judged. Copies share the policy.
+#[derive(Clone)]
+pub struct Governor {
+    pub(crate) policy: Arc<Policy>,
     pub(crate) salts: Salts,
     package_digest: [u8; 32],
     image_digest: [u8; 32],
     context: Context,
     pub(crate) settings: Settings,
-    admission: EngineAdmission<'g>,
+    admission: EngineAdmission,
     anchors: Anchors,
     notes: BTreeMap<u32, [u8; 32]>,
 }
 
-impl<'g> Governor<'g> {
-    /// A governor for a compiled package and its mapper.
+impl Governor {
+    /// A governor for a policy.
     ///
     /// # Errors
     /// [`ProfileError`]: the profile names a value that the policy does not declare.
-    pub fn new(
-        package: &'g Package,
-        compiled: &'g Compiled,
-        mapper: &'g Mapper,
-        settings: Settings,
-    ) -> Result<Self, ProfileError> {
+    pub fn new(policy: Arc<Policy>, settings: Settings) -> Result<Self, ProfileError> {
         Ok(Self {
-            package,
-            compiled,
-            mapper,
             salts: settings.salts.clone(),
-            package_digest: package.digest(),
-            image_digest: compiled.image.digest(),
-            context: settings.profile.context(package.manifest())?,
+            package_digest: policy.package.digest(),
+            image_digest: policy.compiled.image.digest(),
+            context: settings.profile.context(policy.package.manifest())?,
             settings,
             admission: EngineAdmission::Closed,
-            anchors: Anchors::none(mapper),
+            anchors: Anchors::none(&policy.mapper),
             notes: BTreeMap::new(),
+            policy,
         })
     }
 
     /// The same governor with engines for [`Item::Prompt`], behind the filter that judges each task first.
     #[must_use]
-    pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines<'g>) -> Self {
+    pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines) -> Self {
         self.admission = EngineAdmission::Filter(filter, engines);
         self
     }
@@ -73,7 +65,7 @@ impl<'g> Governor<'g> {
 
     /// The same governor for streams whose answers are on record.
     #[must_use]
-    pub(crate) fn with_replay(mut self, engines: ReplayEngines<'g>) -> Self {
+    pub(crate) fn with_replay(mut self, engines: ReplayEngines) -> Self {
         self.admission = EngineAdmission::Replay(engines);
         self
     }
@@ -94,9 +86,9 @@ impl<'g> Governor<'g> {
     }
 
     pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
-        let intent = self.settings.profile.intent(task, |text| self.mapper.content_words(text));
+        let intent = self.settings.profile.intent(task, |text| self.mapper().content_words(text));
         let subject = self.anchors.subject_of(&intent.text);
-        let manifest = self.package.manifest();
+        let manifest = self.policy.package.manifest();
         let mut state = SemanticState::new(manifest, self.package_digest, self.image_digest, intent, self.context);
         state.memory.subject = subject;
         state
@@ -116,12 +108,12 @@ impl<'g> Governor<'g> {
 
     /// Reads a whole text.
     pub(crate) fn read(&self, text: String) -> Text {
-        self.mapper.read(text, self.granularity(false))
+        self.mapper().read(text, self.granularity(false))
     }
 
     /// Reads candidates that follow each other, after admitted text and after what was proposed.
     pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
-        self.mapper.read_parts(admitted, proposed, parts, self.granularity(true))
+        self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {
@@ -144,7 +136,24 @@ impl<'g> Governor<'g> {
         self.settings.max_proposals
     }
 
-    pub(crate) fn limits(&self) -> &'g Limits {
-        &self.package.manifest().limits
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// The same governor that does this after a refusal.
+    #[must_use]
+    pub const fn with_on_refuse(mut self, on_refuse: OnRefuse) -> Self {
+        self.settings.on_refuse = Some(on_refuse);
+        self
+    }
+
+    pub(crate) fn mapper(&self) -> &Mapper {
+        &self.policy.mapper
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.policy.package.manifest().limits
     }
 }

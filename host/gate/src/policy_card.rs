@@ -11,6 +11,7 @@ use portcullis_policy::commands::Judged;
 use portcullis_policy::decision::{Decision, answer_of_row};
 use portcullis_policy::evaluate::Banks;
 use portcullis_policy::image::Bank;
+use std::sync::Arc;
 
 /// Why a card's answer cannot stand for the evaluator's.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +38,7 @@ pub enum PolicyCardError {
 /// # Errors
 /// [`PolicyCardError`].
 pub fn judge_text<C: Card>(
-    governor: &Governor<'_>,
+    governor: &Arc<Governor>,
     session: &mut Session<C>,
     name: &str,
     text: &str,

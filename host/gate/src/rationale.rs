@@ -34,7 +34,7 @@ impl Rationale {
 
 /// Why a verdict is no admit; `None` for an admit. A refusal never lacks an id.
 pub(crate) fn explain(
-    governor: &Governor<'_>,
+    governor: &Governor,
     mutation: &Mutation,
     descriptor: &Descriptor,
     staged: &HostFindings,
@@ -68,8 +68,8 @@ fn unfounded(stage: &str) -> (Rationale, bool) {
 }
 
 /// The rule that a bank's row belongs to, and whether the row asks for a split.
-fn bank(governor: &Governor<'_>, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
-    let compiled = governor.compiled;
+fn bank(governor: &Governor, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
+    let compiled = &governor.policy.compiled;
     let Some(number) = row else {
         let words = format!("no rule of the {} bank permits it", bank.name());
         return (Rationale::new(generic::DEFAULT_DENY, &words, Vec::new()), false);
@@ -77,7 +77,7 @@ fn bank(governor: &Governor<'_>, descriptor: &Descriptor, bank: Bank, row: Optio
     let row = compiled.image.rows(bank).get(usize::from(number));
     let split = row.is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
     let fields = row.map_or_else(Vec::new, |row| {
-        let conditions = conditions(compiled, governor.package.vocabulary(), row, descriptor);
+        let conditions = conditions(compiled, governor.policy.package.vocabulary(), row, descriptor);
         let deciding = |c: portcullis_policy::commands::Condition| DecidingField {
             field: c.field,
             value: c.value,

@@ -7,6 +7,7 @@
 use crate::anchor::{Anchors, Store};
 use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::governor::Governor;
+use crate::policy::Policy;
 use crate::salt::Salts;
 use crate::settings::Settings;
 use crate::source::Item;
@@ -17,8 +18,6 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, M
 use portcullis_core::hex::Hex;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
-use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -107,10 +106,8 @@ impl Engine for ReplayEngine {
 }
 
 /// Replays streams under one policy.
-pub struct Replayer<'r> {
-    package: &'r Package,
-    compiled: &'r Compiled,
-    mapper: &'r Mapper,
+pub struct Replayer {
+    policy: Arc<Policy>,
     stores: BTreeMap<Hex<32>, Store>,
     /// Stores as the streams before looked them up.
     anchors: BTreeMap<Vec<Hex<32>>, Anchors>,
@@ -118,17 +115,12 @@ pub struct Replayer<'r> {
     records: Arc<Mutex<Vec<Record>>>,
 }
 
-impl<'r> Replayer<'r> {
-    /// Replays under `compiled`, with these anchor stores.
+impl Replayer {
+    /// Replays under `policy`, with these anchor stores.
     ///
     /// # Errors
     /// The model card's.
-    pub fn new(
-        package: &'r Package,
-        compiled: &'r Compiled,
-        mapper: &'r Mapper,
-        stores: Vec<Store>,
-    ) -> Result<Self, SessionError> {
+    pub fn new(policy: Arc<Policy>, stores: Vec<Store>) -> Result<Self, SessionError> {
         let records = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&records);
         let sink = move |record: &Record| {
@@ -136,9 +128,9 @@ impl<'r> Replayer<'r> {
             Ok(())
         };
         let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
-        let session = Session::open(ModelCard::new(), &compiled.image, config)?;
+        let session = Session::open(ModelCard::new(), &policy.compiled.image, config)?;
         let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
-        Ok(Self { package, compiled, mapper, stores, anchors: BTreeMap::new(), session, records })
+        Ok(Self { policy, stores, anchors: BTreeMap::new(), session, records })
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
@@ -181,13 +173,13 @@ impl<'r> Replayer<'r> {
         let again = move || -> Box<dyn Engine> {
             Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
-        let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
+        let governor = Governor::new(Arc::clone(&self.policy), settings)?
             .with_anchors(anchors)
             .with_notes(notes)
-            .with_replay(Box::new(again));
+            .with_replay(Arc::new(again));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
-        governor.govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
+        Arc::new(governor).govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
         let replayed = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
         let compared = compare(recorded, &replayed)?;
         Ok(StreamReplay { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
@@ -202,7 +194,7 @@ impl<'r> Replayer<'r> {
             ContextError::Version { found } => ReplayError::Version { found },
             ContextError::Malformed(what) => ReplayError::Context(what),
         })?;
-        if document.package_digest.0 != self.package.digest() {
+        if document.package_digest.0 != self.policy.package.digest() {
             return Err(wrong("of another policy package"));
         }
         match (document.mode, input) {
@@ -219,7 +211,7 @@ impl<'r> Replayer<'r> {
         let store =
             |digest: &Hex<32>| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()));
         let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
-        let anchors = Anchors::new(stores, self.mapper);
+        let anchors = Anchors::new(stores, &self.policy.mapper);
         self.anchors.insert(digests.to_vec(), anchors.clone());
         Ok(anchors)
     }

@@ -18,7 +18,7 @@ use portcullis_gate::{
     Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Release, SaltKey, Seat, Settings,
 };
 use portcullis_mapping::{Call, LogProbs, Mapper};
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Package;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -30,18 +30,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-struct World {
-    package: Package,
-    compiled: Compiled,
-    mapper: Mapper,
-}
+struct World(Arc<Policy>);
 
 impl World {
     fn new(policy: &str) -> Self {
         let package = Package::load(&root().join("policies").join(policy)).unwrap();
         let compiled = package.compile().unwrap();
         let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-        Self { package, compiled, mapper }
+        Self(Arc::new(Policy { package, compiled, mapper }))
     }
 
     fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
@@ -51,7 +47,7 @@ impl World {
 
     /// What happens to an item, and its records without OPEN.
     fn govern(&self, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
-        let governor = Governor::new(&self.package, &self.compiled, &self.mapper, settings).unwrap();
+        let governor = Governor::new(Arc::clone(&self.0), settings).unwrap();
         let records = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&records);
         let sink = move |record: &Record| {
@@ -59,14 +55,14 @@ impl World {
             Ok(())
         };
         let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
-        let mut session = Session::open(ModelCard::new(), &self.compiled.image, config).unwrap();
+        let mut session = Session::open(ModelCard::new(), &self.0.compiled.image, config).unwrap();
         let mut events = Vec::new();
         let seat = Seat { number: 0, salted: 0, slot: 5 };
         let keep = |event: Event| {
             events.push(event);
             Ok::<(), SessionError>(())
         };
-        governor.govern_one(&mut session, seat, item, keep).unwrap();
+        Arc::new(governor).govern_one(&mut session, seat, item, keep).unwrap();
         let records = records.lock().unwrap().split_off(1);
         (events, records)
     }
@@ -129,7 +125,7 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
     let key = SaltKey::from_bytes([3; 32]);
     let sequences = 0..u32::try_from(records.len()).unwrap();
     let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&world.package, &world.compiled, &world.mapper, Vec::new()).unwrap();
+    let mut replayer = Replayer::new(Arc::clone(&world.0), Vec::new()).unwrap();
     let input = Input::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
     let replayed = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
@@ -223,8 +219,7 @@ fn a_call_between_texts_is_one_step() {
 #[test]
 fn log_probabilities_follow_their_bytes() {
     let world = World::new("pii");
-    let governor =
-        Governor::new(&world.package, &world.compiled, &world.mapper, World::settings(Release::Span, OnRefuse::Skip));
+    let governor = Governor::new(Arc::clone(&world.0), World::settings(Release::Span, OnRefuse::Skip));
     let governor = governor.unwrap();
     let tokens = [("Birds", "-0.1"), (" sing", "-2.5"), (". Sh", "-0.01"), ("ips", "-4"), (" sail.", "0")];
     let text: String = tokens.iter().map(|(token, _)| *token).collect();
@@ -251,7 +246,7 @@ fn log_probabilities_follow_their_bytes() {
     assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));
     assert_ne!(descriptors(vec![one]), plain, "the descriptors hold an uncertainty");
     // What waits is bounded by what may change.
-    let mut reader = PartReader::new(&governor);
+    let mut reader = PartReader::new(Arc::new(governor));
     assert!(reader.text("Birds sing. Ships", None).unwrap().is_some());
     assert_eq!(reader.pending(), " Ships".len());
 }

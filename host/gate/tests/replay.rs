@@ -7,7 +7,7 @@ use portcullis_core::mutation::Place;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_gate::{CONTEXT_VERSION, Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
+use portcullis_gate::{CONTEXT_VERSION, Event, EventKind, Governor, Item, Policy, SaltKey, Seat, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use sha2::{Digest, Sha256};
@@ -28,7 +28,7 @@ struct Trail {
 }
 
 /// Governs [`TEXT`], and has `check` replay what came of it.
-fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
+fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
         ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
@@ -37,7 +37,8 @@ fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
     let compiled = package.compile().unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let key = SaltKey::from_bytes([3; 32]);
-    let governor = Governor::new(&package, &compiled, &mapper, Settings::new(key.clone())).unwrap();
+    let policy = Arc::new(Policy { package, compiled, mapper });
+    let governor = Governor::new(Arc::clone(&policy), Settings::new(key.clone())).unwrap();
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
     let sink = move |record: &Record| {
@@ -45,7 +46,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
         Ok(())
     };
     let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
-    let mut session = Session::open(ModelCard::new(), &compiled.image, config).unwrap();
+    let mut session = Session::open(ModelCard::new(), &policy.compiled.image, config).unwrap();
     let mut context = Vec::new();
     let item = Item::Text { id: "t".into(), text: TEXT.into(), task: Task::default() };
     let seat = Seat { number: 0, salted: 0, slot: 5 };
@@ -55,11 +56,11 @@ fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
         }
         Ok::<(), SessionError>(())
     };
-    governor.govern_one(&mut session, seat, item, keep).unwrap();
+    Arc::new(governor).govern_one(&mut session, seat, item, keep).unwrap();
     // Without OPEN.
     let records = records.lock().unwrap().split_off(1);
     let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&package, &compiled, &mapper, Vec::new()).unwrap();
+    let mut replayer = Replayer::new(policy, Vec::new()).unwrap();
     check(&mut replayer, Trail { context, records, salts });
 }
 

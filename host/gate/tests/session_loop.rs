@@ -90,12 +90,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
 }
 
 /// Runs a loop over a session of the model card; what `callers` gives, and every event that was kept.
-fn with_loop<T>(
-    governor: &Governor<'_>,
-    policy: &Policy,
-    bounds: Bounds,
-    callers: impl FnOnce(SessionHandle) -> T,
-) -> (T, Vec<Event>) {
+fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHandle) -> T) -> (T, Vec<Event>) {
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
     let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
     let session_loop = SessionLoop::new(bounds);
@@ -104,7 +99,7 @@ fn with_loop<T>(
     let given = std::thread::scope(|scope| {
         let (kept, session) = (&kept, &mut session);
         let judge = scope.spawn(move || {
-            session_loop.run(governor, session, |event| -> Result<(), SessionError> {
+            session_loop.run(session, |event| -> Result<(), SessionError> {
                 kept.lock().unwrap().push(event.clone());
                 Ok(())
             })
@@ -118,7 +113,7 @@ fn with_loop<T>(
 }
 
 /// Opens a stream of this kind.
-fn open(handle: &SessionHandle, governor: &Governor<'_>, kind: &Kind) -> StreamHandle {
+fn open(handle: &SessionHandle, governor: &Arc<Governor>, kind: &Kind) -> StreamHandle {
     let text = |parts: &[usize]| parts.iter().map(|part| PARTS[*part]).collect::<String>();
     let request = match kind {
         Kind::Text(parts) => governor.request(Item::Text { id: "a".into(), text: text(parts), task: Task::default() }),
@@ -133,15 +128,15 @@ fn open(handle: &SessionHandle, governor: &Governor<'_>, kind: &Kind) -> StreamH
 }
 
 /// The parts of a text that comes in these chunks.
-fn parts(governor: &Governor<'_>, chunks: &[&str]) -> VecDeque<Part> {
-    let mut reader = PartReader::new(governor);
+fn parts(governor: &Arc<Governor>, chunks: &[&str]) -> VecDeque<Part> {
+    let mut reader = PartReader::new(Arc::clone(governor));
     let mut parts: VecDeque<Part> = chunks.iter().filter_map(|chunk| reader.text(chunk, None).unwrap()).collect();
     parts.push_back(reader.finish().unwrap());
     parts
 }
 
 /// Plays the caller of a stream to its end; its events.
-fn play(stream: &StreamHandle, governor: &Governor<'_>, kind: &Kind, wait: Duration) -> Vec<Event> {
+fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Duration) -> Vec<Event> {
     let mut engine = Slow { parts: Vec::new(), at: 0, wait };
     let mut waiting = VecDeque::new();
     match kind {
@@ -488,7 +483,7 @@ fn a_journal_that_fails_ends_every_stream() {
     std::thread::scope(|scope| {
         let (governor, session) = (&governor, &mut session);
         let judge = scope.spawn(move || {
-            session_loop.run(governor, session, |event| {
+            session_loop.run(session, |event| {
                 let mut kept = keeper.lock().unwrap();
                 if kept.is_empty() {
                     all_open.recv_timeout(Duration::from_secs(60)).unwrap();

@@ -11,15 +11,17 @@ use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
+use portcullis_gate::Policy;
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
 use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Package;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
+use std::sync::Arc;
 use zerocopy::FromBytes;
 
 /// Why nothing was replayed; it says nothing about the evidence.
@@ -105,8 +107,8 @@ fn attempt(
         return Ok(());
     }
     let image = bundle.read(bundle::IMAGE)?;
-    let (package, compiled, mapper) = match compile(sources, &image) {
-        Ok(compiled) => compiled,
+    let policy = match compile(sources, &image) {
+        Ok(policy) => Arc::new(policy),
         Err(why) => {
             outcome.add(ReplayCode::ReplayPackage, why);
             return Ok(());
@@ -119,7 +121,7 @@ fn attempt(
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
-    let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
+    let mut replayer = Replayer::new(policy, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
     let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
@@ -152,7 +154,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
 }
 
 /// The package, its tables and its mapping, or why they are not those that were in force.
-fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Package, Compiled, Mapper), String> {
+fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<Policy, String> {
     let compiled = Package::from_listed(sources).and_then(|package| Ok((package.compile()?, package)));
     let (compiled, package) = compiled.map_err(|error| format!("the policy package does not compile: {error}"))?;
     if compiled.image.as_bytes() != image {
@@ -160,7 +162,7 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Package,
     }
     let mapper = Mapper::new(package.manifest(), package.files());
     let mapper = mapper.map_err(|error| format!("the policy package cannot map text: {error}"))?;
-    Ok((package, compiled, mapper))
+    Ok(Policy { package, compiled, mapper })
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
@@ -196,14 +198,14 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
     })
 }
 
-struct LogReplay<'a, 'b> {
+struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
-    replayer: &'a mut Replayer<'b>,
+    replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
 }
 
-impl LogReplay<'_, '_> {
+impl LogReplay<'_> {
     /// Streams are pinned to a lane, in which a slot has one stream at a time.
     fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<Begin>>) -> Result<(), Error> {
         let mut records = self.bundle.records(lane)?;

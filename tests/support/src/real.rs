@@ -12,7 +12,7 @@ use portcullis_evidence::sim::log::Log;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
-use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
+use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Policy, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use serde_json::{Value, json};
@@ -94,7 +94,8 @@ fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
     let compiled = package.compile().unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-    let governor = Governor::new(package, &compiled, &mapper, settings).unwrap().with_anchors(anchors.clone());
+    let policy = Arc::new(Policy { package: package.clone(), compiled, mapper });
+    let governor = Governor::new(Arc::clone(&policy), settings).unwrap().with_anchors(anchors.clone());
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = {
         let kept = Arc::clone(&kept);
@@ -105,13 +106,13 @@ fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
     };
     let config = SessionConfig { epoch: Some(77), sink: Box::new(sink), ..SessionConfig::default() };
     let card = ModelCard::with_lanes(lanes).unwrap();
-    let mut session = Session::open(card, &compiled.image, config).unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, config).unwrap();
     let mut events = Vec::new();
     let keep = |event| {
         events.push(event);
         Ok::<(), SessionError>(())
     };
-    governor.govern(&mut session, items(), keep).unwrap();
+    Arc::new(governor).govern(&mut session, items(), keep).unwrap();
     session.close().unwrap();
     let mut logs = vec![Vec::new(); usize::from(lanes)];
     kept.lock().unwrap().iter().for_each(|record| logs[usize::from(record.answer.lane)].push(*record));

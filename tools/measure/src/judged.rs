@@ -8,7 +8,7 @@ use portcullis_core::wire::Determination;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::{EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
 use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Package;
 use portcullis_tools::demo;
 use portcullis_tools::tool::{capture, say};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 /// What became of one text.
 #[derive(Default)]
@@ -83,11 +84,7 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
 }
 
 /// A policy that is ready to judge texts in this process, on the model of the card.
-pub(crate) struct Policy {
-    package: Package,
-    compiled: Compiled,
-    mapper: Mapper,
-}
+pub(crate) struct Policy(Arc<portcullis_gate::Policy>);
 
 impl Policy {
     pub(crate) fn load(folder: &Path) -> Result<Self> {
@@ -97,25 +94,25 @@ impl Policy {
     pub(crate) fn new(package: Package) -> Result<Self> {
         let compiled = package.compile()?;
         let mapper = Mapper::new(package.manifest(), package.files())?;
-        Ok(Self { package, compiled, mapper })
+        Ok(Self(Arc::new(portcullis_gate::Policy { package, compiled, mapper })))
     }
 
-    pub(crate) const fn package(&self) -> &Package {
-        &self.package
+    pub(crate) fn package(&self) -> &Package {
+        &self.0.package
     }
 
     /// What becomes of each item, in their order. `store` is an anchor store as JSON Lines.
     pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
         let settings =
             Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
-        let mut governor = Governor::new(&self.package, &self.compiled, &self.mapper, settings)?;
+        let mut governor = Governor::new(Arc::clone(&self.0), settings)?;
         if let Some(lines) = store {
             let store = Store::from_json_lines(Path::new("store of the measurement"), lines.as_bytes())?;
-            governor = governor.with_anchors(Anchors::new(vec![store], &self.mapper));
+            governor = governor.with_anchors(Anchors::new(vec![store], &self.0.mapper));
         }
         let mut judged: Vec<Judged> = items.iter().map(|_| Judged::default()).collect();
-        let mut session = Session::open(CardChoice::Model.open()?, &self.compiled.image, SessionConfig::default())?;
-        governor.govern(&mut session, items, |event| -> Result<(), SessionError> {
+        let mut session = Session::open(CardChoice::Model.open()?, &self.0.compiled.image, SessionConfig::default())?;
+        Arc::new(governor).govern(&mut session, items, |event| -> Result<(), SessionError> {
             let Some(of) = usize::try_from(event.stream).ok().and_then(|n| judged.get_mut(n)) else { return Ok(()) };
             match event.what {
                 EventKind::Determined(judgement) => of.add(judgement.determination, judgement.slope),

@@ -38,16 +38,16 @@ pub struct ServiceTerms {
 
 /// A gate: a governor whose streams come from the connections of a socket. Its governor has the filter for tasks
 /// ([`Governor::with_filter`]), whose engines stay with the clients.
-pub struct Gate<'g> {
-    governor: &'g Governor<'g>,
+pub struct Gate {
+    governor: Arc<Governor>,
     terms: ServiceTerms,
     stopping: AtomicBool,
 }
 
-impl<'g> Gate<'g> {
+impl Gate {
     /// A gate on these terms.
     #[must_use]
-    pub const fn new(governor: &'g Governor<'g>, terms: ServiceTerms) -> Self {
+    pub const fn new(governor: Arc<Governor>, terms: ServiceTerms) -> Self {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
@@ -71,10 +71,9 @@ impl<'g> Gate<'g> {
         let clients = Clients::new(usize::from(self.terms.clients).min(slots));
         let session_loop = SessionLoop::new(Bounds { waiting: usize::from(self.terms.clients), ..Bounds::default() });
         let handle = session_loop.handle();
-        let governor = self.governor;
         let keep = move |event: &Event| journal(event).map_err(GateError::Journal);
         std::thread::scope(|scope| {
-            let judge = move || session_loop.run(governor, session, keep);
+            let judge = move || session_loop.run(session, keep);
             let judge = std::thread::Builder::new().name("session".into()).spawn_scoped(scope, judge);
             let judge = judge.map_err(GateError::Thread)?;
             let accepted = self.accept(scope, &clients, &handle, socket, stop, &report);
@@ -128,7 +127,7 @@ impl<'g> Gate<'g> {
             let connection = Connection {
                 wire: Arc::clone(&wire),
                 session: session.clone(),
-                governor: self.governor,
+                governor: &self.governor,
                 stopping: &self.stopping,
             };
             let serve = move || {

@@ -57,7 +57,7 @@ enum Failure {
 pub(super) struct Connection<'c> {
     pub(super) wire: Arc<Wire>,
     pub(super) session: SessionHandle,
-    pub(super) governor: &'c Governor<'c>,
+    pub(super) governor: &'c Arc<Governor>,
     pub(super) stopping: &'c AtomicBool,
 }
 

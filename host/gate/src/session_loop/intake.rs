@@ -36,7 +36,7 @@ pub(super) trait Intake {
 
 /// Items in order, with the number of events and the number of salts for each. The next one is taken as a slot becomes free, and waited for.
 pub(super) struct Items<'g, I> {
-    pub(super) governor: &'g Governor<'g>,
+    pub(super) governor: &'g Arc<Governor>,
     pub(super) items: I,
 }
 
@@ -79,11 +79,11 @@ pub(super) struct StreamSetup {
     engine: Option<Box<dyn Engine>>,
 }
 
-impl Governor<'_> {
+impl Governor {
     /// A stream of this item, for [`super::SessionHandle::open`]. Reading, filtering and looking at the anchor stores happens here, in the
     /// caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
     #[must_use]
-    pub fn request(&self, item: Item) -> StreamRequest {
+    pub fn request(self: &Arc<Self>, item: Item) -> StreamRequest {
         let StreamSetup { mut request, engine } = self.prepare(0, item);
         if engine.is_some() {
             request.refusal.get_or_insert((Trigger::Engine, "the engine is not the caller's".into()));
@@ -93,8 +93,9 @@ impl Governor<'_> {
 
     /// A stream of a text that the caller hands in while it is written, part by part ([`super::StreamHandle::submit`]).
     #[must_use]
-    pub fn held_request(&self, id: String, task: Task) -> StreamRequest {
+    pub fn held_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.checked(StreamRequest {
+            governor: Arc::clone(self),
             id,
             task,
             note: None,
@@ -105,23 +106,24 @@ impl Governor<'_> {
         })
     }
 
-    fn prepare(&self, number: u64, item: Item) -> StreamSetup {
+    fn prepare(self: &Arc<Self>, number: u64, item: Item) -> StreamSetup {
         let driven = Source::Proposals;
+        let governor = Arc::clone(self);
         let mut engine = None;
         let request = match item {
             Item::Text { id, text: whole, task } => {
                 let text = Arc::new(self.read(whole.clone()));
                 let source = Source::Text { whole, text };
-                StreamRequest { id, task, note: None, source, local: None, parts: None, refusal: None }
+                StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None }
             }
             Item::Candidates { id, steps, task } => {
                 let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
-                StreamRequest { id, task, note: None, source: driven, local, parts: None, refusal: None }
+                StreamRequest { governor, id, task, note: None, source: driven, local, parts: None, refusal: None }
             }
             Item::Given { id, given, task } => {
                 let parts = Some(self.given_parts(given));
                 let source = Source::Parts(Mode::Held);
-                StreamRequest { id, task, note: None, source, local: None, parts, refusal: None }
+                StreamRequest { governor, id, task, note: None, source, local: None, parts, refusal: None }
             }
             Item::Prompt { id, task } => {
                 let admission = self.admit(number, &task);
@@ -132,15 +134,15 @@ impl Governor<'_> {
                     Ok(EngineHome::Caller) => {}
                     Err(why) => refusal = Some(why),
                 }
-                StreamRequest { id, task, note: admission.note, source: driven, local, parts: None, refusal }
+                StreamRequest { governor, id, task, note: admission.note, source: driven, local, parts: None, refusal }
             }
         };
         StreamSetup { request: self.checked(request), engine }
     }
 
     /// The parts of a text whose chunks are there.
-    fn given_parts(&self, given: Vec<Result<Proposal, EngineError>>) -> GivenParts {
-        let mut reader = PartReader::new(self);
+    fn given_parts(self: &Arc<Self>, given: Vec<Result<Proposal, EngineError>>) -> GivenParts {
+        let mut reader = PartReader::new(Arc::clone(self));
         let mut parts: Vec<Result<Part, EngineError>> = Vec::new();
         let not_utf8 = |error: NotUtf8| EngineError::Answer(error.to_string());
         for answer in given {

@@ -41,13 +41,12 @@ impl SessionLoop {
     /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is released.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
-        governor: &Governor<'_>,
         session: &mut Session<C>,
         mut keep: impl FnMut(&Event) -> Result<(), E>,
     ) -> Result<(), E> {
         let slots = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
         let keep = |event: Event| keep(&event).map(|()| Some(event));
-        let mut turns = Turns::new(governor, session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
+        let mut turns = Turns::new(session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
         let ran = turns.run(&mut Arrivals);
         let why = ran.as_ref().err().map_or_else(|| DRAINING.to_owned(), E::to_string);
         turns.close(&why);
@@ -61,7 +60,7 @@ impl Drop for SessionLoop {
     }
 }
 
-impl Governor<'_> {
+impl Governor {
     /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams interleaved; the
     /// next items are taken only as slots become free, and waited for. Engines are asked in threads of their own.
     ///
@@ -69,7 +68,7 @@ impl Governor<'_> {
     /// The session's: the streams that were still open end with a report that says so, and nothing more of them is released. An error of
     /// `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
-        &self,
+        self: &Arc<Self>,
         session: &mut Session<C>,
         items: impl IntoIterator<Item = Item>,
         sink: impl FnMut(Event) -> Result<(), E>,
@@ -84,7 +83,7 @@ impl Governor<'_> {
     /// # Errors
     /// As [`Governor::govern`].
     pub fn govern_one<C: Card, E: From<SessionError>>(
-        &self,
+        self: &Arc<Self>,
         session: &mut Session<C>,
         seat: Seat,
         item: Item,
@@ -94,14 +93,14 @@ impl Governor<'_> {
     }
 
     fn govern_in<C: Card, E: From<SessionError>>(
-        &self,
+        self: &Arc<Self>,
         session: &mut Session<C>,
         free: Vec<u16>,
         items: impl IntoIterator<Item = (Item, (u64, u64))>,
         mut sink: impl FnMut(Event) -> Result<(), E>,
     ) -> Result<(), E> {
         let keep = |event| sink(event).map(|()| None);
-        let mut turns = Turns::new(self, session, Inbox::new(Bounds::default()), free, keep);
+        let mut turns = Turns::new(session, Inbox::new(Bounds::default()), free, keep);
         let ran = turns.run(&mut Items { governor: self, items: items.into_iter().fuse() });
         turns.close("the run has ended");
         ran
@@ -109,9 +108,9 @@ impl Governor<'_> {
 }
 
 /// A stream that has a slot.
-struct OpenStream<'g> {
+struct OpenStream {
     number: u64,
-    machine: StreamMachine<'g>,
+    machine: StreamMachine,
     /// An engine that answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
@@ -124,15 +123,14 @@ struct OpenStream<'g> {
 }
 
 /// The streams of a session and whose turn it is. `keep` takes each event, and gives it back for the stream's caller.
-struct Turns<'l, 'g, C: Card, K> {
-    governor: &'g Governor<'g>,
+struct Turns<'l, C: Card, K> {
     session: &'l mut Session<C>,
     inbox: Arc<Inbox>,
     keep: K,
     /// Slots without a stream, the next on top.
     free: Vec<u16>,
     /// Streams by slot.
-    streams: BTreeMap<u16, OpenStream<'g>>,
+    streams: BTreeMap<u16, OpenStream>,
     /// Slots of streams by number.
     slots: BTreeMap<u64, u16>,
     /// Slots of streams that may have something to submit, the longest waiting first.
@@ -141,16 +139,10 @@ struct Turns<'l, 'g, C: Card, K> {
     cut_off: bool,
 }
 
-impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
-    fn new(
-        governor: &'g Governor<'g>,
-        session: &'l mut Session<C>,
-        inbox: Arc<Inbox>,
-        free: Vec<u16>,
-        keep: K,
-    ) -> Self {
+impl<'l, C: Card, K> Turns<'l, C, K> {
+    fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { governor, session, inbox, keep, free, streams, slots, runnable, cut_off: false }
+        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: false }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
@@ -186,7 +178,7 @@ impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
                 break;
             };
             let (local, parts) = (request.local.take(), request.parts.take());
-            let machine = StreamMachine::new(self.governor, request, Seat { number, salted, slot });
+            let machine = StreamMachine::new(request, Seat { number, salted, slot });
             let stream = OpenStream { number, machine, local, mailbox, parts, asked: false, is_runnable: true };
             self.streams.insert(slot, stream);
             self.slots.insert(number, slot);
@@ -273,21 +265,21 @@ impl<'l, 'g, C: Card, K> Turns<'l, 'g, C, K> {
     }
 }
 
-impl<C: Card, K> Drop for Turns<'_, '_, C, K> {
+impl<C: Card, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
         // However the loop ended: nobody waits for it for ever.
         self.close("the session's loop has ended");
     }
 }
 
-fn make_runnable(streams: &mut BTreeMap<u16, OpenStream<'_>>, runnable: &mut VecDeque<u16>, slot: u16) {
+fn make_runnable(streams: &mut BTreeMap<u16, OpenStream>, runnable: &mut VecDeque<u16>, slot: u16) {
     if let Some(stream) = streams.get_mut(&slot).filter(|stream| !stream.is_runnable) {
         stream.is_runnable = true;
         runnable.push_back(slot);
     }
 }
 
-impl OpenStream<'_> {
+impl OpenStream {
     /// The stream's next entry; `None` while it waits for the card, for a proposal, or for its caller to read.
     fn step<E>(
         &mut self,

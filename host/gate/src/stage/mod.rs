@@ -52,9 +52,9 @@ pub(crate) struct OperatorFacts {
 }
 
 impl OperatorFacts {
-    pub(crate) fn of(governor: &Governor<'_>, state: &SemanticState) -> Self {
+    pub(crate) fn of(governor: &Governor, state: &SemanticState) -> Self {
         let texts = std::iter::once(&state.intent.text).chain(&state.intent.facts);
-        let mut stems: Vec<String> = texts.flat_map(|t| governor.mapper.checkable(t)).map(|c| c.stem).collect();
+        let mut stems: Vec<String> = texts.flat_map(|t| governor.mapper().checkable(t)).map(|c| c.stem).collect();
         stems.sort_unstable();
         stems.dedup();
         Self { intent: state.memory.subject.clone(), stems }
@@ -63,7 +63,7 @@ impl OperatorFacts {
 
 /// Routes a span past the anchors, and takes what they say into the mutation.
 fn anchor(
-    governor: &Governor<'_>,
+    governor: &Governor,
     state: &SemanticState,
     vouched: &OperatorFacts,
     span: &Span<'_>,
@@ -88,15 +88,15 @@ fn anchor(
     let sentence = span.text.sentence(span.range);
     let shown = span.text.slice(&sentence);
     let within = span.range.start - sentence.start..span.range.end - sentence.start;
-    let words = governor.mapper.checkable(shown);
+    let words = governor.mapper().checkable(shown);
     let closed_world = state.policy.closed_world;
     let word = |word: &Checkable| {
         let shown = shown.get(word.range.clone()).filter(|_| !word.value).unwrap_or_default();
-        governor.mapper.alternatives(shown)
+        governor.mapper().alternatives(shown)
     };
     let also: Vec<Vec<String>> = if closed_world { words.iter().map(word).collect() } else { Vec::new() };
     let (frame, part, clauses) = if closed_world {
-        let mapper = &governor.mapper;
+        let mapper = governor.mapper();
         (mapper.frame(shown), mapper.frame(span.text.slice(span.range)), mapper.clauses(shown))
     } else {
         Default::default()
@@ -140,7 +140,7 @@ fn anchor(
 
 /// Maps a span and takes it through the host's stages.
 pub(crate) fn judge(
-    governor: &Governor<'_>,
+    governor: &Governor,
     state: &SemanticState,
     vouched: &OperatorFacts,
     span: &Span<'_>,
@@ -154,7 +154,7 @@ pub(crate) fn judge(
         alternatives: span.alternatives,
         uncertainty: span.uncertainty.as_ref().and_then(|said| said.as_ref().ok()).copied(),
     };
-    let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper.map(state, candidate);
+    let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper().map(state, candidate);
     let mut staged = HostFindings::default();
     if span.malformed {
         mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
@@ -177,7 +177,7 @@ pub(crate) fn judge(
             &reading,
             conflicts.as_ref(),
             span.text.slice(span.range),
-            governor.mapper,
+            governor.mapper(),
         )
     {
         mutation.validation = StageFinding::Reject(reason);

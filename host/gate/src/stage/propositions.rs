@@ -23,7 +23,7 @@ pub(super) struct Conflicts {
 /// Reads what a span asserts into the mutation, and compares it with memory. `None` where the language cannot be read so, or the policy
 /// looks at no contradiction.
 pub(super) fn propose(
-    governor: &Governor<'_>,
+    governor: &Governor,
     state: &SemanticState,
     span: &Span<'_>,
     mutation: &mut Mutation,
@@ -34,9 +34,9 @@ pub(super) fn propose(
     let mut subjects = state.memory.subjects.clone();
     let sentence = span.text.sentence(span.range);
     let before = span.text.slice(&(sentence.start..span.range.start));
-    let mut propositions = governor.mapper.propositions(before, span.text.slice(span.range))?;
+    let mut propositions = governor.mapper().propositions(before, span.text.slice(span.range))?;
     propositions.retain_mut(|p| resolve(governor, state, &mut subjects, p));
-    mutation.proposed.revises |= governor.mapper.revises(before);
+    mutation.proposed.revises |= governor.mapper().revises(before);
     let revises = mutation.proposed.revises;
     if revises {
         // "The pool now opens at nine" is what holds from here on.
@@ -46,9 +46,9 @@ pub(super) fn propose(
     let recent = || held.iter().enumerate().skip(held.len().saturating_sub(RECENT));
     let mut conflicts = Conflicts::default();
     for new in &propositions {
-        let returns = recent().any(|(_, h)| h.replaced && governor.mapper.say_the_same(&h.proposition, new));
+        let returns = recent().any(|(_, h)| h.replaced && governor.mapper().say_the_same(&h.proposition, new));
         for (at, old) in recent().filter(|(_, h)| !h.replaced) {
-            let replaces = || governor.mapper.replaces(&old.proposition, new);
+            let replaces = || governor.mapper().replaces(&old.proposition, new);
             if revises {
                 if replaces() {
                     mutation.proposed.replaces.push(at);
@@ -56,7 +56,7 @@ pub(super) fn propose(
             } else if returns && replaces() {
                 let condition = format!("\"{}\", which replaced it", old.proposition.shown);
                 conflicts.regression.get_or_insert_with(|| deciding(new, condition));
-            } else if let Some(conflict) = governor.mapper.conflict(&old.proposition, new) {
+            } else if let Some(conflict) = governor.mapper().conflict(&old.proposition, new) {
                 let condition = format!("\"{}\", as established", old.proposition.shown);
                 conflicts.contradiction.get_or_insert_with(|| (conflict, deciding(new, condition)));
             }
@@ -72,7 +72,7 @@ fn deciding(new: &Proposition, condition: String) -> DecidingField {
 
 /// Puts what a pronoun means, or the entity of an anchor store, in the place of a subject; says whether there is one.
 fn resolve(
-    governor: &Governor<'_>,
+    governor: &Governor,
     state: &SemanticState,
     subjects: &mut Vec<Subject>,
     proposition: &mut Proposition,

@@ -11,14 +11,14 @@ const USUAL: u16 = 6_000;
 
 /// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. What continues a sentence has
 /// no distance of its own.
-pub(super) fn propose(governor: &Governor<'_>, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
+pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {
         return;
     }
     let sentence = span.text.sentence(span.range);
     let before = span.text.slice(&(sentence.start..span.range.start));
-    let Some((mut topic, words)) = governor.mapper.topic(state, span.text.slice(span.range)) else { return };
+    let Some((mut topic, words)) = governor.mapper().topic(state, span.text.slice(span.range)) else { return };
     if before.chars().any(char::is_alphanumeric) {
         topic.mean = state.bounds.topic.mean;
     }

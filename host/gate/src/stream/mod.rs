@@ -79,8 +79,8 @@ pub(crate) enum Next {
 const HELD_MAX: usize = 4096;
 
 /// A stream under a governor.
-pub(crate) struct StreamMachine<'g> {
-    governor: &'g Governor<'g>,
+pub(crate) struct StreamMachine {
+    governor: Arc<Governor>,
     seat: Seat,
     sequence: u32,
     task: Task,
@@ -104,13 +104,13 @@ pub(crate) struct StreamMachine<'g> {
     journal: Journal,
 }
 
-impl<'g> StreamMachine<'g> {
-    pub(crate) fn new(governor: &'g Governor<'g>, request: StreamRequest, seat: Seat) -> Self {
-        let StreamRequest { id, task, note, source, refusal, local: _, parts: _ } = request;
+impl StreamMachine {
+    pub(crate) fn new(request: StreamRequest, seat: Seat) -> Self {
+        let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _ } = request;
         let state = governor.initial_state(&task);
         let mode = source.mode();
         let mut stream = Self {
-            operator_facts: stage::OperatorFacts::of(governor, &state),
+            operator_facts: stage::OperatorFacts::of(&governor, &state),
             governor,
             seat,
             sequence: 0,
@@ -253,7 +253,7 @@ impl<'g> StreamMachine<'g> {
 
     fn gate(&mut self, work: Work) -> Next {
         let (mutation, findings) = stage::judge(
-            self.governor,
+            &self.governor,
             &self.state,
             &self.operator_facts,
             &stage::Span {
@@ -334,7 +334,7 @@ impl<'g> StreamMachine<'g> {
 
     fn judged(&mut self, flight: InFlight, outcome: &Outcome, verdict: &Verdict, record: Option<&Record>) {
         self.journal.summary.mutations += 1;
-        let why = rationale::explain(self.governor, &flight.mutation, &flight.descriptor, &flight.findings, verdict);
+        let why = rationale::explain(&self.governor, &flight.mutation, &flight.descriptor, &flight.findings, verdict);
         if outcome.is_admit() {
             self.journal.summary.admitted += 1;
             return self.admitted(flight, verdict, record);
@@ -658,7 +658,7 @@ impl<'g> StreamMachine<'g> {
 
     /// Makes a tool call the work. Nothing of a text goes on in it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
-        let work = part::call_work(self.governor, call, logprobs);
+        let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
         let work = |place| Work { place: Some(place), ..work };
         let Some(proposer) = &mut self.proposer else { return };

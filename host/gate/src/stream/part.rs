@@ -36,8 +36,8 @@ impl Part {
 }
 
 /// Makes parts of the text and the tool calls of one stream as they come. The same text gives the same spans, however it is cut into chunks.
-pub struct PartReader<'g> {
-    governor: &'g Governor<'g>,
+pub struct PartReader {
+    governor: Arc<Governor>,
     segmenter: Segmenter,
     /// Bytes of the stream before the segmenter's text.
     before: usize,
@@ -48,10 +48,10 @@ pub struct PartReader<'g> {
     given: Vec<Proposal>,
 }
 
-impl<'g> PartReader<'g> {
+impl PartReader {
     /// For one stream under `governor`.
     #[must_use]
-    pub fn new(governor: &'g Governor<'g>) -> Self {
+    pub fn new(governor: Arc<Governor>) -> Self {
         let segmenter = Segmenter::new(governor.granularity(false));
         Self { governor, segmenter, before: 0, length: 0, said: Vec::new(), given: Vec::new() }
     }
@@ -74,7 +74,7 @@ impl<'g> PartReader<'g> {
         if logprobs.is_some() || !self.said.is_empty() {
             self.said.push(Said { range, skipped: 0, logprobs });
         }
-        let read = self.segmenter.push(self.governor.mapper, chunk.as_bytes())?;
+        let read = self.segmenter.push(self.governor.mapper(), chunk.as_bytes())?;
         Ok(read.map(|text| self.part(text)))
     }
 
@@ -86,7 +86,7 @@ impl<'g> PartReader<'g> {
         self.give("", logprobs.clone(), Some(call.clone()));
         let mut part = self.flush()?;
         let base = Base { from: 0, number: self.before };
-        let work = Work { base, ..call_work(self.governor, call, logprobs) };
+        let work = Work { base, ..call_work(&self.governor, call, logprobs) };
         self.before += work.range.len();
         part.work.push(work);
         Ok(part)
@@ -115,7 +115,7 @@ impl<'g> PartReader<'g> {
     /// The rest of the text; what follows is another.
     fn flush(&mut self) -> Result<Part, NotUtf8> {
         let next = Segmenter::new(self.governor.granularity(false));
-        let rest = std::mem::replace(&mut self.segmenter, next).finish(self.governor.mapper)?;
+        let rest = std::mem::replace(&mut self.segmenter, next).finish(self.governor.mapper())?;
         let part = self.part(rest);
         self.before += std::mem::take(&mut self.length);
         self.said.clear();
@@ -152,15 +152,11 @@ impl<'g> PartReader<'g> {
 
 /// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is judged by
 /// what was written, and stage 2 rejects it.
-pub(super) fn call_work(
-    governor: &Governor<'_>,
-    call: &Call,
-    logprobs: Option<Result<LogProbs, LogProbsError>>,
-) -> Work {
-    let read = governor.mapper.read_call(call);
+pub(super) fn call_work(governor: &Governor, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Work {
+    let read = governor.mapper().read_call(call);
     let malformed = read.is_none();
     let text =
-        read.unwrap_or_else(|| governor.mapper.read(format!("{}({})", call.name, call.arguments), Granularity::Step));
+        read.unwrap_or_else(|| governor.mapper().read(format!("{}({})", call.name, call.arguments), Granularity::Step));
     let range: Range<usize> = 0..text.as_str().len();
     let said = Said { range: range.clone(), skipped: 0, logprobs };
     let depth = governor.limits().max_depth;

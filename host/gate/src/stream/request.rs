@@ -3,6 +3,7 @@
 use super::part::Part;
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
+use crate::governor::Governor;
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
 use portcullis_mapping::Text;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 /// A stream before it has a place in the session: what can be computed without one is computed.
 pub struct StreamRequest {
+    pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
     pub(crate) task: Task,
     /// Digest of the pre-execution report, for the NOTE record that follows BEGIN.
@@ -21,6 +23,22 @@ pub struct StreamRequest {
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
+}
+
+impl StreamRequest {
+    /// The same stream with this digest in a NOTE record after BEGIN: of what was said of its input before.
+    #[must_use]
+    pub const fn noted(mut self, digest: [u8; 32]) -> Self {
+        self.note = Some(digest);
+        self
+    }
+
+    /// The same stream, which ends right after BEGIN: the pre-execution filter refused its input.
+    #[must_use]
+    pub fn refused(mut self, why: String) -> Self {
+        self.refusal = Some((Trigger::Prefilter, why));
+        self
+    }
 }
 
 impl std::fmt::Debug for StreamRequest {

@@ -2,6 +2,7 @@
 
 use super::{Next, Seat, StreamMachine};
 use crate::candidate::Candidate;
+use crate::Policy;
 use crate::governor::Governor;
 use crate::salt::SaltKey;
 use crate::settings::Settings;
@@ -14,6 +15,7 @@ use portcullis_policy::Package;
 use portcullis_policy::evaluate::Evaluator;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const MANIFEST: &str = "[package]\nname = \"s\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\n\
     audience = [\"p\"]\ntemporal = [\"n\"]\nregister = [\"r\"]\n[limits]\ndefer = [\"NO-BAD\"]\nmax_depth = 2\n\
@@ -33,11 +35,12 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let compiled = package.compile().unwrap();
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
-    let governor = Governor::new(&package, &compiled, &mapper, settings).unwrap();
-    let evaluator = Evaluator::new(&compiled.image);
+    let governor = Governor::new(Arc::new(Policy { package, compiled, mapper }), settings).unwrap();
+    let governor = Arc::new(governor);
+    let evaluator = Evaluator::new(&governor.policy.compiled.image);
     let mut request = governor.request(item);
     let mut engine = request.local.take();
-    let mut stream = StreamMachine::new(&governor, request, Seat { number: 0, salted: 0, slot: 0 });
+    let mut stream = StreamMachine::new(request, Seat { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
         // A rollback takes effect when a proposal is taken, so the state is compared around the answer alone.

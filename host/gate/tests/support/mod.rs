@@ -5,9 +5,10 @@
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
+pub use portcullis_gate::Policy;
 use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Judgement, SaltKey, Settings, Summary};
 use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Package;
 use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -55,19 +56,12 @@ pub fn filter() -> Arc<Prefilter> {
     Arc::clone(FILTER.get_or_init(made))
 }
 
-/// A policy ready to govern.
-pub struct Policy {
-    pub package: Package,
-    pub compiled: Compiled,
-    pub mapper: Mapper,
-}
-
 /// The tests' policy with further sections of its manifest.
-pub fn package(sections: &str) -> Policy {
+pub fn package(sections: &str) -> Arc<Policy> {
     policy(&format!("{MANIFEST}{sections}"), RULES)
 }
 
-pub fn policy(manifest: &str, rules: &str) -> Policy {
+pub fn policy(manifest: &str, rules: &str) -> Arc<Policy> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), manifest.as_bytes().to_vec()),
         ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
@@ -75,7 +69,7 @@ pub fn policy(manifest: &str, rules: &str) -> Policy {
     let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Policy { package, compiled, mapper }
+    Arc::new(Policy { package, compiled, mapper })
 }
 
 pub fn settings() -> Settings {
@@ -92,15 +86,15 @@ pub fn candidates(id: &str, steps: &[&[&str]]) -> Item {
     Item::Candidates { id: id.into(), steps, task: Task::default() }
 }
 
-pub fn governor(policy: &Policy, settings: Settings) -> Governor<'_> {
-    Governor::new(&policy.package, &policy.compiled, &policy.mapper, settings).unwrap()
+pub fn governor(policy: &Arc<Policy>, settings: Settings) -> Governor {
+    Governor::new(Arc::clone(policy), settings).unwrap()
 }
 
-pub fn run(governor: &Governor<'_>, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
+pub fn run(governor: Governor, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
     let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let mut events = Vec::new();
-    governor
+    Arc::new(governor)
         .govern(&mut session, items, |event| -> Result<(), SessionError> {
             events.push(event);
             Ok(())
@@ -110,8 +104,8 @@ pub fn run(governor: &Governor<'_>, policy: &Policy, items: Vec<Item>) -> Vec<Ev
     events
 }
 
-pub fn govern(policy: &Policy, settings: Settings, items: Vec<Item>) -> Vec<Event> {
-    run(&governor(policy, settings), policy, items)
+pub fn govern(policy: &Arc<Policy>, settings: Settings, items: Vec<Item>) -> Vec<Event> {
+    run(governor(policy, settings), policy, items)
 }
 
 pub fn judged(events: &[Event]) -> impl Iterator<Item = &Judgement> {

@@ -1,0 +1,208 @@
+//! `portcullis serve`: the gate in front of a model server.
+
+use crate::failure::{Failure, SUCCESS};
+use crate::open::{self, CardArgs};
+use crate::recording::RecordingArgs;
+use anyhow::{Context, anyhow};
+use portcullis_card::SessionConfig;
+use portcullis_gate::{Governor, SaltKey, Settings};
+use portcullis_gateway::config::{Config, Limits, Model, Rotation, UpstreamKind};
+use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
+use portcullis_gateway::{ServeError, serve};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the signals are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Serves `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/messages` and `/v1/models` in front of a model server. Clients
+/// change their base URL and nothing else. No byte of an answer leaves before the card admitted it.
+///
+/// SIGINT and SIGTERM end the service: no request is taken any more, open answers have `rotation.drain_ms` to end, and the bundle is
+/// finished. The second signal ends the process at once. SIGHUP ends the session, and with it the bundle, and opens the next one.
+///
+/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:
+  portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --bundles bundles
+  portcullis serve --config gateway.toml
+  curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
+pub(crate) struct Args {
+    /// Configuration (TOML). Flags stand over it.
+    #[arg(long, value_name = "FILE", required_unless_present = "policy")]
+    config: Option<PathBuf>,
+    /// Folder of the policy package.
+    #[arg(long, value_name = "DIR")]
+    policy: Option<PathBuf>,
+    /// Base of a model server's paths, such as `http://127.0.0.1:18080/v1`: every model that a client names is asked there.
+    #[arg(long, value_name = "URL", required_unless_present = "config")]
+    upstream: Option<String>,
+    /// What the server of `--upstream` speaks.
+    #[arg(long, default_value = "openai", requires = "upstream")]
+    upstream_kind: Kind,
+    /// Where clients connect. Without keys only an address of the loopback interface is taken. Default: 127.0.0.1:8080.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// The profile that answers are governed under (`agent.toml`).
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Anchor store; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    anchors: Vec<PathBuf>,
+    /// Each session leaves its bundle in a new folder under this one.
+    #[arg(id = "bundle", long = "bundles", value_name = "DIR")]
+    bundles: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordingArgs,
+    #[command(flatten)]
+    card: CardArgs,
+}
+
+/// What a model server speaks.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    /// OpenAI's API, as vLLM, llama.cpp, SGLang and Ollama speak it, too.
+    Openai,
+    /// Anthropic's API.
+    Anthropic,
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let config = config(args)?;
+    config.check().map_err(anyhow::Error::from)?;
+    let (stop, rotate) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_default(signal, Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    flag::register(SIGHUP, Arc::clone(&rotate))?;
+    let sessions = Sessions::start(opener(args, &config)?, config.rotation.clone())?;
+    let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
+    let signals = async move {
+        while !stop.load(Ordering::Relaxed) {
+            if rotate.swap(false, Ordering::Relaxed) {
+                rotation.ask();
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    serve(&config, sessions, signals, |address| outln!("listening on {scheme}://{address}/v1"))?;
+    Ok(SUCCESS)
+}
+
+/// The configuration, with the flags over it.
+fn config(args: &Args) -> Result<Config, Failure> {
+    let mut config = match &args.config {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+            Config::parse(&text).with_context(|| format!("the configuration `{}`", file.display()))?
+        }
+        None => Config {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls: None,
+            policy: PathBuf::new(),
+            profile: None,
+            anchors: Vec::new(),
+            bundles: None,
+            models: Vec::new(),
+            keys: Vec::new(),
+            limits: Limits::default(),
+            rotation: Rotation::default(),
+        },
+    };
+    let over = |of: &mut Option<PathBuf>, flag: &Option<PathBuf>| {
+        if flag.is_some() {
+            of.clone_from(flag);
+        }
+    };
+    over(&mut config.profile, &args.profile);
+    over(&mut config.bundles, &args.bundles);
+    config.policy = args.policy.clone().unwrap_or(config.policy);
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.anchors.extend(args.anchors.iter().cloned());
+    if let Some(upstream) = &args.upstream {
+        config.models = vec![Model {
+            name: "*".into(),
+            upstream: upstream.clone(),
+            kind: match args.upstream_kind {
+                Kind::Openai => UpstreamKind::OpenAi,
+                Kind::Anthropic => UpstreamKind::Anthropic,
+            },
+            upstream_model: None,
+            upstream_key: None,
+            upstream_ca: None,
+            strict_upstream: false,
+            profile: None,
+        }];
+    }
+    Ok(config)
+}
+
+/// What opens each session: everything that can be wrong with its files is said before the first one.
+fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
+    let policy = open::policy(&config.policy)?;
+    let anchors = open::anchors(&config.anchors, &policy.mapper)?;
+    let profile_of = |model: &Model| open::profile(model.profile.as_deref().or(config.profile.as_deref()));
+    let profiles = config.models.iter().map(profile_of).collect::<anyhow::Result<Vec<_>>>()?;
+    for profile in &profiles {
+        profile.context(policy.package.manifest()).map_err(anyhow::Error::from)?;
+    }
+    if let Some(bundles) = &config.bundles {
+        std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
+    }
+    let (card, recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
+    Ok(Box::new(move |salt: SaltKey| {
+        let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
+        let mut card = card.open().map_err(failed)?;
+        let first = profiles.first().cloned().unwrap_or_default();
+        let (name, recorder, session) = match &bundles {
+            Some(bundles) => {
+                let (name, folder) = next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
+                let options = recording.options(folder, None, &first);
+                let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
+                (name, Some(recorder), config)
+            }
+            None => ("unrecorded".to_owned(), None, SessionConfig::default()),
+        };
+        let governor = |profile: &portcullis_core::state::Profile| {
+            let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };
+            let governor = Governor::new(Arc::clone(&policy), settings);
+            let governor = governor.map_err(|error| SessionFailure::Open(error.to_string()))?;
+            Ok(Arc::new(governor.with_anchors(anchors.clone())))
+        };
+        let governors = profiles.iter().map(governor).collect::<Result<_, SessionFailure>>()?;
+        Ok(SessionParts { card, config: session, recorder, name, governors })
+    }))
+}
+
+/// The next folder for a bundle: one more than the last that is there.
+fn next_folder(bundles: &Path) -> anyhow::Result<(String, PathBuf)> {
+    let entries = std::fs::read_dir(bundles).with_context(|| format!("cannot look into `{}`", bundles.display()))?;
+    let mut last = 0u64;
+    for entry in entries {
+        let name = entry.with_context(|| format!("cannot look into `{}`", bundles.display()))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("session-")).and_then(|n| n.parse().ok());
+        last = last.max(number.unwrap_or(0));
+    }
+    let next = last.checked_add(1).ok_or_else(|| anyhow!("`{}` has no further number", bundles.display()))?;
+    let name = format!("session-{next:06}");
+    let folder = bundles.join(&name);
+    Ok((name, folder))
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Session(SessionFailure::Card(error)) => error.into(),
+            ServeError::Session(error @ SessionFailure::Fault(_)) => Self::Card(error.into()),
+            error => Self::Other(error.into()),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A policy that is ready to govern.
+
+use crate::ledger::Header;
+use portcullis_core::hex;
+use portcullis_mapping::Mapper;
+use portcullis_policy::{Compiled, Package};
+
+/// A package with what it compiles to and the mapping that it declares.
+pub struct Policy {
+    /// The package.
+    pub package: Package,
+    /// Its tables.
+    pub compiled: Compiled,
+    /// Its mapping from text to descriptors.
+    pub mapper: Mapper,
+}
+
+impl Policy {
+    /// The header of a ledger under this policy, on a card of this kind.
+    #[must_use]
+    pub fn header(&self, card: &str) -> Header {
+        let manifest = self.package.manifest();
+        let (identity, slope) = (&manifest.package, &manifest.trust_slope);
+        Header::now(
+            format!("{} {}", identity.name, identity.version),
+            hex::encode(&self.package.digest()),
+            hex::encode(&self.compiled.image.digest()),
+            [slope.warning, slope.correction, slope.halt],
+            card.to_owned(),
+        )
+    }
+}

@@ -1,0 +1,372 @@
+//! One answer: what an upstream writes goes into governed streams, and what they release goes to the client.
+
+use crate::error::ApiError;
+use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::request::Request;
+use crate::section::{Given, Section, SectionEnd};
+use crate::session::OpenSession;
+use crate::upstream::{Delta, DeltaStream, Upstream, UpstreamError};
+use portcullis_core::context::OnRefuse;
+use portcullis_core::hex;
+use portcullis_core::state::Task;
+use portcullis_gate::Governor;
+use portcullis_mapping::Call;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+
+/// Governed streams of one choice at most: a model that goes to and fro between its channels more often is cut off.
+const SECTIONS: usize = 64;
+/// Bytes of one tool call at most.
+const CALL_BYTES: usize = 1 << 20;
+/// Outputs that wait for a client.
+pub(crate) const OUTPUTS: usize = 32;
+
+/// What is answered, and under which governor.
+pub(crate) struct Question {
+    /// Identity of the answer.
+    pub(crate) id: String,
+    pub(crate) request: Request,
+    pub(crate) session: Arc<OpenSession>,
+    pub(crate) governor: Arc<Governor>,
+    pub(crate) task: Task,
+    /// Digest of what the pre-execution filter said.
+    pub(crate) note: [u8; 32],
+    /// Longest wait for the client.
+    pub(crate) client: Duration,
+}
+
+/// How an answer ended.
+#[derive(Debug)]
+pub(crate) struct AnswerEnd {
+    pub(crate) usage: Usage,
+    pub(crate) provenance: Provenance,
+    /// Why it broke off.
+    pub(crate) failure: Option<ApiError>,
+}
+
+/// A tool call while it comes.
+#[derive(Default)]
+struct CallPieces {
+    index: u64,
+    name: String,
+    arguments: String,
+}
+
+/// One choice of the answer.
+#[derive(Default)]
+struct Choice {
+    sections: Vec<Section>,
+    /// The first section whose outputs have not all left.
+    leaving: usize,
+    call: Option<CallPieces>,
+    /// Calls that left.
+    calls: u32,
+    /// The upstream's end.
+    finish: Option<Finish>,
+    /// Its end has left.
+    over: bool,
+}
+
+/// An answer while it is written.
+pub(crate) struct Answer {
+    question: Question,
+    choices: BTreeMap<u32, Choice>,
+    changed: Arc<Notify>,
+    outputs: mpsc::Sender<Output>,
+    usage: Usage,
+}
+
+/// Why an answer does not go on.
+enum Break {
+    /// The client has gone, or does not read.
+    Client(&'static str),
+    Upstream(UpstreamError),
+    /// What the model wrote cannot be judged.
+    Unfit(&'static str),
+    /// The gate.
+    Gate,
+}
+
+impl Break {
+    /// The reason that the records give.
+    fn words(&self) -> String {
+        match self {
+            Self::Client(why) | Self::Unfit(why) => (*why).into(),
+            Self::Upstream(error) => error.to_string(),
+            Self::Gate => "the gate failed".into(),
+        }
+    }
+
+    fn failure(&self) -> ApiError {
+        match self {
+            Self::Upstream(error @ UpstreamError::Late(_)) => ApiError::upstream_late(&error.to_string()),
+            Self::Upstream(error) => ApiError::upstream(&error.to_string()),
+            Self::Unfit(why) => ApiError::upstream(why),
+            Self::Client(why) => ApiError::gate(why),
+            Self::Gate => ApiError::gate("the gate failed, and releases nothing more of this answer"),
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
+        let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
+        Self { question, choices, changed: Arc::new(Notify::new()), outputs, usage: Usage::default() }
+    }
+
+    /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
+    pub(crate) async fn refuse(mut self, why: String) -> AnswerEnd {
+        let opened = self.open_refused(why);
+        if opened.is_ok() {
+            let _ = self.settle().await;
+        }
+        self.end(opened.err())
+    }
+
+    fn open_refused(&mut self, why: String) -> Result<(), Break> {
+        let section = self.open(0, Channel::Content, Some(why))?;
+        self.choices.entry(0).or_default().sections.push(section);
+        Ok(())
+    }
+
+    /// Asks the upstream, and writes the answer to its end.
+    pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
+        let written = self.pump(upstream).await;
+        if let Err(broken) = &written {
+            let words = broken.words();
+            self.sections().for_each(|section| section.abort(&words));
+        }
+        // What was admitted before still leaves, and every stream gets its end.
+        let settled = self.settle().await;
+        let failed = written.err().or(settled.err());
+        self.end(failed)
+    }
+
+    fn sections(&mut self) -> impl Iterator<Item = &mut Section> {
+        self.choices.values_mut().flat_map(|choice| choice.sections.iter_mut())
+    }
+
+    async fn pump(&mut self, upstream: &Upstream) -> Result<(), Break> {
+        // BEGIN is recorded before the upstream is asked.
+        for choice in 0..self.question.request.choices {
+            let section = self.open(choice, Channel::Content, None)?;
+            self.choices.entry(choice).or_default().sections.push(section);
+        }
+        let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
+        let asked = tokio::select! {
+            asked = upstream.ask(&self.question.request) => asked,
+            () = outputs.closed() => return Err(Break::Client("the client has gone")),
+        };
+        let mut deltas = asked.map_err(Break::Upstream)?;
+        while !self.choices.values().all(|choice| choice.over) {
+            let full = self.sections().any(|section| section.is_full());
+            tokio::select! {
+                biased;
+                () = outputs.closed() => return Err(Break::Client("the client has gone")),
+                () = changed.notified() => {
+                    self.advance().await?;
+                    if self.is_broken() {
+                        return Err(Break::Gate);
+                    }
+                }
+                delta = next(&mut deltas), if !full => match delta.map_err(Break::Upstream)? {
+                    Some(delta) => self.take(delta)?,
+                    None => return Ok(()),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the upstream wrote.
+    fn take(&mut self, delta: Delta) -> Result<(), Break> {
+        match delta {
+            Delta::Usage(usage) => self.usage = usage,
+            Delta::Text { choice, channel, text } => {
+                self.end_call(choice)?;
+                if let Some(section) = self.section(choice, channel)? {
+                    section.give(&Given::Text(&text)).map_err(|_| Break::Unfit("a text that is not UTF-8"))?;
+                }
+            }
+            Delta::Call { choice, index, name, arguments } => {
+                let found = self.choices.entry(choice).or_default();
+                if found.call.as_ref().is_some_and(|call| call.index != index) {
+                    self.end_call(choice)?;
+                }
+                let found = self.choices.entry(choice).or_default();
+                let call = found.call.get_or_insert_with(|| CallPieces { index, ..CallPieces::default() });
+                call.name.push_str(&name.unwrap_or_default());
+                call.arguments.push_str(&arguments);
+                if call.name.len() + call.arguments.len() > CALL_BYTES {
+                    return Err(Break::Unfit("a tool call that is longer than the bound"));
+                }
+            }
+            Delta::Finish { choice, finish } => {
+                self.end_call(choice)?;
+                let found = self.choices.entry(choice).or_default();
+                found.finish = Some(finish);
+                let finished = found.sections.iter_mut().try_for_each(Section::finish);
+                finished.map_err(|_| Break::Unfit("a text that ends inside a character"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call is whole: it is judged.
+    fn end_call(&mut self, choice: u32) -> Result<(), Break> {
+        let Some(CallPieces { name, arguments, .. }) = self.choices.entry(choice).or_default().call.take() else {
+            return Ok(());
+        };
+        let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
+        if let Some(section) = self.section(choice, Channel::Content)? {
+            let call = Call { name, arguments };
+            section.give(&Given::Call(&call)).map_err(|_| Break::Unfit("a text that ends inside a character"))?;
+        }
+        Ok(())
+    }
+
+    /// The section that takes what a choice's channel says next; `None` when the choice takes nothing more.
+    fn section(&mut self, choice: u32, channel: Channel) -> Result<Option<&mut Section>, Break> {
+        let found = self.choices.entry(choice).or_default();
+        if found.over || found.finish.is_some() || found.is_stopped() {
+            return Ok(None);
+        }
+        if found.sections.last().is_none_or(|last| last.channel() != channel) {
+            if found.sections.len() >= SECTIONS {
+                return Err(Break::Unfit("an answer that changes its channel too often"));
+            }
+            let finished = found.sections.iter_mut().try_for_each(Section::finish);
+            finished.map_err(|_| Break::Unfit("a text that ends inside a character"))?;
+            let section = self.open(choice, channel, None)?;
+            self.choices.entry(choice).or_default().sections.push(section);
+        }
+        Ok(self.choices.entry(choice).or_default().sections.last_mut())
+    }
+
+    /// Opens a governed stream. Its identity binds the request and the client's nonce.
+    fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Break> {
+        let Question { id, request, session, governor, task, note, .. } = &self.question;
+        let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
+        let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
+        let digest = hex::encode(&request.digest);
+        let id = format!("{id}/{choice}/{number}/{} request={digest}{nonce}", channel.name());
+        let mut asked = governor.held_request(id.clone(), task.clone()).noted(*note);
+        if let Some(why) = refusal {
+            asked = asked.refused(why);
+        }
+        let Ok(Ok(stream)) = session.handle.try_open(asked) else { return Err(Break::Gate) };
+        let placeholder = self.placeholder();
+        Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), placeholder, &self.changed))
+    }
+
+    /// What stands in place of what is refused, where the answer goes on.
+    fn placeholder(&self) -> Option<Arc<str>> {
+        let refusal = &self.question.governor.policy().package.manifest().refusal;
+        (refusal.on_refuse == OnRefuse::Skip && !self.question.request.is_json())
+            .then(|| Arc::from(refusal.placeholder.as_str()))
+    }
+
+    /// Waits until every stream has ended and everything that may leave has left.
+    async fn settle(&mut self) -> Result<(), Break> {
+        loop {
+            self.advance().await?;
+            if self.sections().all(|section| section.end().is_some()) {
+                return if self.is_broken() { Err(Break::Gate) } else { Ok(()) };
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// Hands on what may leave, in the order of the sections of each choice.
+    async fn advance(&mut self) -> Result<(), Break> {
+        let numbers: Vec<u32> = self.choices.keys().copied().collect();
+        let broken = self.is_broken();
+        for number in numbers {
+            let Some(choice) = self.choices.get_mut(&number) else { continue };
+            let mut leaving = Vec::new();
+            choice.sections.iter_mut().for_each(Section::submit);
+            while let Some(section) = choice.sections.get_mut(choice.leaving) {
+                leaving.extend(section.outputs(&mut choice.calls));
+                match section.end() {
+                    Some(SectionEnd::Whole) => choice.leaving += 1,
+                    Some(SectionEnd::Refused | SectionEnd::Broken) | None => break,
+                }
+            }
+            let is_done = choice.leaving == choice.sections.len();
+            let stopped = choice.is_stopped();
+            if stopped {
+                // What stands behind a refusal does not count.
+                let behind = choice.sections.iter_mut().skip(choice.leaving + 1);
+                behind.for_each(|section| section.abort("the choice was refused"));
+            }
+            let finish = match (stopped, choice.finish) {
+                (true, _) => Some(Finish::Refused),
+                (false, Some(Finish::ToolCalls)) if choice.calls == 0 => Some(Finish::Refused),
+                (false, finish) => finish,
+            };
+            if let Some(finish) = finish.filter(|_| !choice.over && !broken && (is_done || stopped)) {
+                choice.over = true;
+                if stopped {
+                    let text = self.question.governor.policy().package.manifest().refusal.text.clone();
+                    leaving.push(Output::Constant { choice: number, text });
+                }
+                leaving.push(Output::End { choice: number, finish });
+            }
+            for output in leaving {
+                self.send(output).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stream broke off.
+    fn is_broken(&mut self) -> bool {
+        self.sections().any(|section| section.end() == Some(SectionEnd::Broken))
+    }
+
+    async fn send(&self, output: Output) -> Result<(), Break> {
+        match timeout(self.question.client, self.outputs.send(output)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Break::Client("the client has gone")),
+            Err(_) => Err(Break::Client("the client does not read")),
+        }
+    }
+
+    fn end(mut self, broken: Option<Break>) -> AnswerEnd {
+        let tokens: u64 = self.sections().map(|section| section.tokens()).sum();
+        let whole = self.sections().all(|section| section.report().rejected == 0);
+        let completion = if whole && broken.is_none() { self.usage.completion } else { tokens.min(self.usage.completion.max(tokens)) };
+        let usage = Usage { prompt: self.usage.prompt, completion };
+        let streams = self.sections().map(|section| section.report().clone()).collect();
+        let Question { id, request, session, governor, .. } = self.question;
+        let policy = governor.policy();
+        let identity = &policy.package.manifest().package;
+        let provenance = Provenance {
+            version: 1,
+            answer: id,
+            mode: "held",
+            policy: format!("{} {}", identity.name, identity.version),
+            package_digest: hex::encode(&policy.package.digest()),
+            policy_digest: hex::encode(&policy.compiled.image.digest()),
+            session: session.name.clone(),
+            request: hex::encode(&request.digest),
+            nonce: request.nonce,
+            streams,
+        };
+        AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
+    }
+}
+
+impl Choice {
+    /// Whether the gate ended one of its streams.
+    fn is_stopped(&self) -> bool {
+        self.sections.iter().any(|section| section.end() == Some(SectionEnd::Refused))
+    }
+}
+
+async fn next(deltas: &mut DeltaStream) -> Result<Option<Delta>, UpstreamError> {
+    deltas.next().await
+}

@@ -1,0 +1,305 @@
+//! What an operator chooses: a TOML file, or flags over its defaults.
+
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The configuration of a gateway. Unknown keys are errors.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where clients connect.
+    #[serde(default = "listen")]
+    pub listen: SocketAddr,
+    /// TLS for clients; absent: none.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    /// Folder of the policy package.
+    pub policy: PathBuf,
+    /// The profile of models that name none (`agent.toml`).
+    #[serde(default)]
+    pub profile: Option<PathBuf>,
+    /// Anchor stores.
+    #[serde(default)]
+    pub anchors: Vec<PathBuf>,
+    /// Folder under which each session leaves its bundle; absent: none does.
+    #[serde(default)]
+    pub bundles: Option<PathBuf>,
+    /// The models, at least one.
+    #[serde(rename = "model")]
+    pub models: Vec<Model>,
+    /// Who may ask; without one, everybody may who reaches the address, which must be of the loopback interface.
+    #[serde(default, rename = "key")]
+    pub keys: Vec<Key>,
+    /// Bounds.
+    #[serde(default)]
+    pub limits: Limits,
+    /// When a session ends and the next begins.
+    #[serde(default)]
+    pub rotation: Rotation,
+}
+
+fn listen() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 8080))
+}
+
+/// A certificate and its key.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// Certificates, PEM, the server's first.
+    pub certificate: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
+/// What a model server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamKind {
+    /// OpenAI's chat completions and completions, as many servers speak them.
+    #[default]
+    OpenAi,
+    /// vLLM.
+    Vllm,
+    /// llama.cpp's server.
+    LlamaCpp,
+    /// SGLang.
+    SgLang,
+    /// Ollama.
+    Ollama,
+    /// Anthropic's messages.
+    Anthropic,
+}
+
+/// A model under the name that clients use.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Its name; `*` is any.
+    pub name: String,
+    /// Base of the server's paths, such as `http://127.0.0.1:18080/v1`.
+    pub upstream: String,
+    /// What the server speaks.
+    #[serde(default)]
+    pub kind: UpstreamKind,
+    /// The server's own name for the model; absent: the client's.
+    #[serde(default)]
+    pub upstream_model: Option<String>,
+    /// Where the server's key for the gateway is.
+    #[serde(default)]
+    pub upstream_key: Option<Secret>,
+    /// Certificates, PEM, that may vouch for the server; absent: the system's.
+    #[serde(default)]
+    pub upstream_ca: Option<PathBuf>,
+    /// Whether a field of the server's that this program does not know ends the answer; else it is dropped and counted.
+    #[serde(default)]
+    pub strict_upstream: bool,
+    /// Its governed profile (`agent.toml`).
+    #[serde(default)]
+    pub profile: Option<PathBuf>,
+}
+
+/// Where a secret is. It stands in no configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Secret {
+    /// A file; a line end at its end does not count.
+    File(PathBuf),
+    /// A variable of the environment.
+    Env(String),
+}
+
+/// Somebody who may ask.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// Name in logs and reports.
+    pub name: String,
+    /// Where the key is.
+    pub secret: Secret,
+    /// Names of the models that it opens; empty: all.
+    #[serde(default)]
+    pub models: Vec<String>,
+}
+
+/// Bounds. Times are in milliseconds, sizes in bytes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Longest wait for a connection to a model server.
+    pub connect_ms: u64,
+    /// Longest wait for its first event.
+    pub first_token_ms: u64,
+    /// Longest wait between two of its events.
+    pub between_tokens_ms: u64,
+    /// Longest time for an answer.
+    pub whole_ms: u64,
+    /// Longest wait for a client that does not read.
+    pub client_ms: u64,
+    /// Longest wait for the head of a request, and for its body.
+    pub request_ms: u64,
+    /// Silence after which a stream gets a comment.
+    pub keep_alive_ms: u64,
+    /// Longest body of a request.
+    pub body_bytes: usize,
+    /// Longest event of a model server.
+    pub line_bytes: usize,
+    /// Longest answer of a model server.
+    pub stream_bytes: usize,
+    /// Requests that are answered at the same time.
+    pub requests: usize,
+    /// Connections at the same time.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_ms: 5_000,
+            first_token_ms: 60_000,
+            between_tokens_ms: 30_000,
+            whole_ms: 600_000,
+            client_ms: 30_000,
+            request_ms: 30_000,
+            keep_alive_ms: 15_000,
+            body_bytes: 4 << 20,
+            line_bytes: 1 << 20,
+            stream_bytes: 64 << 20,
+            requests: 1_000,
+            connections: 2_000,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) const fn first_token(&self) -> Duration {
+        Duration::from_millis(self.first_token_ms)
+    }
+
+    pub(crate) const fn between_tokens(&self) -> Duration {
+        Duration::from_millis(self.between_tokens_ms)
+    }
+
+    pub(crate) const fn whole(&self) -> Duration {
+        Duration::from_millis(self.whole_ms)
+    }
+
+    pub(crate) const fn client(&self) -> Duration {
+        Duration::from_millis(self.client_ms)
+    }
+
+    pub(crate) const fn request(&self) -> Duration {
+        Duration::from_millis(self.request_ms)
+    }
+}
+
+/// When a session ends and the next begins; zero is never.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rotation {
+    /// After so many determinations.
+    pub records: u64,
+    /// After so many bytes of text.
+    pub bytes: u64,
+    /// After so many seconds.
+    pub seconds: u64,
+    /// Milliseconds that open streams have before they are ended.
+    pub drain_ms: u64,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self { records: 1_000_000, bytes: 1 << 30, seconds: 86_400, drain_ms: 30_000 }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not TOML of this form.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// What is wrong, and what to do.
+    #[error("{0}")]
+    Unfit(String),
+    /// A file cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Config {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Ok(toml::from_str(text)?)
+    }
+
+    /// Checks what one key alone does not show.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unfit`].
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let unfit = |what: String| Err(ConfigError::Unfit(what));
+        if self.models.is_empty() {
+            return unfit("no model is configured: add a `[[model]]`, or give `--upstream`".into());
+        }
+        for (at, model) in self.models.iter().enumerate() {
+            if self.models.iter().take(at).any(|other| other.name == model.name) {
+                return unfit(format!("two models have the name `{}`", model.name));
+            }
+            let url = url::Url::parse(&model.upstream);
+            if !url.is_ok_and(|url| ["http", "https"].contains(&url.scheme()) && url.has_host()) {
+                return unfit(format!("the upstream of model `{}` is not a URL of http or https", model.name));
+            }
+        }
+        for key in &self.keys {
+            if let Some(name) = key.models.iter().find(|name| !self.models.iter().any(|model| model.name == **name)) {
+                return unfit(format!("key `{}` opens model `{name}`, which is not configured", key.name));
+            }
+        }
+        if self.keys.is_empty() && !self.listen.ip().is_loopback() {
+            let why = "without keys everybody who reaches the address could ask; configure a `[[key]]`, or listen on 127.0.0.1";
+            return unfit(format!("{} is not of the loopback interface: {why}", self.listen));
+        }
+        if !self.keys.is_empty() && self.tls.is_none() && !self.listen.ip().is_loopback() {
+            let why = "keys and texts would cross the network in the clear; configure `[tls]`";
+            return unfit(format!("{} is not of the loopback interface: {why}", self.listen));
+        }
+        Ok(())
+    }
+}
+
+impl Secret {
+    /// The secret.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: it is not there, or empty.
+    pub fn read(&self) -> Result<String, ConfigError> {
+        let (text, place) = match self {
+            Self::File(path) => {
+                let read = std::fs::read_to_string(path);
+                let text = read.map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+                (text, format!("the file `{}`", path.display()))
+            }
+            Self::Env(name) => {
+                let text = std::env::var(name);
+                let text = text.map_err(|_| ConfigError::Unfit(format!("the variable `{name}` is not set")))?;
+                (text, format!("the variable `{name}`"))
+            }
+        };
+        let text = text.trim_end_matches(['\r', '\n']);
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ConfigError::Unfit(format!("{place} holds no key: one line of visible ASCII characters")));
+        }
+        Ok(text.to_owned())
+    }
+}

@@ -1,0 +1,353 @@
+//! OpenAI's chat completions (API reference, "Chat Completions").
+
+use super::fields::{self, Extension, Function, OneOrMany};
+use super::{EventWriter, Header, data, openai_error};
+use crate::error::ApiError;
+use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::request::{Input, Message, Request, Role, Sampling, ToolCall};
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most choices of one request.
+const CHOICES: u32 = 8;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    messages: Vec<ChatMessage>,
+    model: String,
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    n: Option<u32>,
+    tools: Option<Vec<ChatTool>>,
+    tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
+    response_format: Option<Value>,
+    reasoning_effort: Option<String>,
+    seed: Option<i64>,
+    stop: Option<OneOrMany>,
+    max_tokens: Option<u64>,
+    max_completion_tokens: Option<u64>,
+    temperature: Option<Number>,
+    top_p: Option<Number>,
+    presence_penalty: Option<Number>,
+    frequency_penalty: Option<Number>,
+    portcullis: Option<Extension>,
+    // Not handed on: they change nothing in the text.
+    #[serde(rename = "user")]
+    _user: Option<Value>,
+    #[serde(rename = "metadata")]
+    _metadata: Option<Value>,
+    #[serde(rename = "service_tier")]
+    _service_tier: Option<Value>,
+    #[serde(rename = "safety_identifier")]
+    _safety_identifier: Option<Value>,
+    #[serde(rename = "prompt_cache_key")]
+    _prompt_cache_key: Option<Value>,
+    // Refused where they are set.
+    logprobs: Option<Value>,
+    top_logprobs: Option<Value>,
+    logit_bias: Option<Value>,
+    modalities: Option<Value>,
+    audio: Option<Value>,
+    store: Option<Value>,
+    prediction: Option<Value>,
+    web_search_options: Option<Value>,
+    functions: Option<Value>,
+    function_call: Option<Value>,
+    verbosity: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamOptions {
+    include_usage: Option<bool>,
+    #[serde(rename = "include_obfuscation")]
+    _include_obfuscation: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatTool {
+    r#type: String,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatMessage {
+    role: String,
+    content: Option<Value>,
+    tool_calls: Option<Vec<ChatCall>>,
+    tool_call_id: Option<String>,
+    #[serde(rename = "name")]
+    _name: Option<Value>,
+    // What an assistant said before, in channels that are not handed back.
+    #[serde(rename = "refusal")]
+    _refusal: Option<Value>,
+    #[serde(rename = "reasoning_content")]
+    _reasoning_content: Option<Value>,
+    #[serde(rename = "reasoning")]
+    _reasoning: Option<Value>,
+    #[serde(rename = "annotations")]
+    _annotations: Option<Value>,
+    audio: Option<Value>,
+    function_call: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatCall {
+    id: String,
+    r#type: Option<String>,
+    function: CalledFunction,
+    #[serde(rename = "index")]
+    _index: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalledFunction {
+    name: String,
+    arguments: String,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+    let body: Body = fields::read(bytes)?;
+    let unjudged = "it asks for text that nothing judges";
+    fields::refuse(&[
+        ("logprobs", &body.logprobs, unjudged),
+        ("top_logprobs", &body.top_logprobs, unjudged),
+        ("audio", &body.audio, "audio cannot be judged"),
+        ("store", &body.store, "the upstream would keep text that nothing judged"),
+        ("prediction", &body.prediction, "it is not handed on"),
+        ("web_search_options", &body.web_search_options, "it is not handed on"),
+        ("logit_bias", &body.logit_bias, "it is not handed on"),
+        ("functions", &body.functions, "use `tools`"),
+        ("function_call", &body.function_call, "use `tool_choice`"),
+        ("verbosity", &body.verbosity, "it is not handed on"),
+    ])?;
+    let is_text = |modalities: &Value| *modalities == json!(["text"]);
+    if fields::is_set(&body.modalities) && !body.modalities.as_ref().is_some_and(is_text) {
+        return Err(ApiError::invalid("modalities", "only text can be judged"));
+    }
+    let choices = body.n.unwrap_or(1);
+    if !(1..=CHOICES).contains(&choices) {
+        return Err(ApiError::invalid("n", format!("1 to {CHOICES} choices")));
+    }
+    let messages = body.messages.into_iter().enumerate().map(|(at, message)| read_message(at, message));
+    let messages = checked(messages.collect::<Result<Vec<_>, _>>()?)?;
+    let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_str() {
+        "function" => Ok(tool.function.into()),
+        _ => Err(ApiError::invalid("tools", "only tools of type `function` are handed on")),
+    });
+    let stream_options = body.stream_options;
+    Ok(Request {
+        stream: body.stream.unwrap_or(false),
+        include_usage: stream_options.and_then(|options| options.include_usage).unwrap_or(false),
+        choices,
+        sampling: Sampling {
+            max_tokens: body.max_completion_tokens.or(body.max_tokens),
+            temperature: body.temperature,
+            top_p: body.top_p,
+            top_k: None,
+            presence_penalty: body.presence_penalty,
+            frequency_penalty: body.frequency_penalty,
+            seed: body.seed,
+            stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
+        },
+        tools: tools.collect::<Result<_, _>>()?,
+        tool_choice: fields::tool_choice(body.tool_choice)?,
+        parallel_tool_calls: body.parallel_tool_calls,
+        response_format: body.response_format.filter(|format| !format.is_null()),
+        reasoning_effort: body.reasoning_effort,
+        nonce: body.portcullis.unwrap_or_default().nonce()?,
+        ..Request::of(bytes, body.model, Input::Messages(messages))
+    })
+}
+
+fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
+    let param = |field: &str| format!("messages[{at}].{field}");
+    fields::refuse(&[
+        ("messages.audio", &message.audio, "audio cannot be judged"),
+        ("messages.function_call", &message.function_call, "use `tool_calls`"),
+    ])?;
+    let role = match message.role.as_str() {
+        "system" | "developer" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" => Role::Tool,
+        _ => return Err(ApiError::invalid(param("role"), "`system`, `developer`, `user`, `assistant` or `tool`")),
+    };
+    let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| match call.r#type.as_deref() {
+        None | Some("function") => {
+            Ok(ToolCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
+        }
+        Some(_) => Err(ApiError::invalid(param("tool_calls"), "only calls of type `function` are handed on")),
+    });
+    Ok(Message {
+        role,
+        text: fields::text(message.content, &["text", "refusal"], &param("content"))?,
+        calls: calls.collect::<Result<_, _>>()?,
+        call_id: message.tool_call_id,
+    })
+}
+
+/// A conversation that a model can be asked to go on with.
+pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
+    match messages.last() {
+        None => Err(ApiError::invalid("messages", "there is no message")),
+        Some(last) if last.role == Role::Assistant => {
+            let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
+            Err(ApiError::invalid("messages", why))
+        }
+        Some(_) => Ok(messages),
+    }
+}
+
+fn finish_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "stop",
+        Finish::Length => "length",
+        Finish::ToolCalls => "tool_calls",
+        Finish::Refused | Finish::Failed => "content_filter",
+    }
+}
+
+const fn field(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Content => "content",
+        Channel::Reasoning => "reasoning_content",
+        Channel::Refusal => "refusal",
+    }
+}
+
+pub(super) fn usage_object(usage: Usage) -> Value {
+    let Usage { prompt, completion } = usage;
+    json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt.saturating_add(completion)})
+}
+
+/// Writes chunks.
+pub(super) struct Events {
+    header: Header,
+    /// Choices of which something was written.
+    begun: BTreeSet<u32>,
+}
+
+impl Events {
+    pub(super) const fn new(header: Header) -> Self {
+        Self { header, begun: BTreeSet::new() }
+    }
+
+    fn chunk(&self, choices: Value) -> Value {
+        let Header { id, model, created, .. } = &self.header;
+        json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model, "choices": choices})
+    }
+
+    fn delta(&mut self, choice: u32, delta: Value, finish: Option<Finish>) -> String {
+        let mut written = String::new();
+        if self.begun.insert(choice) {
+            let role = json!([{"index": choice, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]);
+            written.push_str(&data(&self.chunk(role)));
+        }
+        let choices = json!([{"index": choice, "delta": delta, "finish_reason": finish.map(finish_reason)}]);
+        written + &data(&self.chunk(choices))
+    }
+}
+
+impl EventWriter for Events {
+    fn start(&mut self) -> String {
+        String::new()
+    }
+
+    fn output(&mut self, output: &Output) -> String {
+        match output {
+            Output::Text { choice, channel, text } => self.delta(*choice, json!({field(*channel): text}), None),
+            Output::Constant { choice, text } => self.delta(*choice, json!({"content": text}), None),
+            Output::Call { choice, index, id, name, arguments } => {
+                let function = json!({"name": name, "arguments": arguments});
+                let call = json!({"index": index, "id": id, "type": "function", "function": function});
+                self.delta(*choice, json!({"tool_calls": [call]}), None)
+            }
+            Output::End { choice, finish } => self.delta(*choice, json!({}), Some(*finish)),
+        }
+    }
+
+    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+        let mut last = self.chunk(json!([]));
+        if let Some(last) = last.as_object_mut() {
+            if self.header.include_usage {
+                last.insert("usage".into(), usage_object(usage));
+            }
+            last.insert("portcullis".into(), json!(provenance));
+        }
+        data(&last) + "data: [DONE]\n\n"
+    }
+
+    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+        let mut last = openai_error(error);
+        if let Some(last) = last.as_object_mut() {
+            last.insert("portcullis".into(), json!(provenance));
+        }
+        data(&last) + "data: [DONE]\n\n"
+    }
+}
+
+/// What was said in one choice, by channel, with its calls and its end.
+#[derive(Default)]
+pub(super) struct Choice {
+    pub(super) texts: BTreeMap<Channel, String>,
+    pub(super) calls: Vec<(String, String, String)>,
+    pub(super) finish: Option<Finish>,
+}
+
+/// The outputs of an answer by choice.
+pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
+    let mut choices: BTreeMap<u32, Choice> = BTreeMap::new();
+    for output in outputs {
+        let choice = choices.entry(output.choice()).or_default();
+        match output {
+            Output::Text { channel, text, .. } => choice.texts.entry(*channel).or_default().push_str(text),
+            Output::Constant { text, .. } => choice.texts.entry(Channel::Content).or_default().push_str(text),
+            Output::Call { id, name, arguments, .. } => {
+                choice.calls.push((id.clone(), name.clone(), arguments.clone()));
+            }
+            Output::End { finish, .. } => choice.finish = Some(*finish),
+        }
+    }
+    choices
+}
+
+pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+    let message = |choice: &Choice| {
+        let text = |channel| choice.texts.get(&channel);
+        let mut message = json!({"role": "assistant", "content": text(Channel::Content)});
+        let calls = choice.calls.iter().map(|(id, name, arguments)| {
+            json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+        });
+        let calls: Vec<Value> = calls.collect();
+        if let Some(message) = message.as_object_mut() {
+            for channel in [Channel::Reasoning, Channel::Refusal] {
+                message.extend(text(channel).map(|text| (field(channel).to_owned(), json!(text))));
+            }
+            if calls.is_empty() {
+                message.entry("content").and_modify(|content| {
+                    if content.is_null() {
+                        *content = json!("");
+                    }
+                });
+            } else {
+                message.insert("tool_calls".into(), json!(calls));
+            }
+        }
+        message
+    };
+    let choices = choices(outputs).into_iter().map(|(index, choice)| {
+        json!({"index": index, "message": message(&choice), "finish_reason": choice.finish.map(finish_reason)})
+    });
+    json!({
+        "id": header.id, "object": "chat.completion", "created": header.created, "model": header.model,
+        "choices": choices.collect::<Vec<_>>(), "usage": usage_object(usage), "portcullis": provenance,
+    })
+}

@@ -1,0 +1,150 @@
+//! OpenAI's completions (API reference, "Completions").
+
+use super::chat::{choices, usage_object};
+use super::fields::{self, Extension, OneOrMany};
+use super::{EventWriter, Header, data, openai_error};
+use crate::error::ApiError;
+use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::request::{Input, Request, Sampling};
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    prompt: Value,
+    model: String,
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    n: Option<u32>,
+    seed: Option<i64>,
+    stop: Option<OneOrMany>,
+    max_tokens: Option<u64>,
+    temperature: Option<Number>,
+    top_p: Option<Number>,
+    presence_penalty: Option<Number>,
+    frequency_penalty: Option<Number>,
+    portcullis: Option<Extension>,
+    #[serde(rename = "user")]
+    _user: Option<Value>,
+    logprobs: Option<Value>,
+    echo: Option<Value>,
+    suffix: Option<Value>,
+    best_of: Option<u32>,
+    logit_bias: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamOptions {
+    include_usage: Option<bool>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+    let body: Body = fields::read(bytes)?;
+    fields::refuse(&[
+        ("logprobs", &body.logprobs, "it asks for text that nothing judges"),
+        ("echo", &body.echo, "it asks for text that nothing judges"),
+        ("suffix", &body.suffix, "it is not handed on"),
+        ("logit_bias", &body.logit_bias, "it is not handed on"),
+    ])?;
+    if body.n.unwrap_or(1) != 1 || body.best_of.unwrap_or(1) != 1 {
+        return Err(ApiError::invalid("n", "one choice for each request"));
+    }
+    let Value::String(prompt) = body.prompt else {
+        return Err(ApiError::invalid("prompt", "one string; lists and token ids are not taken"));
+    };
+    Ok(Request {
+        stream: body.stream.unwrap_or(false),
+        include_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
+        sampling: Sampling {
+            max_tokens: body.max_tokens,
+            temperature: body.temperature,
+            top_p: body.top_p,
+            top_k: None,
+            presence_penalty: body.presence_penalty,
+            frequency_penalty: body.frequency_penalty,
+            seed: body.seed,
+            stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
+        },
+        nonce: body.portcullis.unwrap_or_default().nonce()?,
+        ..Request::of(bytes, body.model, Input::Prompt(prompt))
+    })
+}
+
+const fn finish_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop | Finish::ToolCalls => "stop",
+        Finish::Length => "length",
+        Finish::Refused | Finish::Failed => "content_filter",
+    }
+}
+
+/// Writes chunks.
+pub(super) struct Events {
+    header: Header,
+}
+
+impl Events {
+    pub(super) const fn new(header: Header) -> Self {
+        Self { header }
+    }
+
+    fn chunk(&self, choices: Value) -> Value {
+        let Header { id, model, created, .. } = &self.header;
+        json!({"id": id, "object": "text_completion", "created": created, "model": model, "choices": choices})
+    }
+
+    fn text(&self, choice: u32, text: &str, finish: Option<Finish>) -> String {
+        let finish = finish.map(finish_reason);
+        let choice = json!({"index": choice, "text": text, "logprobs": null, "finish_reason": finish});
+        data(&self.chunk(json!([choice])))
+    }
+}
+
+impl EventWriter for Events {
+    fn start(&mut self) -> String {
+        String::new()
+    }
+
+    fn output(&mut self, output: &Output) -> String {
+        match output {
+            Output::Text { choice, channel: Channel::Content, text } | Output::Constant { choice, text } => {
+                self.text(*choice, text, None)
+            }
+            // Completions have no other channel.
+            Output::Text { .. } | Output::Call { .. } => String::new(),
+            Output::End { choice, finish } => self.text(*choice, "", Some(*finish)),
+        }
+    }
+
+    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+        let mut last = self.chunk(json!([]));
+        if let Some(last) = last.as_object_mut() {
+            if self.header.include_usage {
+                last.insert("usage".into(), usage_object(usage));
+            }
+            last.insert("portcullis".into(), json!(provenance));
+        }
+        data(&last) + "data: [DONE]\n\n"
+    }
+
+    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+        let mut last = openai_error(error);
+        if let Some(last) = last.as_object_mut() {
+            last.insert("portcullis".into(), json!(provenance));
+        }
+        data(&last) + "data: [DONE]\n\n"
+    }
+}
+
+pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+    let choices = choices(outputs).into_iter().map(|(index, choice)| {
+        let text = choice.texts.get(&Channel::Content).cloned().unwrap_or_default();
+        json!({"index": index, "text": text, "logprobs": null, "finish_reason": choice.finish.map(finish_reason)})
+    });
+    json!({
+        "id": header.id, "object": "text_completion", "created": header.created, "model": header.model,
+        "choices": choices.collect::<Vec<_>>(), "usage": usage_object(usage), "portcullis": provenance,
+    })
+}

@@ -1,0 +1,321 @@
+//! Anthropic's messages (API reference, "Messages").
+
+use super::chat::checked;
+use super::fields;
+use super::fields::Extension;
+use super::{EventWriter, Header, named};
+use crate::error::ApiError;
+use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall, ToolChoice};
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    model: String,
+    messages: Vec<Turn>,
+    max_tokens: u64,
+    system: Option<Value>,
+    stream: Option<bool>,
+    temperature: Option<Number>,
+    top_p: Option<Number>,
+    top_k: Option<u64>,
+    stop_sequences: Option<Vec<String>>,
+    tools: Option<Vec<MessagesTool>>,
+    tool_choice: Option<Choice>,
+    portcullis: Option<Extension>,
+    #[serde(rename = "metadata")]
+    _metadata: Option<Value>,
+    #[serde(rename = "service_tier")]
+    _service_tier: Option<Value>,
+    thinking: Option<Value>,
+    container: Option<Value>,
+    mcp_servers: Option<Value>,
+    context_management: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Turn {
+    role: String,
+    content: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessagesTool {
+    name: String,
+    description: Option<String>,
+    input_schema: Option<Value>,
+    r#type: Option<String>,
+    #[serde(rename = "cache_control")]
+    _cache_control: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Choice {
+    r#type: String,
+    name: Option<String>,
+    disable_parallel_tool_use: Option<bool>,
+}
+
+/// The blocks of a turn that are handed on.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text { text: String },
+    ToolUse { id: String, name: String, input: Value },
+    ToolResult { tool_use_id: String, content: Option<Value> },
+    Thinking {},
+    RedactedThinking {},
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+    let body: Body = fields::read(bytes)?;
+    let is_off = |thinking: &Value| thinking.get("type").and_then(Value::as_str) == Some("disabled");
+    let thinking = body.thinking.filter(|thinking| !is_off(thinking));
+    fields::refuse(&[
+        ("thinking", &thinking, "it is not handed on"),
+        ("container", &body.container, "it is not handed on"),
+        ("mcp_servers", &body.mcp_servers, "the upstream would call tools whose results nothing judged"),
+        ("context_management", &body.context_management, "it is not handed on"),
+    ])?;
+    let system = fields::text(body.system, &["text"], "system")?;
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(Message { role: Role::System, text: system, calls: Vec::new(), call_id: None });
+    }
+    for (at, turn) in body.messages.into_iter().enumerate() {
+        read_turn(at, turn, &mut messages)?;
+    }
+    let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_deref() {
+        None | Some("custom") => {
+            Ok(Tool { name: tool.name, description: tool.description, parameters: tool.input_schema, strict: None })
+        }
+        Some(_) => Err(ApiError::invalid("tools", "the upstream would run this tool; only tools of the client are handed on")),
+    });
+    let tools = tools.collect::<Result<_, _>>()?;
+    let mut tool_choice = None;
+    let mut parallel_tool_calls = None;
+    if let Some(Choice { r#type, name, disable_parallel_tool_use }) = body.tool_choice {
+        parallel_tool_calls = disable_parallel_tool_use.map(|disabled| !disabled);
+        tool_choice = Some(match (r#type.as_str(), name) {
+            ("auto", None) => ToolChoice::Auto,
+            ("any", None) => ToolChoice::Required,
+            ("none", None) => ToolChoice::None,
+            ("tool", Some(name)) => ToolChoice::Named(name),
+            _ => return Err(ApiError::invalid("tool_choice", "`auto`, `any`, `none`, or `tool` with a name")),
+        });
+    }
+    Ok(Request {
+        stream: body.stream.unwrap_or(false),
+        include_usage: true,
+        sampling: Sampling {
+            max_tokens: Some(body.max_tokens),
+            temperature: body.temperature,
+            top_p: body.top_p,
+            top_k: body.top_k,
+            stop: body.stop_sequences.unwrap_or_default(),
+            ..Sampling::default()
+        },
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        nonce: body.portcullis.unwrap_or_default().nonce()?,
+        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+    })
+}
+
+/// A turn as messages: results of tools stand before what else it says.
+fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), ApiError> {
+    let param = || format!("messages[{at}]");
+    let role = match turn.role.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => return Err(ApiError::invalid(param(), "the role is `user` or `assistant`")),
+    };
+    let blocks = match turn.content {
+        Value::String(text) => vec![Block::Text { text }],
+        content => serde_json::from_value(content).map_err(|_| {
+            let why = "blocks of type `text`, `tool_use` and `tool_result` can be judged here, others cannot";
+            ApiError::invalid(param(), why)
+        })?,
+    };
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match block {
+            Block::Text { text } => texts.push(text),
+            Block::ToolUse { id, name, input } => calls.push(ToolCall { id, name, arguments: input.to_string() }),
+            Block::ToolResult { tool_use_id, content } => {
+                let text = fields::text(content, &["text"], &param())?;
+                messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: Some(tool_use_id) });
+            }
+            Block::Thinking {} | Block::RedactedThinking {} => {}
+        }
+    }
+    if !texts.is_empty() || !calls.is_empty() {
+        messages.push(Message { role, text: texts.join("\n"), calls, call_id: None });
+    }
+    Ok(())
+}
+
+const fn stop_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "end_turn",
+        Finish::Length => "max_tokens",
+        Finish::ToolCalls => "tool_use",
+        Finish::Refused | Finish::Failed => "refusal",
+    }
+}
+
+fn usage_object(usage: Usage) -> Value {
+    json!({"input_tokens": usage.prompt, "output_tokens": usage.completion})
+}
+
+fn stop_details(finish: Finish) -> Value {
+    match finish {
+        Finish::Refused => {
+            let why = "the gate refused a part of the answer; `portcullis` names the rules";
+            json!({"type": "refusal", "category": null, "explanation": why})
+        }
+        _ => Value::Null,
+    }
+}
+
+/// What kind of block is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+}
+
+/// Writes events.
+pub(super) struct Events {
+    header: Header,
+    open: Option<Open>,
+    /// Blocks that were begun.
+    blocks: u32,
+    finish: Finish,
+}
+
+impl Events {
+    pub(super) const fn new(header: Header) -> Self {
+        Self { header, open: None, blocks: 0, finish: Finish::Stop }
+    }
+
+    /// Closes the open block.
+    fn close(&mut self) -> String {
+        match self.open.take() {
+            Some(_) => {
+                named("content_block_stop", &json!({"type": "content_block_stop", "index": self.blocks.saturating_sub(1)}))
+            }
+            None => String::new(),
+        }
+    }
+
+    /// Opens a block.
+    fn begin(&mut self, block: &Value) -> String {
+        let start = json!({"type": "content_block_start", "index": self.blocks, "content_block": block});
+        self.blocks += 1;
+        named("content_block_start", &start)
+    }
+
+    fn delta(&self, delta: &Value) -> String {
+        let index = self.blocks.saturating_sub(1);
+        named("content_block_delta", &json!({"type": "content_block_delta", "index": index, "delta": delta}))
+    }
+
+    fn text(&mut self, kind: Open, text: &str) -> String {
+        let (block, delta) = match kind {
+            Open::Text => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})),
+            Open::Thinking => (
+                json!({"type": "thinking", "thinking": "", "signature": ""}),
+                json!({"type": "thinking_delta", "thinking": text}),
+            ),
+        };
+        let mut written = String::new();
+        if self.open != Some(kind) {
+            written.push_str(&self.close());
+            written.push_str(&self.begin(&block));
+            self.open = Some(kind);
+        }
+        written + &self.delta(&delta)
+    }
+}
+
+impl EventWriter for Events {
+    fn start(&mut self) -> String {
+        let message = json!({
+            "id": self.header.id, "type": "message", "role": "assistant", "model": self.header.model, "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": usage_object(Usage::default()),
+        });
+        named("message_start", &json!({"type": "message_start", "message": message}))
+    }
+
+    fn output(&mut self, output: &Output) -> String {
+        match output {
+            Output::Text { channel: Channel::Reasoning, text, .. } => self.text(Open::Thinking, text),
+            Output::Text { text, .. } | Output::Constant { text, .. } => self.text(Open::Text, text),
+            Output::Call { id, name, arguments, .. } => {
+                let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                let delta = json!({"type": "input_json_delta", "partial_json": arguments});
+                let closed = self.close();
+                let begun = self.begin(&block);
+                self.open = Some(Open::Text);
+                let delta = self.delta(&delta);
+                closed + &begun + &delta + &self.close()
+            }
+            Output::End { finish, .. } => {
+                self.finish = *finish;
+                self.close()
+            }
+        }
+    }
+
+    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+        let delta = json!({
+            "stop_reason": stop_reason(self.finish), "stop_sequence": null, "stop_details": stop_details(self.finish),
+        });
+        let delta = json!({
+            "type": "message_delta", "delta": delta, "usage": usage_object(usage), "portcullis": provenance,
+        });
+        self.close() + &named("message_delta", &delta) + &named("message_stop", &json!({"type": "message_stop"}))
+    }
+
+    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+        let inner = json!({"type": error.kind, "message": error.message});
+        self.close() + &named("error", &json!({"type": "error", "error": inner, "portcullis": provenance}))
+    }
+}
+
+pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+    let mut blocks: Vec<Value> = Vec::new();
+    let mut finish = Finish::Stop;
+    let say = |kind: &str, field: &str, text: &str, blocks: &mut Vec<Value>| {
+        let last = blocks.last_mut().filter(|last| last.get("type").and_then(Value::as_str) == Some(kind));
+        let said = last.and_then(|last| last.get_mut(field));
+        match said {
+            Some(Value::String(said)) => said.push_str(text),
+            _ if kind == "thinking" => blocks.push(json!({"type": kind, "thinking": text, "signature": ""})),
+            _ => blocks.push(json!({"type": kind, "text": text})),
+        }
+    };
+    for output in outputs {
+        match output {
+            Output::Text { channel: Channel::Reasoning, text, .. } => say("thinking", "thinking", text, &mut blocks),
+            Output::Text { text, .. } | Output::Constant { text, .. } => say("text", "text", text, &mut blocks),
+            Output::Call { id, name, arguments, .. } => {
+                let input: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+            }
+            Output::End { finish: why, .. } => finish = *why,
+        }
+    }
+    json!({
+        "id": header.id, "type": "message", "role": "assistant", "model": header.model, "content": blocks,
+        "stop_reason": stop_reason(finish), "stop_sequence": null, "stop_details": stop_details(finish),
+        "usage": usage_object(usage), "portcullis": provenance,
+    })
+}

@@ -1,0 +1,149 @@
+//! The dialects that clients speak: how a request is read, and how an answer is written. Every byte of an answer is made here, from
+//! [`Output`]s; nothing that an upstream wrote is handed on.
+
+mod chat;
+mod completions;
+mod fields;
+mod messages;
+mod responses;
+
+use crate::error::ApiError;
+use crate::output::{Output, Provenance, Usage};
+use crate::request::Request;
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Which API a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// OpenAI's `/v1/chat/completions`.
+    Chat,
+    /// OpenAI's `/v1/completions`.
+    Completions,
+    /// OpenAI's `/v1/responses`.
+    Responses,
+    /// Anthropic's `/v1/messages`.
+    Messages,
+}
+
+/// Who answers: what every dialect writes into its answers.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Identity of the answer.
+    pub id: String,
+    /// Name of the model, as the client gave it.
+    pub model: String,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Whether a stream ends with the usage.
+    pub include_usage: bool,
+}
+
+/// Writes one answer as a stream of events. What it gives is the events' bytes; empty where an output needs none.
+pub trait EventWriter: Send {
+    /// What comes first.
+    fn start(&mut self) -> String;
+
+    /// Something that leaves.
+    fn output(&mut self, output: &Output) -> String;
+
+    /// The end of a whole answer.
+    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String;
+
+    /// The end of an answer that broke off.
+    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String;
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
+
+    /// Path of its requests.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Completions => "/v1/completions",
+            Self::Responses => "/v1/responses",
+            Self::Messages => "/v1/messages",
+        }
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// What the gateway does not take: fields that it does not know, fields that ask for text that nothing judges, wrong values.
+    pub fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
+        match self {
+            Self::Chat => chat::parse(body),
+            Self::Completions => completions::parse(body),
+            Self::Responses => responses::parse(body),
+            Self::Messages => messages::parse(body),
+        }
+    }
+
+    /// A new identity for an answer.
+    #[must_use]
+    pub fn identity(self, random: &str) -> String {
+        let prefix = match self {
+            Self::Chat => "chatcmpl-",
+            Self::Completions => "cmpl-",
+            Self::Responses => "resp_",
+            Self::Messages => "msg_",
+        };
+        format!("{prefix}{random}")
+    }
+
+    /// A writer of a stream of events.
+    #[must_use]
+    pub fn events(self, header: Header) -> Box<dyn EventWriter> {
+        match self {
+            Self::Chat => Box::new(chat::Events::new(header)),
+            Self::Completions => Box::new(completions::Events::new(header)),
+            Self::Responses => Box::new(responses::Events::new(header)),
+            Self::Messages => Box::new(messages::Events::new(header)),
+        }
+    }
+
+    /// The whole answer as one JSON object.
+    #[must_use]
+    pub fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+        match self {
+            Self::Chat => chat::body(header, outputs, usage, provenance),
+            Self::Completions => completions::body(header, outputs, usage, provenance),
+            Self::Responses => responses::body(header, outputs, usage, provenance),
+            Self::Messages => messages::body(header, outputs, usage, provenance),
+        }
+    }
+
+    /// An error as a JSON object.
+    #[must_use]
+    pub fn error(self, error: &ApiError) -> Value {
+        match self {
+            Self::Messages => json!({"type": "error", "error": {"type": error.kind, "message": error.message}}),
+            _ => openai_error(error),
+        }
+    }
+}
+
+/// OpenAI's error object.
+fn openai_error(error: &ApiError) -> Value {
+    let ApiError { kind, code, param, message, .. } = error;
+    json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
+}
+
+/// An event without a name: a data line and a blank line.
+fn data(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+/// An event with a name.
+fn named(name: &str, value: &Value) -> String {
+    format!("event: {name}\ndata: {value}\n\n")
+}
+
+/// Seconds since 1970, which answers say and nothing is decided by.
+#[must_use]
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

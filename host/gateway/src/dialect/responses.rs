@@ -1,0 +1,408 @@
+//! OpenAI's responses (API reference, "Responses"): the parts of it that keep nothing at the upstream.
+
+use super::chat::checked;
+use super::fields::{self, Extension};
+use super::{EventWriter, Header, named};
+use crate::error::ApiError;
+use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall};
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    model: String,
+    input: Value,
+    instructions: Option<String>,
+    stream: Option<bool>,
+    max_output_tokens: Option<u64>,
+    temperature: Option<Number>,
+    top_p: Option<Number>,
+    tools: Option<Vec<FunctionTool>>,
+    tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
+    text: Option<TextConfig>,
+    reasoning: Option<Reasoning>,
+    portcullis: Option<Extension>,
+    #[serde(rename = "user")]
+    _user: Option<Value>,
+    #[serde(rename = "metadata")]
+    _metadata: Option<Value>,
+    #[serde(rename = "service_tier")]
+    _service_tier: Option<Value>,
+    #[serde(rename = "safety_identifier")]
+    _safety_identifier: Option<Value>,
+    #[serde(rename = "prompt_cache_key")]
+    _prompt_cache_key: Option<Value>,
+    #[serde(rename = "truncation")]
+    _truncation: Option<Value>,
+    store: Option<Value>,
+    previous_response_id: Option<Value>,
+    conversation: Option<Value>,
+    background: Option<Value>,
+    include: Option<Value>,
+    prompt: Option<Value>,
+    top_logprobs: Option<Value>,
+    max_tool_calls: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FunctionTool {
+    r#type: String,
+    name: Option<String>,
+    description: Option<String>,
+    parameters: Option<Value>,
+    strict: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextConfig {
+    format: Option<Value>,
+    #[serde(rename = "verbosity")]
+    _verbosity: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reasoning {
+    effort: Option<String>,
+    #[serde(rename = "summary")]
+    _summary: Option<Value>,
+}
+
+/// What an input is made of.
+#[derive(Deserialize)]
+struct Item {
+    r#type: Option<String>,
+    role: Option<String>,
+    content: Option<Value>,
+    call_id: Option<String>,
+    name: Option<String>,
+    arguments: Option<String>,
+    output: Option<Value>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+    let body: Body = fields::read(bytes)?;
+    let kept = "the gateway keeps no conversation: send it whole";
+    fields::refuse(&[
+        ("store", &body.store, "the upstream would keep text that nothing judged"),
+        ("previous_response_id", &body.previous_response_id, kept),
+        ("conversation", &body.conversation, kept),
+        ("background", &body.background, "an answer leaves as it is judged, not later"),
+        ("include", &body.include, "it asks for text that nothing judges"),
+        ("prompt", &body.prompt, "it is not handed on"),
+        ("top_logprobs", &body.top_logprobs, "it asks for text that nothing judges"),
+        ("max_tool_calls", &body.max_tool_calls, "it is not handed on"),
+    ])?;
+    let said = |role, text| Message { role, text, calls: Vec::new(), call_id: None };
+    let mut messages: Vec<Message> = body.instructions.map(|text| said(Role::System, text)).into_iter().collect();
+    match body.input {
+        Value::String(text) => messages.push(said(Role::User, text)),
+        Value::Array(items) => {
+            for (at, item) in items.into_iter().enumerate() {
+                read_item(at, item, &mut messages)?;
+            }
+        }
+        _ => return Err(ApiError::invalid("input", "a string or a list of items")),
+    }
+    let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match (tool.r#type.as_str(), tool.name) {
+        ("function", Some(name)) => {
+            Ok(Tool { name, description: tool.description, parameters: tool.parameters, strict: tool.strict })
+        }
+        _ => Err(ApiError::invalid("tools", "the upstream would run this tool; only functions of the client are handed on")),
+    });
+    Ok(Request {
+        stream: body.stream.unwrap_or(false),
+        include_usage: true,
+        sampling: Sampling {
+            max_tokens: body.max_output_tokens,
+            temperature: body.temperature,
+            top_p: body.top_p,
+            ..Sampling::default()
+        },
+        tools: tools.collect::<Result<_, _>>()?,
+        tool_choice: fields::tool_choice(body.tool_choice)?,
+        parallel_tool_calls: body.parallel_tool_calls,
+        response_format: body.text.and_then(|text| text.format).map(chat_format),
+        reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
+        nonce: body.portcullis.unwrap_or_default().nonce()?,
+        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+    })
+}
+
+/// `text.format` as chat completions have it: the schema's fields stand one level lower.
+fn chat_format(format: Value) -> Value {
+    match format {
+        Value::Object(mut fields) if fields.get("type").and_then(Value::as_str) == Some("json_schema") => {
+            fields.remove("type");
+            json!({"type": "json_schema", "json_schema": fields})
+        }
+        format => format,
+    }
+}
+
+fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), ApiError> {
+    let param = format!("input[{at}]");
+    let wrong = |why: &str| ApiError::invalid(param.clone(), why);
+    let item: Item = serde_json::from_value(item).map_err(|_| wrong("an item that is not one"))?;
+    let texts = ["input_text", "output_text", "text"];
+    match item.r#type.as_deref() {
+        None | Some("message") => {
+            let role = match item.role.as_deref() {
+                Some("system" | "developer") => Role::System,
+                Some("user") => Role::User,
+                Some("assistant") => Role::Assistant,
+                _ => return Err(wrong("the role is `system`, `developer`, `user` or `assistant`")),
+            };
+            let text = fields::text(item.content, &texts, &param)?;
+            messages.push(Message { role, text, calls: Vec::new(), call_id: None });
+        }
+        Some("function_call") => {
+            let (Some(id), Some(name), Some(arguments)) = (item.call_id, item.name, item.arguments) else {
+                return Err(wrong("a call has `call_id`, `name` and `arguments`"));
+            };
+            let call = ToolCall { id, name, arguments };
+            match messages.last_mut().filter(|last| last.role == Role::Assistant) {
+                Some(last) => last.calls.push(call),
+                None => messages.push(Message {
+                    role: Role::Assistant,
+                    text: String::new(),
+                    calls: vec![call],
+                    call_id: None,
+                }),
+            }
+        }
+        Some("function_call_output") => {
+            let text = fields::text(item.output, &texts, &param)?;
+            messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: item.call_id });
+        }
+        // What the model thought before is not handed back.
+        Some("reasoning") => {}
+        Some(_) => return Err(wrong("messages, function calls and their outputs can be judged here, other items cannot")),
+    }
+    Ok(())
+}
+
+fn usage_object(usage: Usage) -> Value {
+    let Usage { prompt, completion } = usage;
+    json!({
+        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": completion,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt.saturating_add(completion),
+    })
+}
+
+/// An item of the output while it grows.
+#[derive(Clone)]
+enum Part {
+    Message { text: String },
+    Reasoning { text: String },
+    Call { id: String, name: String, arguments: String },
+}
+
+impl Part {
+    fn item(&self, id: &str, status: &str) -> Value {
+        match self {
+            Self::Message { text } => {
+                let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+                json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
+            }
+            Self::Reasoning { text } => {
+                let content = json!([{"type": "reasoning_text", "text": text}]);
+                json!({"id": id, "type": "reasoning", "summary": [], "content": content, "status": status})
+            }
+            Self::Call { id: call, name, arguments } => json!({
+                "id": id, "type": "function_call", "status": status, "call_id": call, "name": name, "arguments": arguments,
+            }),
+        }
+    }
+}
+
+/// Writes events.
+pub(super) struct Events {
+    header: Header,
+    sequence: u64,
+    done: Vec<Value>,
+    open: Option<Part>,
+    finish: Finish,
+}
+
+impl Events {
+    pub(super) const fn new(header: Header) -> Self {
+        Self { header, sequence: 0, done: Vec::new(), open: None, finish: Finish::Stop }
+    }
+
+    fn event(&mut self, kind: &str, mut fields: Value) -> String {
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("type".into(), json!(kind));
+            fields.insert("sequence_number".into(), json!(self.sequence));
+        }
+        self.sequence += 1;
+        named(kind, &fields)
+    }
+
+    fn item_id(&self) -> String {
+        format!("{}_{}", self.header.id, self.done.len())
+    }
+
+    fn begin(&mut self, part: Part) -> String {
+        let (id, index) = (self.item_id(), self.done.len());
+        let empty = match &part {
+            Part::Call { id, name, .. } => {
+                Part::Call { id: id.clone(), name: name.clone(), arguments: String::new() }
+            }
+            part => part.clone(),
+        };
+        let mut item = empty.item(&id, "in_progress");
+        if let Some(content) = item.get_mut("content") {
+            *content = json!([]);
+        }
+        let mut written = self.event("response.output_item.added", json!({"output_index": index, "item": item}));
+        if matches!(part, Part::Message { .. }) {
+            let piece = json!({"type": "output_text", "text": "", "annotations": []});
+            let fields = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});
+            written.push_str(&self.event("response.content_part.added", fields));
+        }
+        self.open = Some(part);
+        written
+    }
+
+    /// Closes the open item.
+    fn close(&mut self) -> String {
+        let Some(part) = self.open.take() else { return String::new() };
+        let (id, index) = (self.item_id(), self.done.len());
+        let mut written = String::new();
+        match &part {
+            Part::Message { text } => {
+                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
+                written.push_str(&self.event("response.output_text.done", at));
+                let piece = json!({"type": "output_text", "text": text, "annotations": []});
+                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});
+                written.push_str(&self.event("response.content_part.done", at));
+            }
+            Part::Reasoning { text } => {
+                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text});
+                written.push_str(&self.event("response.reasoning_text.done", at));
+            }
+            Part::Call { name, arguments, .. } => {
+                let at = json!({"item_id": id, "output_index": index, "name": name, "arguments": arguments});
+                written.push_str(&self.event("response.function_call_arguments.done", at));
+            }
+        }
+        let item = part.item(&id, "completed");
+        written.push_str(&self.event("response.output_item.done", json!({"output_index": index, "item": item})));
+        self.done.push(item);
+        written
+    }
+
+    fn text(&mut self, is_reasoning: bool, piece: &str) -> String {
+        let fits = match &self.open {
+            Some(Part::Message { .. }) => !is_reasoning,
+            Some(Part::Reasoning { .. }) => is_reasoning,
+            _ => false,
+        };
+        let mut written = String::new();
+        if !fits {
+            written.push_str(&self.close());
+            let text = String::new();
+            written.push_str(&self.begin(if is_reasoning { Part::Reasoning { text } } else { Part::Message { text } }));
+        }
+        if let Some(Part::Message { text } | Part::Reasoning { text }) = &mut self.open {
+            text.push_str(piece);
+        }
+        let kind = if is_reasoning { "response.reasoning_text.delta" } else { "response.output_text.delta" };
+        let (id, index) = (self.item_id(), self.done.len());
+        let mut at = json!({"item_id": id, "output_index": index, "content_index": 0, "delta": piece});
+        if let Some(at) = at.as_object_mut().filter(|_| !is_reasoning) {
+            at.insert("logprobs".into(), json!([]));
+        }
+        written + &self.event(kind, at)
+    }
+}
+
+impl EventWriter for Events {
+    fn start(&mut self) -> String {
+        let response = response(&self.header, "in_progress", &[], None);
+        let created = self.event("response.created", json!({"response": response}));
+        created + &self.event("response.in_progress", json!({"response": response}))
+    }
+
+    fn output(&mut self, output: &Output) -> String {
+        match output {
+            Output::Text { channel, text, .. } => self.text(*channel == Channel::Reasoning, text),
+            Output::Constant { text, .. } => self.text(false, text),
+            Output::Call { id, name, arguments, .. } => {
+                let closed = self.close();
+                let part = Part::Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() };
+                let begun = self.begin(part);
+                let at = json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": arguments});
+                let delta = self.event("response.function_call_arguments.delta", at);
+                closed + &begun + &delta + &self.close()
+            }
+            Output::End { finish, .. } => {
+                self.finish = *finish;
+                self.close()
+            }
+        }
+    }
+
+    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+        let closed = self.close();
+        let status = status(self.finish);
+        let mut response = response(&self.header, status, &self.done, Some(usage));
+        complete(&mut response, self.finish, provenance);
+        closed + &self.event(&format!("response.{status}"), json!({"response": response}))
+    }
+
+    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+        let closed = self.close();
+        let mut response = response(&self.header, "failed", &self.done, None);
+        complete(&mut response, Finish::Failed, provenance);
+        if let Some(fields) = response.as_object_mut() {
+            fields.insert("error".into(), json!({"code": "server_error", "message": error.message}));
+        }
+        closed + &self.event("response.failed", json!({"response": response}))
+    }
+}
+
+const fn status(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop | Finish::ToolCalls => "completed",
+        Finish::Length | Finish::Refused | Finish::Failed => "incomplete",
+    }
+}
+
+fn complete(response: &mut Value, finish: Finish, provenance: &Provenance) {
+    let reason = match finish {
+        Finish::Length => json!({"reason": "max_output_tokens"}),
+        Finish::Refused => json!({"reason": "content_filter"}),
+        _ => Value::Null,
+    };
+    if let Some(fields) = response.as_object_mut() {
+        fields.insert("incomplete_details".into(), reason);
+        fields.insert("portcullis".into(), json!(provenance));
+    }
+}
+
+fn response(header: &Header, status: &str, output: &[Value], usage: Option<Usage>) -> Value {
+    json!({
+        "id": header.id, "object": "response", "created_at": header.created, "status": status, "model": header.model,
+        "output": output, "usage": usage.map(usage_object), "error": null, "incomplete_details": null,
+        "instructions": null, "metadata": {}, "parallel_tool_calls": true, "temperature": null, "top_p": null,
+        "tool_choice": "auto", "tools": [], "store": false,
+    })
+}
+
+pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+    let mut events = Events::new(header.clone());
+    for output in outputs {
+        events.output(output);
+    }
+    events.close();
+    let mut response = response(header, status(events.finish), &events.done, Some(usage));
+    complete(&mut response, events.finish, provenance);
+    response
+}

@@ -1,0 +1,93 @@
+//! What a client is told when there is no answer. No message ever holds text of a request or of an upstream.
+
+use axum::http::StatusCode;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    /// HTTP status.
+    pub status: StatusCode,
+    /// OpenAI's `type`, and Anthropic's.
+    pub kind: &'static str,
+    /// What programs look at.
+    pub code: &'static str,
+    /// The field at fault.
+    pub param: Option<String>,
+    /// What people read.
+    pub message: String,
+    /// Seconds after which the client may ask again.
+    pub retry_after: Option<u32>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, kind, code, param: None, message: message.into(), retry_after: None }
+    }
+
+    /// The request is not one that the gateway takes; `param` is the field at fault.
+    pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        let error = Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", "invalid_request", message);
+        Self { param: Some(param.into()), ..error }
+    }
+
+    /// The pre-execution filter refused the input by these rules.
+    #[must_use]
+    pub fn input_refused(rules: &[String]) -> Self {
+        let message = format!("the input was refused by the pre-execution filter: {}", rules.join(", "));
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", "content_filter", message)
+    }
+
+    /// No key, or one that the gateway does not know.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        let message = "no valid key; send it as `Authorization: Bearer KEY` or as `x-api-key`";
+        Self::new(StatusCode::UNAUTHORIZED, "authentication_error", "invalid_api_key", message)
+    }
+
+    /// There is no such model for this key.
+    #[must_use]
+    pub fn no_model() -> Self {
+        let message = "this model does not exist here, or the key may not use it; `GET /v1/models` lists those that it may";
+        let error = Self::new(StatusCode::NOT_FOUND, "not_found_error", "model_not_found", message);
+        Self { param: Some("model".into()), ..error }
+    }
+
+    /// The body is longer than the bound.
+    #[must_use]
+    pub fn too_large(most: usize) -> Self {
+        let message = format!("the body is longer than {most} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request_error", "request_too_large", message)
+    }
+
+    /// The gateway has no room, or is being stopped; the client may try again.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded_error", "unavailable", message);
+        Self { retry_after: Some(1), ..error }
+    }
+
+    /// The model's server failed.
+    #[must_use]
+    pub fn upstream(message: &str) -> Self {
+        Self::new(StatusCode::BAD_GATEWAY, "api_error", "upstream_error", message)
+    }
+
+    /// The model's server did not answer in time.
+    #[must_use]
+    pub fn upstream_late(message: &str) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "api_error", "upstream_timeout", message)
+    }
+
+    /// The gate failed: nothing more is released.
+    #[must_use]
+    pub fn gate(message: &str) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "gate_failed", message)
+    }
+
+    /// There is nothing under this path.
+    #[must_use]
+    pub fn no_route() -> Self {
+        let message = "there is nothing under this path and method";
+        Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "not_found", message)
+    }
+}

@@ -1,0 +1,155 @@
+//! What leaves the gate for a client: only what was admitted, and constants of the policy and of this program.
+
+use serde::Serialize;
+
+/// A part of an answer that a client can see apart from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// The answer.
+    Content,
+    /// What the model writes before it answers.
+    Reasoning,
+    /// The model's own refusal.
+    Refusal,
+}
+
+impl Channel {
+    /// Its name in identities and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Reasoning => "reasoning",
+            Self::Refusal => "refusal",
+        }
+    }
+}
+
+/// Why a choice ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The model ended it.
+    Stop,
+    /// The bound on tokens was reached.
+    Length,
+    /// The model called tools.
+    ToolCalls,
+    /// The gate refused something, and the choice ends there; or the model's server did.
+    Refused,
+    /// The answer broke off.
+    Failed,
+}
+
+/// Something that leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Admitted text.
+    Text {
+        /// Choice.
+        choice: u32,
+        /// Channel.
+        channel: Channel,
+        /// The text.
+        text: String,
+    },
+    /// An admitted tool call.
+    Call {
+        /// Choice.
+        choice: u32,
+        /// Place among the calls of the choice.
+        index: u32,
+        /// Identity; the gate's, not the upstream's.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments, canonical JSON.
+        arguments: String,
+    },
+    /// A constant of the policy in place of what was refused: a placeholder, or the refusal text.
+    Constant {
+        /// Choice.
+        choice: u32,
+        /// The text.
+        text: String,
+    },
+    /// A choice is over.
+    End {
+        /// Choice.
+        choice: u32,
+        /// Why.
+        finish: Finish,
+    },
+}
+
+impl Output {
+    /// The choice that it belongs to.
+    #[must_use]
+    pub const fn choice(&self) -> u32 {
+        match self {
+            Self::Text { choice, .. }
+            | Self::Call { choice, .. }
+            | Self::Constant { choice, .. }
+            | Self::End { choice, .. } => *choice,
+        }
+    }
+}
+
+/// Tokens, as the upstream counts them, of what was released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Of the prompt.
+    pub prompt: u64,
+    /// Of the answer.
+    pub completion: u64,
+}
+
+/// How an answer came to be, for the client: the `portcullis` object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// Version of this object.
+    pub version: u32,
+    /// Identity of the answer.
+    pub answer: String,
+    /// `held`: what was refused was kept from the reader, not from what the model wrote next.
+    pub mode: &'static str,
+    /// Name and version of the policy.
+    pub policy: String,
+    /// SHA-256 of the policy package.
+    pub package_digest: String,
+    /// SHA-256 of the tables that the card held.
+    pub policy_digest: String,
+    /// The session, by the name of its bundle.
+    pub session: String,
+    /// SHA-256 of the request's body.
+    pub request: String,
+    /// What the client wanted bound to the records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// The governed streams, in the order in which they began.
+    pub streams: Vec<StreamReport>,
+}
+
+/// What became of one governed stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamReport {
+    /// Number in its session.
+    pub stream: u64,
+    /// Identity that its BEGIN record binds.
+    pub id: String,
+    /// Choice.
+    pub choice: u32,
+    /// Channel.
+    pub channel: Channel,
+    /// Mutations that were admitted.
+    pub admitted: u64,
+    /// Mutations that were refused.
+    pub rejected: u64,
+    /// Rules that refused, in order, each once.
+    pub rules: Vec<String>,
+    /// Where constants stand in the choice's text of this channel: first byte and length.
+    pub constants: Vec<(usize, usize)>,
+    /// Why it ended early, in the gate's words; absent when it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+}

@@ -1,0 +1,110 @@
+//! What a model is given, judged before it is asked: every message of every request, under the profile of who speaks.
+
+use crate::request::{Request, Role};
+use portcullis_core::state::Task;
+use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, Prefilter};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Verdicts that are kept: histories come again with every turn of a conversation.
+const KEPT: usize = 4096;
+/// Bytes of the conversation's end that a stream's task holds.
+const TASK_BYTES: usize = 16 << 10;
+
+/// What the filter says of one text.
+#[derive(Clone, Debug)]
+struct Verdict {
+    /// Digest of its report.
+    report: [u8; 32],
+    /// Rules that refuse it; empty: it may be acted on.
+    rules: Arc<[String]>,
+}
+
+/// The filters, one for each kind of text.
+pub(crate) struct PromptFilter {
+    user: Prefilter,
+    document: Prefilter,
+    tool_result: Prefilter,
+    /// By profile and digest of the text.
+    kept: Mutex<BTreeMap<(&'static str, [u8; 32]), Verdict>>,
+}
+
+/// What the filter says of a request.
+pub(crate) struct PromptVerdict {
+    /// SHA-256 over the digests of the reports, in the order of the texts; the NOTE record of its streams.
+    pub(crate) note: [u8; 32],
+    /// Rules that refuse it, each once; empty: the model may be asked.
+    pub(crate) rules: Vec<String>,
+}
+
+impl PromptFilter {
+    /// The filters of the shipped profiles.
+    ///
+    /// # Errors
+    /// [`FilterPolicyError`].
+    pub(crate) fn new() -> Result<Self, FilterPolicyError> {
+        let filter = |profile| Prefilter::new(FilterPolicy::profile(profile)?);
+        Ok(Self {
+            user: filter("user-prompt")?,
+            document: filter("document")?,
+            tool_result: filter("tool-result")?,
+            kept: Mutex::default(),
+        })
+    }
+
+    /// Judges every text of a request. Takes as long as the texts are long.
+    pub(crate) fn judge(&self, request: &Request) -> PromptVerdict {
+        let mut note = Sha256::new().chain_update(b"portcullis/gateway/input/1\0");
+        let mut rules = Vec::new();
+        for (role, text) in request.texts() {
+            let verdict = self.text(role, &text);
+            note.update(verdict.report);
+            for rule in verdict.rules.iter().filter(|rule| !rules.contains(*rule)).cloned().collect::<Vec<_>>() {
+                rules.push(rule);
+            }
+        }
+        PromptVerdict { note: note.finalize().into(), rules }
+    }
+
+    fn text(&self, role: Role, text: &str) -> Verdict {
+        let (profile, filter) = match role {
+            Role::System | Role::User => ("user-prompt", &self.user),
+            Role::Assistant => ("document", &self.document),
+            Role::Tool => ("tool-result", &self.tool_result),
+        };
+        let name = (profile, <[u8; 32]>::from(Sha256::digest(text)));
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(verdict) = kept().get(&name) {
+            return verdict.clone();
+        }
+        let verdict = verdict(&filter.report(text.as_bytes()));
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(name, verdict.clone());
+        verdict
+    }
+}
+
+fn verdict(report: &FilterReport) -> Verdict {
+    let mut rules: Vec<String> = Vec::new();
+    if !report.is_executive() {
+        for violation in report.violations() {
+            if !rules.contains(&violation.id) {
+                rules.push(violation.id.clone());
+            }
+        }
+    }
+    Verdict { report: report.digest(), rules: rules.into() }
+}
+
+/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to; it establishes no
+/// class, fact or claim.
+pub(crate) fn task(request: &Request) -> Task {
+    let texts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
+    let whole = texts.join("\n");
+    let from = whole.ceil_char_boundary(whole.len().saturating_sub(TASK_BYTES));
+    Task { intent: whole.get(from..).unwrap_or_default().to_owned(), facts: Vec::new() }
+}

@@ -1,0 +1,176 @@
+//! What a client asks for, whichever dialect it speaks.
+
+use serde_json::{Number, Value};
+use sha2::{Digest, Sha256};
+
+/// A request, read and checked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Name of the model.
+    pub model: String,
+    /// What the model is given.
+    pub input: Input,
+    /// Whether the answer is a stream of events.
+    pub stream: bool,
+    /// Whether a stream ends with the usage.
+    pub include_usage: bool,
+    /// How many choices are asked for.
+    pub choices: u32,
+    /// Bounds and settings of the sampling.
+    pub sampling: Sampling,
+    /// Tools that the model may call.
+    pub tools: Vec<Tool>,
+    /// Which tools it must or must not call.
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether it may call several at once.
+    pub parallel_tool_calls: Option<bool>,
+    /// The form of the answer: an object in OpenAI's `response_format`.
+    pub response_format: Option<Value>,
+    /// How much the model thinks, in OpenAI's words.
+    pub reasoning_effort: Option<String>,
+    /// What the client wants bound to its answer's records: at most 64 letters, digits, `-` or `_`.
+    pub nonce: Option<String>,
+    /// SHA-256 of the body.
+    pub digest: [u8; 32],
+}
+
+/// What the model is given.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A conversation.
+    Messages(Vec<Message>),
+    /// A text to go on from.
+    Prompt(String),
+}
+
+/// Bounds and settings of the sampling; what is absent is the server's choice. The gate hands numbers on as they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Sampling {
+    /// Most tokens.
+    pub max_tokens: Option<u64>,
+    /// Temperature.
+    pub temperature: Option<Number>,
+    /// Nucleus.
+    pub top_p: Option<Number>,
+    /// Most likely tokens that are sampled from.
+    pub top_k: Option<u64>,
+    /// Penalty on tokens that are there.
+    pub presence_penalty: Option<Number>,
+    /// Penalty by how often they are there.
+    pub frequency_penalty: Option<Number>,
+    /// Seed.
+    pub seed: Option<i64>,
+    /// Texts at which the answer ends.
+    pub stop: Vec<String>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The application.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that the model called.
+    Tool,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; the parts of a message are joined by line feeds.
+    pub text: String,
+    /// The calls of an assistant.
+    pub calls: Vec<ToolCall>,
+    /// The call that a tool answers.
+    pub call_id: Option<String>,
+}
+
+/// A call in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The client's name for it.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, JSON as text.
+    pub arguments: String,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: Option<String>,
+    /// JSON schema of its arguments.
+    pub parameters: Option<Value>,
+    /// Whether the arguments must fit the schema.
+    pub strict: Option<bool>,
+}
+
+/// Which tools a model must or must not call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// None.
+    None,
+    /// As it likes.
+    Auto,
+    /// Some.
+    Required,
+    /// This one.
+    Named(String),
+}
+
+impl Request {
+    /// What a request is before its fields are read.
+    #[must_use]
+    pub fn of(body: &[u8], model: String, input: Input) -> Self {
+        Self {
+            model,
+            input,
+            stream: false,
+            include_usage: false,
+            choices: 1,
+            sampling: Sampling::default(),
+            tools: Vec::new(),
+            tool_choice: None,
+            parallel_tool_calls: None,
+            response_format: None,
+            reasoning_effort: None,
+            nonce: None,
+            digest: Sha256::digest(body).into(),
+        }
+    }
+
+    /// Every text that the model is given, with who speaks it: what the pre-execution filter judges.
+    pub fn texts(&self) -> Vec<(Role, String)> {
+        match &self.input {
+            Input::Prompt(text) => vec![(Role::User, text.clone())],
+            Input::Messages(messages) => {
+                let tools = self.tools.iter().map(|tool| {
+                    let parameters = tool.parameters.as_ref().map(Value::to_string).unwrap_or_default();
+                    let description = tool.description.as_deref().unwrap_or_default();
+                    (Role::System, format!("{}\n{description}\n{parameters}", tool.name))
+                });
+                let said = messages.iter().map(|message| {
+                    let calls = message.calls.iter().map(|call| format!("\n{} {}", call.name, call.arguments));
+                    (message.role, message.text.clone() + &calls.collect::<String>())
+                });
+                said.chain(tools).filter(|(_, text)| !text.is_empty()).collect()
+            }
+        }
+    }
+
+    /// Whether the answer is one JSON value, of which no part may be left out.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        let kind = self.response_format.as_ref().and_then(|format| format.get("type")).and_then(Value::as_str);
+        kind.is_some_and(|kind| kind != "text")
+    }
+}

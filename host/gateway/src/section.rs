@@ -1,0 +1,272 @@
+//! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
+
+use crate::output::{Channel, Output, StreamReport};
+use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
+use portcullis_gate::{StreamMessage, SubmitError, Trigger};
+use portcullis_mapping::{Call, NotUtf8};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// How a section ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SectionEnd {
+    /// Everything was judged.
+    Whole,
+    /// The gate ended it: nothing admissible was left.
+    Refused,
+    /// It broke off: the card, the session, or what it was given.
+    Broken,
+}
+
+/// One governed stream of an answer.
+pub(crate) struct Section {
+    choice: u32,
+    channel: Channel,
+    id: String,
+    stream: StreamHandle,
+    /// Until the text is whole.
+    reader: Option<PartReader>,
+    /// Parts that the session has no room for.
+    waiting: VecDeque<Part>,
+    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    placeholder: Option<Arc<str>>,
+    /// A refusal that no output marks yet.
+    unmarked: bool,
+    /// Where the pieces that came end, in bytes of the text: the tokens, as the upstream counts.
+    pieces: Vec<usize>,
+    given: usize,
+    released: usize,
+    /// Bytes of the outputs.
+    written: usize,
+    report: StreamReport,
+    end: Option<SectionEnd>,
+}
+
+/// What a released tool call looks like: the canonical JSON of its name and its arguments.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleasedCall {
+    name: String,
+    arguments: Value,
+}
+
+/// What a section takes.
+pub(crate) enum Given<'a> {
+    /// Text.
+    Text(&'a str),
+    /// A whole tool call.
+    Call(&'a Call),
+}
+
+impl Section {
+    /// A section over a stream of the session. `changed` is told whenever there is something to look at.
+    pub(crate) fn new(
+        (choice, channel): (u32, Channel),
+        id: String,
+        stream: StreamHandle,
+        governor: Arc<Governor>,
+        placeholder: Option<Arc<str>>,
+        changed: &Arc<Notify>,
+    ) -> Self {
+        let notify = Arc::clone(changed);
+        stream.on_change(move || notify.notify_one());
+        let report = StreamReport {
+            stream: stream.number(),
+            id: id.clone(),
+            choice,
+            channel,
+            admitted: 0,
+            rejected: 0,
+            rules: Vec::new(),
+            constants: Vec::new(),
+            stopped: None,
+        };
+        Self {
+            choice,
+            channel,
+            id,
+            stream,
+            reader: Some(PartReader::new(governor)),
+            waiting: VecDeque::new(),
+            placeholder,
+            unmarked: false,
+            pieces: Vec::new(),
+            given: 0,
+            released: 0,
+            written: 0,
+            report,
+            end: None,
+        }
+    }
+
+    pub(crate) const fn channel(&self) -> Channel {
+        self.channel
+    }
+
+    pub(crate) const fn end(&self) -> Option<SectionEnd> {
+        self.end
+    }
+
+    pub(crate) const fn report(&self) -> &StreamReport {
+        &self.report
+    }
+
+    /// Tokens of what was released, as far as the upstream's pieces are tokens.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.pieces.iter().filter(|end| **end <= self.released).count() as u64
+    }
+
+    /// Takes what the model wrote next.
+    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
+        let Some(reader) = &mut self.reader else { return Ok(()) };
+        let part = match given {
+            Given::Text(text) => {
+                self.given += text.len();
+                reader.text(text, None)?
+            }
+            Given::Call(call) => {
+                self.given += call.name.len() + call.arguments.len();
+                Some(reader.call(call, None)?)
+            }
+        };
+        self.pieces.push(self.given);
+        self.waiting.extend(part);
+        self.submit();
+        Ok(())
+    }
+
+    /// Nothing follows.
+    pub(crate) fn finish(&mut self) -> Result<(), NotUtf8> {
+        let Some(reader) = self.reader.take() else { return Ok(()) };
+        self.waiting.push_back(reader.finish()?);
+        self.submit();
+        Ok(())
+    }
+
+    /// What is given breaks off.
+    pub(crate) fn abort(&mut self, why: &str) {
+        self.reader = None;
+        self.waiting.clear();
+        self.stream.abort(why);
+    }
+
+    /// Whether parts wait for room in the session.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Hands parts to the session, as many as it has room for.
+    pub(crate) fn submit(&mut self) {
+        while let Some(part) = self.waiting.pop_front() {
+            match self.stream.try_submit(part) {
+                Ok(()) => {}
+                Err(SubmitError::Full(part)) => {
+                    self.waiting.push_front(*part);
+                    return;
+                }
+                Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
+                // What became of it stands among its messages.
+                Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
+            }
+        }
+    }
+
+    /// What may leave now. `call_index` is the number of calls that left the choice before.
+    pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        while let Some(message) = self.stream.try_receive() {
+            if let StreamMessage::Event(event) = message {
+                self.event(event.what, call_index, &mut outputs);
+            }
+        }
+        // The session ended without an end of the stream: nothing more comes.
+        if self.end.is_none() && self.stream.end().is_some() {
+            self.report.stopped.get_or_insert_with(|| "the session has ended".into());
+            self.end = Some(SectionEnd::Broken);
+        }
+        outputs
+    }
+
+    fn event(&mut self, event: EventKind, call_index: &mut u32, outputs: &mut Vec<Output>) {
+        match event {
+            EventKind::Determined(judged) => self.determined(&judged.determination, outputs),
+            EventKind::Deferred { .. } => self.unmarked = false,
+            EventKind::Released { text, calls, .. } => {
+                self.mark(outputs);
+                self.released += text.len();
+                let mut from = 0;
+                for call in calls {
+                    self.text(text.get(from..call.start).unwrap_or_default(), outputs);
+                    self.call(text.get(call.clone()).unwrap_or_default(), call_index, outputs);
+                    from = call.end;
+                }
+                self.text(text.get(from..).unwrap_or_default(), outputs);
+            }
+            EventKind::Ended { summary, .. } => {
+                self.mark(outputs);
+                self.report.stopped = summary.stopped;
+                self.end = Some(match summary.termination.map(|termination| termination.trigger) {
+                    None if summary.faults == 0 => SectionEnd::Whole,
+                    Some(Trigger::NoAdmissibleCandidate | Trigger::DriftHalt | Trigger::Prefilter) => {
+                        SectionEnd::Refused
+                    }
+                    _ => SectionEnd::Broken,
+                });
+            }
+            EventKind::Begun { .. }
+            | EventKind::Proposed(_)
+            | EventKind::Expired { .. }
+            | EventKind::RolledBack { .. }
+            | EventKind::Drift { .. } => {}
+        }
+    }
+
+    fn determined(&mut self, determination: &Determination, outputs: &mut Vec<Output>) {
+        use portcullis_core::wire::Determination as Answer;
+        match determination.determination {
+            Some(Answer::Admit) => {
+                self.mark(outputs);
+                self.report.admitted += 1;
+            }
+            Some(Answer::Decompose) => {}
+            _ => {
+                self.report.rejected += 1;
+                self.unmarked = true;
+                if let Some(rule) = determination.rule.as_ref().filter(|rule| !self.report.rules.contains(rule)) {
+                    self.report.rules.push(rule.clone());
+                }
+            }
+        }
+    }
+
+    /// Marks a refusal where it stood.
+    fn mark(&mut self, outputs: &mut Vec<Output>) {
+        if std::mem::take(&mut self.unmarked)
+            && let Some(placeholder) = &self.placeholder
+        {
+            self.report.constants.push((self.written, placeholder.len()));
+            self.written += placeholder.len();
+            outputs.push(Output::Constant { choice: self.choice, text: placeholder.to_string() });
+        }
+    }
+
+    fn text(&mut self, text: &str, outputs: &mut Vec<Output>) {
+        if !text.is_empty() {
+            self.written += text.len();
+            outputs.push(Output::Text { choice: self.choice, channel: self.channel, text: text.to_owned() });
+        }
+    }
+
+    /// A call leaves as what the records commit to says.
+    fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
+        // The gate makes this text itself; another could not be shown as a call.
+        let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else { return };
+        let index = *call_index;
+        *call_index += 1;
+        let id = format!("call_{}_{index}", self.id.split('/').next().unwrap_or_default());
+        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments: arguments.to_string() });
+    }
+}

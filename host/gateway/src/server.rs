@@ -1,0 +1,162 @@
+//! The listener: connections, TLS, and the end of both.
+
+use crate::config::{Config, ConfigError, Tls};
+use crate::service::{Service, ServiceError};
+use crate::session::{SessionFailure, SessionState, Sessions};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// Pause after a connection that cannot be accepted: of file descriptors there may be more soon.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a gateway ends before it is asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The service.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The session of the card.
+    #[error(transparent)]
+    Session(#[from] SessionFailure),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// Certificate and key cannot be used.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The runtime.
+    #[error("the runtime: {0}")]
+    Runtime(io::Error),
+}
+
+/// Serves clients until `stop` gives way or the card's sessions end. `listening` is called once with the address.
+///
+/// # Errors
+/// [`ServeError`].
+pub fn serve(
+    config: &Config,
+    sessions: Sessions,
+    stop: impl Future<Output = ()> + Send + 'static,
+    listening: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    config.check()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
+    let served = runtime.block_on(run(config, &sessions, stop, listening));
+    let drain = Duration::from_millis(config.rotation.drain_ms);
+    // Answers that are being written end with their session.
+    let ended = sessions.stop(drain);
+    runtime.shutdown_timeout(drain);
+    served.and(ended.map_err(ServeError::Session))
+}
+
+async fn run(
+    config: &Config,
+    sessions: &Sessions,
+    stop: impl Future<Output = ()> + Send + 'static,
+    listening: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let mut state = sessions.state();
+    let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
+    let (drain, draining) = watch::channel(false);
+    let service = Arc::new(Service::new(config, state.clone(), draining)?);
+    let router = Arc::clone(&service).router();
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
+    let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+    let opened = state.wait_for(|state| !matches!(state, SessionState::Between)).await;
+    let is_open = matches!(opened.as_deref(), Ok(SessionState::Open(_)));
+    drop(opened);
+    if !is_open {
+        // Why stands in the result of the sessions' thread.
+        return Ok(());
+    }
+    listening(address);
+    let timer = tokio::spawn(rotate(sessions, config));
+    let room = Arc::new(Semaphore::new(config.limits.connections));
+    let graceful = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+            _ = state.wait_for(|state| matches!(state, SessionState::Over)) => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        // A connection for which there is no room is closed at once.
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
+        let watcher = graceful.watcher();
+        let (router, acceptor, limit) = (router.clone(), acceptor.clone(), config.limits.request());
+        tokio::spawn(async move {
+            let _place = place;
+            let _ = stream.set_nodelay(true);
+            let mut http = hyper::server::conn::http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(100);
+            let service = TowerToHyperService::new(router);
+            // Why a connection ends early is the client's matter.
+            match acceptor {
+                None => {
+                    let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
+                }
+                Some(acceptor) => {
+                    if let Ok(Ok(stream)) = timeout(limit, acceptor.accept(stream)).await {
+                        let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
+                    }
+                }
+            }
+        });
+    }
+    drop(listener);
+    drain.send_replace(true);
+    timer.abort();
+    // Answers have as long as a session that is rotated.
+    let patience = Duration::from_millis(config.rotation.drain_ms);
+    let _ = timeout(patience, graceful.shutdown()).await;
+    Ok(())
+}
+
+/// Ends each session when its time is over.
+fn rotate(sessions: &Sessions, config: &Config) -> impl Future<Output = ()> + Send + 'static {
+    let (mut state, seconds) = (sessions.state(), config.rotation.seconds);
+    let request = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
+    async move {
+        while seconds > 0 {
+            if state.wait_for(|state| matches!(state, SessionState::Open(_))).await.is_err() {
+                return;
+            }
+            let between = state.wait_for(|state| !matches!(state, SessionState::Open(_)));
+            if timeout(Duration::from_secs(seconds), between).await.is_err() {
+                request.ask();
+                if state.wait_for(|state| !matches!(state, SessionState::Open(_))).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
+    let wrong = |error: &dyn std::fmt::Display| ServeError::Tls(error.to_string());
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let chain = CertificateDer::pem_file_iter(&tls.certificate).map_err(|error| wrong(&error))?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
+    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| wrong(&error))?;
+    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
+    Ok(TlsAcceptor::from(Arc::new(config.map_err(|error| wrong(&error))?)))
+}
+

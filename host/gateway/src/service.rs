@@ -1,0 +1,408 @@
+//! The HTTP service: who may ask, what is asked, and how the answer travels.
+
+use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question};
+use crate::config::{Config, ConfigError, Limits};
+use crate::dialect::{Dialect, Header, now};
+use crate::error::ApiError;
+use crate::output::Output;
+use crate::prompt::{self, PromptFilter};
+use crate::session::{OpenSession, SessionState};
+use crate::upstream::{self, Upstream, UpstreamSettings};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use bytes::Bytes;
+use hyper::body::Frame;
+use portcullis_core::context::OnRefuse;
+use portcullis_core::hex;
+use portcullis_prefilter::FilterPolicyError;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Pieces of an answer that wait for the network.
+const PIECES: usize = 16;
+
+/// Somebody who may ask.
+struct Caller {
+    /// SHA-256 of the key: what is compared does not depend on how much of a guess is right.
+    key: [u8; 32],
+    /// Places of the models in the configuration; empty: all.
+    models: Vec<usize>,
+}
+
+/// A model as clients see it.
+struct ModelEntry {
+    name: String,
+    upstream: Upstream,
+}
+
+/// The gateway's service.
+pub struct Service {
+    models: Vec<ModelEntry>,
+    callers: Vec<Caller>,
+    filter: PromptFilter,
+    limits: Limits,
+    sessions: watch::Receiver<SessionState>,
+    room: Semaphore,
+    started: u64,
+    /// No further request is taken.
+    draining: watch::Receiver<bool>,
+}
+
+/// Why a service cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The pre-execution filter.
+    #[error(transparent)]
+    Filter(#[from] FilterPolicyError),
+    /// The client for model servers.
+    #[error("the client for model servers: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// Why a request has no answer, in the words of its dialect.
+struct Refusal(Dialect, ApiError);
+
+impl Service {
+    /// A service over these sessions; `draining` tells when it takes no further request.
+    ///
+    /// # Errors
+    /// [`ServiceError`].
+    pub fn new(
+        config: &Config,
+        sessions: watch::Receiver<SessionState>,
+        draining: watch::Receiver<bool>,
+    ) -> Result<Self, ServiceError> {
+        let read = |path: &std::path::Path| {
+            std::fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })
+        };
+        let connect = Duration::from_millis(config.limits.connect_ms);
+        let mut models = Vec::new();
+        for model in &config.models {
+            let authorities = model.upstream_ca.as_deref().map(read).transpose()?;
+            let settings = UpstreamSettings {
+                kind: model.kind,
+                base: model.upstream.trim_end_matches('/').to_owned(),
+                key: model.upstream_key.as_ref().map(crate::config::Secret::read).transpose()?,
+                model: model.upstream_model.clone(),
+                strict: model.strict_upstream,
+            };
+            let client = upstream::client(connect, authorities.as_deref())?;
+            let upstream = Upstream::new(client, settings, config.limits.clone());
+            models.push(ModelEntry { name: model.name.clone(), upstream });
+        }
+        let place = |name: &String| config.models.iter().position(|model| model.name == *name);
+        let caller = |key: &crate::config::Key| -> Result<Caller, ConfigError> {
+            let models = key.models.iter().filter_map(place).collect();
+            Ok(Caller { key: Sha256::digest(key.secret.read()?).into(), models })
+        };
+        Ok(Self {
+            models,
+            callers: config.keys.iter().map(caller).collect::<Result<_, _>>()?,
+            filter: PromptFilter::new()?,
+            limits: config.limits.clone(),
+            sessions,
+            room: Semaphore::new(config.limits.requests),
+            started: now(),
+            draining,
+        })
+    }
+
+    /// The routes.
+    pub fn router(self: Arc<Self>) -> Router {
+        let mut router = Router::new()
+            .route("/livez", get(|| async { "ok\n" }))
+            .route("/readyz", get(ready))
+            .route("/v1/models", get(models));
+        for dialect in Dialect::ALL {
+            let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
+                let answered = service.answer(dialect, &headers, body).await;
+                answered.unwrap_or_else(|Refusal(dialect, error)| error_response(dialect, &error))
+            };
+            router = router.route(dialect.path(), post(ask));
+        }
+        router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) }).with_state(self)
+    }
+
+    /// Which models a request's key opens.
+    fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
+        if self.callers.is_empty() {
+            return Ok(None);
+        }
+        let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = text(header::AUTHORIZATION).and_then(|value| {
+            let (scheme, key) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+        });
+        let key = bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")));
+        let digest: [u8; 32] = Sha256::digest(key.ok_or_else(ApiError::unauthorized)?).into();
+        let found = self.callers.iter().find(|caller| caller.key == digest);
+        found.map(Some).ok_or_else(ApiError::unauthorized)
+    }
+
+    /// The place of a model that this caller may use.
+    fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
+        let may = |place: &usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(place));
+        let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
+        named(name).or_else(|| named("*")).ok_or_else(ApiError::no_model)
+    }
+
+    /// A session that takes streams; waits while one follows another.
+    async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
+        let mut sessions = self.sessions.clone();
+        let open = sessions.wait_for(|state| !matches!(state, SessionState::Between));
+        let state = timeout(self.limits.request(), open).await;
+        match state.map_err(|_| ApiError::unavailable("the next session of the card is not open yet"))?.as_deref() {
+            Ok(SessionState::Open(session)) => Ok(Arc::clone(session)),
+            _ => Err(ApiError::unavailable("the gate takes no further request")),
+        }
+    }
+
+    async fn answer(self: Arc<Self>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Result<Response, Refusal> {
+        let refuse = |error| Refusal(dialect, error);
+        let caller = self.caller(headers).map_err(refuse)?;
+        if *self.draining.borrow() {
+            return Err(refuse(ApiError::unavailable("the gateway is being stopped")));
+        }
+        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
+        let late = || ApiError::invalid("body", "the body did not come in time");
+        let body = body.map_err(|_| refuse(late()))?;
+        let body = body.map_err(|_| refuse(ApiError::too_large(self.limits.body_bytes)))?;
+        let request = dialect.parse(&body).map_err(refuse)?;
+        let place = self.model(caller, &request.model).map_err(refuse)?;
+        let service = Arc::clone(&self);
+        if self.room.available_permits() == 0 {
+            return Err(refuse(ApiError::unavailable("as many requests are answered as may be")));
+        }
+        let session = self.session().await.map_err(refuse)?;
+        let Some(governor) = session.governors.get(place).cloned() else {
+            return Err(refuse(ApiError::gate("no governor for the model")));
+        };
+        // A JSON value is judged whole: nothing can be left out of it.
+        let on_refuse = match request.is_json() {
+            true => OnRefuse::Stop,
+            false => governor.policy().package.manifest().refusal.on_refuse,
+        };
+        let governor = Arc::new(Arc::unwrap_or_clone(governor).with_on_refuse(on_refuse));
+        let judging = Arc::clone(&self);
+        let judged = tokio::task::spawn_blocking(move || {
+            let verdict = judging.filter.judge(&request);
+            (prompt::task(&request), verdict, request)
+        });
+        let (task, verdict, request) = judged.await.map_err(|_| refuse(ApiError::gate("the pre-execution filter failed")))?;
+        let header = Header {
+            id: dialect.identity(&random().map_err(refuse)?),
+            model: request.model.clone(),
+            created: now(),
+            include_usage: request.include_usage,
+        };
+        let stream = request.stream;
+        let (send, outputs) = mpsc::channel(OUTPUTS);
+        let question = Question {
+            id: header.id.clone(),
+            request,
+            session,
+            governor,
+            task,
+            note: verdict.note,
+            client: self.limits.client(),
+        };
+        let answer = Answer::new(question, send);
+        let rules = verdict.rules;
+        if !rules.is_empty() {
+            // It is recorded even if the client does not wait for it.
+            let _ = tokio::spawn(answer.refuse(rules.join(", "))).await;
+            return Err(refuse(ApiError::input_refused(&rules)));
+        }
+        let written = tokio::spawn(async move {
+            let _room = service.room.acquire().await;
+            match service.models.get(place) {
+                Some(model) => answer.write(&model.upstream).await,
+                None => answer.refuse("no such model".into()).await,
+            }
+        });
+        let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
+        if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await }
+    }
+}
+
+/// An answer on its way to a client.
+struct Exchange {
+    dialect: Dialect,
+    header: Header,
+    outputs: mpsc::Receiver<Output>,
+    written: JoinHandle<AnswerEnd>,
+    /// Milliseconds of silence after which a comment is sent.
+    keep_alive: u64,
+}
+
+impl Exchange {
+    /// The answer as one JSON object.
+    async fn whole(mut self) -> Result<Response, Refusal> {
+        let mut outputs = Vec::new();
+        while let Some(output) = self.outputs.recv().await {
+            outputs.push(output);
+        }
+        let AnswerEnd { usage, provenance, failure } = self.written.await.map_err(|_| broken(self.dialect))?;
+        match failure {
+            Some(error) => Err(Refusal(self.dialect, error)),
+            None => {
+                let body = self.dialect.body(&self.header, &outputs, usage, &provenance);
+                Ok(json_response(StatusCode::OK, &body, &self.header.id))
+            }
+        }
+    }
+
+    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status of its own.
+    async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
+        let silence = Duration::from_millis(self.keep_alive.max(1));
+        let first = match timeout(silence, self.outputs.recv()).await {
+            Ok(None) => {
+                let ended = self.written.await.map_err(|_| broken(self.dialect))?;
+                if let Some(error) = ended.failure {
+                    return Err(Refusal(self.dialect, error));
+                }
+                self.written = tokio::spawn(async { ended });
+                None
+            }
+            Ok(first) => first,
+            Err(_) => None,
+        };
+        let id = self.header.id.clone();
+        let (pieces, body) = mpsc::channel(PIECES);
+        tokio::spawn(self.write_events(first, pieces, silence, client));
+        let mut response = Response::new(Body::new(EventBody(body)));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        put_request_id(headers, &id);
+        Ok(response)
+    }
+
+    async fn write_events(
+        mut self,
+        first: Option<Output>,
+        pieces: mpsc::Sender<Bytes>,
+        silence: Duration,
+        client: Duration,
+    ) {
+        let mut events = self.dialect.events(self.header.clone());
+        let send = async |text: String| {
+            text.is_empty() || matches!(timeout(client, pieces.send(text.into())).await, Ok(Ok(())))
+        };
+        if !send(events.start()).await {
+            return;
+        }
+        let mut next = first;
+        loop {
+            if let Some(output) = next.take()
+                && !send(events.output(&output)).await
+            {
+                return;
+            }
+            tokio::select! {
+                () = pieces.closed() => return,
+                received = timeout(silence, self.outputs.recv()) => match received {
+                    Ok(Some(output)) => next = Some(output),
+                    Ok(None) => break,
+                    Err(_) => {
+                        if !send(":\n\n".into()).await {
+                            return;
+                        }
+                    }
+                },
+            }
+        }
+        if let Ok(AnswerEnd { usage, provenance, failure }) = self.written.await {
+            let last = match failure {
+                Some(error) => events.fail(&error, &provenance),
+                None => events.end(usage, &provenance),
+            };
+            send(last).await;
+        }
+    }
+}
+
+/// The bytes of an answer as they come.
+struct EventBody(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+async fn ready(State(service): State<Arc<Service>>) -> Response {
+    let is_open = matches!(&*service.sessions.borrow(), SessionState::Open(_));
+    let is_ready = is_open && !*service.draining.borrow();
+    let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
+    *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    response
+}
+
+async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+    let caller = match service.caller(&headers) {
+        Ok(caller) => caller,
+        Err(error) => return error_response(Dialect::Chat, &error),
+    };
+    let may = |place: usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(&place));
+    let shown = service.models.iter().enumerate().filter(|(place, model)| may(*place) && model.name != "*");
+    let shown = shown.map(|(_, model)| {
+        json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"})
+    });
+    json_response(StatusCode::OK, &json!({"object": "list", "data": shown.collect::<Vec<_>>()}), "models")
+}
+
+fn broken(dialect: Dialect) -> Refusal {
+    Refusal(dialect, ApiError::gate("the gate failed, and releases nothing more of this answer"))
+}
+
+fn put_request_id(headers: &mut HeaderMap, id: &str) {
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert("x-request-id", id);
+    }
+}
+
+fn json_response(status: StatusCode, body: &Value, id: &str) -> Response {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    put_request_id(headers, id);
+    response
+}
+
+fn error_response(dialect: Dialect, error: &ApiError) -> Response {
+    let mut response = json_response(error.status, &dialect.error(error), "");
+    let headers = response.headers_mut();
+    headers.remove("x-request-id");
+    if let Some(seconds) = error.retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Sixteen bytes of the operating system's randomness, for an identity.
+fn random() -> Result<String, ApiError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| ApiError::gate("the operating system gives no randomness"))?;
+    Ok(hex::encode(&bytes))
+}

@@ -1,0 +1,223 @@
+//! The card's session in a thread of its own, and the one after it.
+
+use crate::config::Rotation;
+use portcullis_card::{Card, Session, SessionConfig, SessionError};
+use portcullis_core::wire::Fault;
+use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop};
+use portcullis_recorder::{Recorder, RecorderError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// What a session is opened with, each time anew.
+pub struct SessionParts {
+    /// The card.
+    pub card: Box<dyn Card>,
+    /// Its configuration.
+    pub config: SessionConfig,
+    /// The bundle, where there is one.
+    pub recorder: Option<Recorder>,
+    /// Name of the session: its bundle's.
+    pub name: String,
+    /// A governor for each model, in the order of the configuration.
+    pub governors: Vec<Arc<Governor>>,
+}
+
+/// Opens what a session needs, under a new salt key. It is called in the thread of the sessions.
+pub type Opener = Box<dyn FnMut(SaltKey) -> Result<SessionParts, SessionFailure> + Send>;
+
+/// Why there is no session any more.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionFailure {
+    /// The card.
+    #[error(transparent)]
+    Card(#[from] SessionError),
+    /// The card ended the session with a fault.
+    #[error("the card reports {}", .0.name())]
+    Fault(Fault),
+    /// The bundle.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    /// The system gives no salt key.
+    #[error(transparent)]
+    Salt(#[from] SaltKeyError),
+    /// What the opener needs.
+    #[error("{0}")]
+    Open(String),
+    /// The thread panicked: a defect of this program.
+    #[error("the session's thread panicked")]
+    Panicked,
+}
+
+/// A session that takes streams.
+pub struct OpenSession {
+    /// Its name.
+    pub name: String,
+    /// A governor for each model, in the order of the configuration.
+    pub governors: Vec<Arc<Governor>>,
+    /// Opens streams.
+    pub handle: SessionHandle,
+}
+
+/// What callers see of the sessions.
+#[derive(Clone)]
+pub enum SessionState {
+    /// None is open: the next one is about to be.
+    Between,
+    /// One is open.
+    Open(Arc<OpenSession>),
+    /// None will be.
+    Over,
+}
+
+/// The sessions of a gateway, one after the other.
+pub struct Sessions {
+    state: watch::Receiver<SessionState>,
+    /// No session follows the one that is open.
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
+}
+
+/// Asks for the end of the open session.
+#[derive(Clone)]
+pub struct RotationRequest {
+    state: watch::Receiver<SessionState>,
+    drain: Duration,
+}
+
+impl Sessions {
+    /// Starts the thread of the sessions.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(open: Opener, rotation: Rotation) -> std::io::Result<Self> {
+        let (tell, state) = watch::channel(SessionState::Between);
+        let stop = Arc::new(AtomicBool::new(false));
+        let flags = Arc::clone(&stop);
+        let run = move || {
+            let ran = run_sessions(open, &rotation, &tell, &flags);
+            tell.send_replace(SessionState::Over);
+            ran
+        };
+        let thread = std::thread::Builder::new().name("session".into()).spawn(run)?;
+        Ok(Self { state, stop, thread })
+    }
+
+    /// What callers see.
+    #[must_use]
+    pub fn state(&self) -> watch::Receiver<SessionState> {
+        self.state.clone()
+    }
+
+    /// For whoever asks for a rotation.
+    #[must_use]
+    pub fn rotation(&self, drain: Duration) -> RotationRequest {
+        RotationRequest { state: self.state.clone(), drain }
+    }
+
+    /// Ends the open session within `drain`, and waits until its bundle is finished. Blocks.
+    ///
+    /// # Errors
+    /// Why a session ended before it was asked to.
+    pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
+        self.stop.store(true, Ordering::SeqCst);
+        let request = self.rotation(drain);
+        // A session that is about to open while this is said sees the flag, or is seen here the next time.
+        while !self.thread.is_finished() {
+            request.ask();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.thread.join().unwrap_or(Err(SessionFailure::Panicked))
+    }
+}
+
+impl RotationRequest {
+    /// Asks the open session to end; the next one follows.
+    pub fn ask(&self) {
+        if let SessionState::Open(session) = &*self.state.borrow() {
+            session.handle.shut_down(self.drain);
+        }
+    }
+}
+
+fn run_sessions(
+    mut open: Opener,
+    rotation: &Rotation,
+    tell: &watch::Sender<SessionState>,
+    stop: &AtomicBool,
+) -> Result<(), SessionFailure> {
+    while !stop.load(Ordering::SeqCst) {
+        let SessionParts { card, config, recorder, name, governors } = open(SaltKey::random()?)?;
+        let ran = run_session(card, config, recorder, name, governors, rotation, tell);
+        tell.send_replace(SessionState::Between);
+        ran?;
+    }
+    Ok(())
+}
+
+/// Runs one session from OPEN to the last byte of its bundle.
+fn run_session(
+    card: Box<dyn Card>,
+    config: SessionConfig,
+    mut recorder: Option<Recorder>,
+    name: String,
+    governors: Vec<Arc<Governor>>,
+    rotation: &Rotation,
+    tell: &watch::Sender<SessionState>,
+) -> Result<(), SessionFailure> {
+    let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
+        return Err(SessionFailure::Open("no model is configured".into()));
+    };
+    let governed = Session::open(card, &image, config).map_err(SessionFailure::from).and_then(|mut session| {
+        let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
+        let session_loop = SessionLoop::new(Bounds { waiting: slots, ..Bounds::default() });
+        let handle = session_loop.handle();
+        let mut meter = Meter::new(rotation, handle.clone());
+        tell.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle })));
+        let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
+            if let Some(recorder) = &mut recorder {
+                recorder.event(event)?;
+            }
+            meter.count(event);
+            Ok(())
+        });
+        // Who still holds the state sees that this session takes no more.
+        tell.send_replace(SessionState::Between);
+        let closed = session.close()?;
+        match closed.cause {
+            Fault::None => ran,
+            fault => ran.and(Err(SessionFailure::Fault(fault))),
+        }
+    });
+    let finished = recorder.map(Recorder::finish).transpose();
+    governed.and(finished.map(|_| ()).map_err(SessionFailure::from))
+}
+
+/// Ends a session once it has grown as far as it may.
+struct Meter {
+    records: u64,
+    bytes: u64,
+    drain: Duration,
+    handle: SessionHandle,
+    asked: bool,
+}
+
+impl Meter {
+    fn new(rotation: &Rotation, handle: SessionHandle) -> Self {
+        let bound = |most: u64| if most == 0 { u64::MAX } else { most };
+        let drain = Duration::from_millis(rotation.drain_ms);
+        Self { records: bound(rotation.records), bytes: bound(rotation.bytes), drain, handle, asked: false }
+    }
+
+    fn count(&mut self, event: &Event) {
+        if let EventKind::Determined(judged) = &event.what {
+            self.records = self.records.saturating_sub(1);
+            self.bytes = self.bytes.saturating_sub(judged.text.len() as u64);
+        }
+        if !self.asked && (self.records == 0 || self.bytes == 0) {
+            self.asked = true;
+            self.handle.shut_down(self.drain);
+        }
+    }
+}

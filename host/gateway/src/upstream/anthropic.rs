@@ -1,0 +1,174 @@
+//! Servers that speak Anthropic's messages.
+
+use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use crate::output::{Channel, Finish, Usage};
+use crate::request::{Message, Request, Role, ToolChoice};
+use serde_json::{Map, Value, json};
+
+/// Most tokens where the client names no bound: the API wants one.
+const MAX_TOKENS: u64 = 4096;
+
+pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Value {
+    let sampling = &request.sampling;
+    let said = |role| messages.iter().filter(move |message| (message.role == Role::System) == role);
+    let system = said(true).map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n");
+    let mut body = Map::new();
+    body.insert("model".into(), json!(model));
+    body.insert("stream".into(), json!(true));
+    body.insert("max_tokens".into(), json!(sampling.max_tokens.unwrap_or(MAX_TOKENS)));
+    body.insert("messages".into(), said(false).map(turn).collect());
+    let mut put = |name: &str, value: Option<Value>| body.extend(value.map(|value| (name.to_owned(), value)));
+    put("system", (!system.is_empty()).then(|| json!(system)));
+    put("temperature", sampling.temperature.as_ref().map(|n| json!(n)));
+    put("top_p", sampling.top_p.as_ref().map(|n| json!(n)));
+    put("top_k", sampling.top_k.map(|n| json!(n)));
+    put("stop_sequences", (!sampling.stop.is_empty()).then(|| json!(sampling.stop)));
+    let tools = request.tools.iter().map(|tool| {
+        let schema = tool.parameters.clone().unwrap_or_else(|| json!({"type": "object"}));
+        let mut fields = Map::from_iter([("name".to_owned(), json!(tool.name)), ("input_schema".to_owned(), schema)]);
+        fields.extend(tool.description.as_ref().map(|text| ("description".to_owned(), json!(text))));
+        Value::Object(fields)
+    });
+    let tools: Vec<Value> = tools.collect();
+    let alone = request.parallel_tool_calls == Some(false);
+    let choice = match &request.tool_choice {
+        Some(ToolChoice::None) => Some(json!({"type": "none"})),
+        Some(ToolChoice::Auto) => Some(json!({"type": "auto", "disable_parallel_tool_use": alone})),
+        Some(ToolChoice::Required) => Some(json!({"type": "any", "disable_parallel_tool_use": alone})),
+        Some(ToolChoice::Named(name)) => {
+            Some(json!({"type": "tool", "name": name, "disable_parallel_tool_use": alone}))
+        }
+        None => None,
+    };
+    put("tool_choice", choice.filter(|_| !tools.is_empty()));
+    put("tools", (!tools.is_empty()).then(|| json!(tools)));
+    Value::Object(body)
+}
+
+fn turn(message: &Message) -> Value {
+    if message.role == Role::Tool {
+        let result = json!({"type": "tool_result", "tool_use_id": message.call_id, "content": message.text});
+        return json!({"role": "user", "content": [result]});
+    }
+    let text = (!message.text.is_empty()).then(|| json!({"type": "text", "text": message.text}));
+    let calls = message.calls.iter().map(|call| {
+        let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+        json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    });
+    let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+    json!({"role": role, "content": text.into_iter().chain(calls).collect::<Vec<_>>()})
+}
+
+/// What kind of block is open.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    Text,
+    Thinking,
+    Call,
+}
+
+/// Events of messages.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    open: Option<Open>,
+    /// Tool calls that were begun.
+    calls: u64,
+    usage: Usage,
+}
+
+impl Decoder for Events {
+    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&event.data) else {
+            return Err(UpstreamError::Malformed("an event that is not a JSON object"));
+        };
+        let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+        let at = |pointer: &[&str]| {
+            let mut found = fields.get(*pointer.first()?)?;
+            for name in pointer.iter().skip(1) {
+                found = found.get(name)?;
+            }
+            Some(found)
+        };
+        let count = |pointer: &[&str]| at(pointer).and_then(Value::as_u64);
+        match kind {
+            "message_start" => self.usage.prompt = count(&["message", "usage", "input_tokens"]).unwrap_or(0),
+            "content_block_start" => self.begin(at(&["content_block"]).unwrap_or(&Value::Null), deltas)?,
+            "content_block_delta" => self.delta(at(&["delta"]).unwrap_or(&Value::Null), deltas)?,
+            "content_block_stop" => self.open = None,
+            "message_delta" => {
+                self.usage.completion = count(&["usage", "output_tokens"]).unwrap_or(self.usage.completion);
+                let finish = match at(&["delta", "stop_reason"]).and_then(Value::as_str) {
+                    None => return Ok(()),
+                    Some("end_turn" | "stop_sequence") => Finish::Stop,
+                    Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
+                    Some("tool_use") => Finish::ToolCalls,
+                    Some("refusal") => Finish::Refused,
+                    Some(_) => return Err(UpstreamError::Malformed("an end whose reason this program does not know")),
+                };
+                deltas.push(Delta::Usage(self.usage))?;
+                deltas.push(Delta::Finish { choice: 0, finish })?;
+            }
+            "message_stop" => deltas.done = true,
+            "ping" => {}
+            "error" => return Err(UpstreamError::Reported),
+            _ => deltas.unknown += 1,
+        }
+        Ok(())
+    }
+}
+
+impl Events {
+    fn begin(&mut self, block: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (open, delta) = match block.get("type").and_then(Value::as_str) {
+            Some("text") => {
+                (Open::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") })
+            }
+            Some("thinking") => {
+                (Open::Thinking, Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking") })
+            }
+            Some("tool_use") => {
+                let index = self.calls;
+                self.calls += 1;
+                let name = Some(text("name"));
+                (Open::Call, Delta::Call { choice: 0, index, name, arguments: String::new() })
+            }
+            _ => return Err(UpstreamError::Malformed("a part of an answer that cannot be judged")),
+        };
+        self.open = Some(open);
+        match &delta {
+            Delta::Text { text, .. } if text.is_empty() => Ok(()),
+            _ => deltas.push(delta),
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        let text = |name: &str| {
+            let text = delta.get(name).and_then(Value::as_str).map(str::to_owned);
+            text.ok_or(UpstreamError::Malformed("a text that is not a string"))
+        };
+        let kind = delta.get("type").and_then(Value::as_str).unwrap_or_default();
+        match (kind, self.open) {
+            ("text_delta", Some(Open::Text)) => {
+                deltas.push(Delta::Text { choice: 0, channel: Channel::Content, text: text("text")? })
+            }
+            ("thinking_delta", Some(Open::Thinking)) => {
+                deltas.push(Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking")? })
+            }
+            ("input_json_delta", Some(Open::Call)) => deltas.push(Delta::Call {
+                choice: 0,
+                index: self.calls.saturating_sub(1),
+                name: None,
+                arguments: text("partial_json")?,
+            }),
+            ("signature_delta" | "citations_delta", _) => Ok(()),
+            ("text_delta" | "thinking_delta" | "input_json_delta", _) => {
+                Err(UpstreamError::Malformed("a delta that does not fit its block"))
+            }
+            _ => {
+                deltas.unknown += 1;
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Servers that speak OpenAI's chat completions and completions.
+
+use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use crate::output::{Channel, Finish, Usage};
+use crate::request::{Message, Request, Role, ToolChoice};
+use serde_json::{Map, Value, json};
+
+/// What both requests share. The upstream is always asked for a stream, and for its usage.
+fn common(request: &Request, model: &str) -> Map<String, Value> {
+    let sampling = &request.sampling;
+    let mut body = Map::new();
+    body.insert("model".into(), json!(model));
+    body.insert("stream".into(), json!(true));
+    body.insert("stream_options".into(), json!({"include_usage": true}));
+    let mut put = |name: &str, value: Option<Value>| body.extend(value.map(|value| (name.to_owned(), value)));
+    put("max_tokens", sampling.max_tokens.map(|n| json!(n)));
+    put("temperature", sampling.temperature.as_ref().map(|n| json!(n)));
+    put("top_p", sampling.top_p.as_ref().map(|n| json!(n)));
+    put("top_k", sampling.top_k.map(|n| json!(n)));
+    put("presence_penalty", sampling.presence_penalty.as_ref().map(|n| json!(n)));
+    put("frequency_penalty", sampling.frequency_penalty.as_ref().map(|n| json!(n)));
+    put("seed", sampling.seed.map(|n| json!(n)));
+    put("stop", (!sampling.stop.is_empty()).then(|| json!(sampling.stop)));
+    put("n", (request.choices > 1).then(|| json!(request.choices)));
+    body
+}
+
+pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> Value {
+    let mut body = common(request, model);
+    body.insert("prompt".into(), json!(prompt));
+    Value::Object(body)
+}
+
+pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) -> Value {
+    let mut body = common(request, model);
+    body.insert("messages".into(), messages.iter().map(message).collect());
+    if !request.tools.is_empty() {
+        let tool = |tool: &crate::request::Tool| {
+            let mut function = Map::from_iter([("name".to_owned(), json!(tool.name))]);
+            function.extend(tool.description.as_ref().map(|text| ("description".to_owned(), json!(text))));
+            function.extend(tool.parameters.as_ref().map(|schema| ("parameters".to_owned(), schema.clone())));
+            function.extend(tool.strict.map(|strict| ("strict".to_owned(), json!(strict))));
+            json!({"type": "function", "function": function})
+        };
+        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+    }
+    let choice = request.tool_choice.as_ref().map(|choice| match choice {
+        ToolChoice::None => json!("none"),
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Named(name) => json!({"type": "function", "function": {"name": name}}),
+    });
+    body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
+    body.extend(request.parallel_tool_calls.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel))));
+    body.extend(request.response_format.clone().map(|format| ("response_format".to_owned(), format)));
+    body.extend(request.reasoning_effort.as_ref().map(|effort| ("reasoning_effort".to_owned(), json!(effort))));
+    Value::Object(body)
+}
+
+fn message(message: &Message) -> Value {
+    let role = match message.role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    };
+    let mut fields = Map::from_iter([("role".to_owned(), json!(role)), ("content".to_owned(), json!(message.text))]);
+    fields.extend(message.call_id.as_ref().map(|id| ("tool_call_id".to_owned(), json!(id))));
+    if !message.calls.is_empty() {
+        let calls = message.calls.iter().map(|call| {
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            json!({"id": call.id, "type": "function", "function": function})
+        });
+        fields.insert("tool_calls".into(), calls.collect());
+    }
+    Value::Object(fields)
+}
+
+const NOT_AN_OBJECT: UpstreamError = UpstreamError::Malformed("a chunk that is not a JSON object");
+const NOT_TEXT: UpstreamError = UpstreamError::Malformed("a text that is not a string");
+
+/// The choices of a chunk; `None` at the end of the stream. What the chunk says besides is read here.
+fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<String, Value>>>, UpstreamError> {
+    if event.data.trim() == "[DONE]" {
+        deltas.done = true;
+        return Ok(None);
+    }
+    let Ok(Value::Object(chunk)) = serde_json::from_str(&event.data) else { return Err(NOT_AN_OBJECT) };
+    if chunk.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(UpstreamError::Reported);
+    }
+    let mut found = None;
+    for (name, value) in chunk {
+        match (name.as_str(), value) {
+            (_, Value::Null) => {}
+            ("choices", Value::Array(choices)) => {
+                let object = |choice| if let Value::Object(choice) = choice { Ok(choice) } else { Err(NOT_AN_OBJECT) };
+                found = Some(choices.into_iter().map(object).collect::<Result<Vec<_>, _>>()?);
+            }
+            ("choices", _) => return Err(UpstreamError::Malformed("choices that are not a list")),
+            ("usage", usage) => {
+                let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+                let usage = Usage { prompt: count("prompt_tokens"), completion: count("completion_tokens") };
+                deltas.push(Delta::Usage(usage))?;
+            }
+            // They hold nothing that leaves: the gateway writes its own.
+            ("id" | "object" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation" | "timings", _) => {}
+            _ => deltas.unknown += 1,
+        }
+    }
+    match found {
+        Some(choices) => Ok(Some(choices)),
+        None => Err(UpstreamError::Malformed("a chunk without choices")),
+    }
+}
+
+fn index(choice: &Map<String, Value>) -> Result<u32, UpstreamError> {
+    match choice.get("index") {
+        None | Some(Value::Null) => Ok(0),
+        Some(index) => index
+            .as_u64()
+            .and_then(|index| u32::try_from(index).ok())
+            .ok_or(UpstreamError::Malformed("the index of a choice that is not a number")),
+    }
+}
+
+fn finish(choice: u32, reason: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    let finish = match reason.as_str() {
+        None if reason.is_null() => return Ok(()),
+        None => return Err(NOT_TEXT),
+        Some("stop") => Finish::Stop,
+        Some("length") => Finish::Length,
+        Some("tool_calls" | "function_call") => Finish::ToolCalls,
+        Some("content_filter") => Finish::Refused,
+        Some(_) => return Err(UpstreamError::Malformed("an end whose reason this program does not know")),
+    };
+    deltas.push(Delta::Finish { choice, finish })
+}
+
+/// Chunks of chat completions.
+pub(super) struct ChatChunks;
+
+impl Decoder for ChatChunks {
+    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        for choice in choices(event, deltas)?.into_iter().flatten() {
+            let at = index(&choice)?;
+            for (name, value) in &choice {
+                match (name.as_str(), value) {
+                    ("index" | "finish_reason", _) | (_, Value::Null) => {}
+                    ("delta", Value::Object(delta)) => read_delta(at, delta, deltas)?,
+                    ("delta", _) => return Err(NOT_AN_OBJECT),
+                    ("logprobs" | "stop_reason" | "matched_stop", _) => {}
+                    _ => deltas.unknown += 1,
+                }
+            }
+            finish(at, choice.get("finish_reason").unwrap_or(&Value::Null), deltas)?;
+        }
+        Ok(())
+    }
+}
+
+fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    for (name, value) in delta {
+        let channel = match (name.as_str(), value) {
+            (_, Value::Null) | ("role", _) => continue,
+            ("content", _) => Channel::Content,
+            ("refusal", _) => Channel::Refusal,
+            ("reasoning_content" | "reasoning", _) => Channel::Reasoning,
+            ("tool_calls", Value::Array(calls)) => {
+                calls.iter().try_for_each(|call| read_call(choice, call, deltas))?;
+                continue;
+            }
+            ("tool_calls" | "function_call" | "audio", _) => {
+                return Err(UpstreamError::Malformed("a part of an answer that cannot be judged"));
+            }
+            _ => {
+                deltas.unknown += 1;
+                continue;
+            }
+        };
+        let text = value.as_str().ok_or(NOT_TEXT)?;
+        if !text.is_empty() {
+            deltas.push(Delta::Text { choice, channel, text: text.to_owned() })?;
+        }
+    }
+    Ok(())
+}
+
+fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    let wrong = UpstreamError::Malformed("a tool call that is not one");
+    let index = match call.get("index") {
+        None | Some(Value::Null) => 0,
+        Some(index) => index.as_u64().ok_or(wrong.clone())?,
+    };
+    let function = call.get("function").and_then(Value::as_object).ok_or(wrong)?;
+    let text = |name: &str| match function.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(NOT_TEXT),
+    };
+    let name = text("name")?.filter(|name| !name.is_empty());
+    let arguments = text("arguments")?.unwrap_or_default();
+    deltas.push(Delta::Call { choice, index, name, arguments })
+}
+
+/// Chunks of completions.
+pub(super) struct CompletionChunks;
+
+impl Decoder for CompletionChunks {
+    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        for choice in choices(event, deltas)?.into_iter().flatten() {
+            let at = index(&choice)?;
+            for (name, value) in &choice {
+                match (name.as_str(), value) {
+                    ("index" | "finish_reason", _) | (_, Value::Null) => {}
+                    ("text", Value::String(text)) if text.is_empty() => {}
+                    ("text", Value::String(text)) => {
+                        deltas.push(Delta::Text { choice: at, channel: Channel::Content, text: text.clone() })?;
+                    }
+                    ("text", _) => return Err(NOT_TEXT),
+                    ("logprobs" | "stop_reason" | "matched_stop", _) => {}
+                    _ => deltas.unknown += 1,
+                }
+            }
+            finish(at, choice.get("finish_reason").unwrap_or(&Value::Null), deltas)?;
+        }
+        Ok(())
+    }
+}
