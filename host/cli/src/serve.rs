@@ -164,7 +164,8 @@ fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
         let first = profiles.first().cloned().unwrap_or_default();
         let (name, recorder, session) = match &bundles {
             Some(bundles) => {
-                let (name, folder) = next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
+                let (name, folder) =
+                    next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
                 let options = recording.options(folder, None, &first);
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
                 (name, Some(recorder), config)

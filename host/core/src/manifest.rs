@@ -1,6 +1,5 @@
 //! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both read it.
 
-use crate::context::OnRefuse;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -349,17 +348,27 @@ impl Default for TrustSlope {
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
     /// Whether an answer ends at its first refusal or goes on behind a placeholder.
-    pub on_refuse: OnRefuse,
+    pub on_refuse: AfterRefusal,
     /// What stands at the end of an answer that the gate ended.
     pub text: String,
     /// What stands in place of each refusal of an answer that goes on.
     pub placeholder: String,
 }
 
+/// What an answer does after a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterRefusal {
+    /// It ends, with the refusal text.
+    Stop,
+    /// It goes on, with a placeholder where the refused part stood.
+    Redact,
+}
+
 impl Default for Refusal {
     fn default() -> Self {
         Self {
-            on_refuse: OnRefuse::Stop,
+            on_refuse: AfterRefusal::Stop,
             text: "\n[This answer was ended by policy.]".into(),
             placeholder: "[withheld by policy]".into(),
         }

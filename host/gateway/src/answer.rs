@@ -3,11 +3,11 @@
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::Request;
-use crate::section::{Given, Section, SectionEnd};
+use crate::section::{Given, Manner, Section, SectionEnd};
 use crate::session::OpenSession;
-use crate::upstream::{Delta, DeltaStream, Upstream, UpstreamError};
-use portcullis_core::context::OnRefuse;
+use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::hex;
+use portcullis_core::manifest::AfterRefusal;
 use portcullis_core::state::Task;
 use portcullis_gate::Governor;
 use portcullis_mapping::Call;
@@ -21,6 +21,8 @@ use tokio::time::timeout;
 const SECTIONS: usize = 64;
 /// Bytes of one tool call at most.
 const CALL_BYTES: usize = 1 << 20;
+/// Longest wait for the usage of an answer that is whole.
+const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that wait for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
@@ -172,11 +174,22 @@ impl Answer {
                         return Err(Break::Gate);
                     }
                 }
-                delta = next(&mut deltas), if !full => match delta.map_err(Break::Upstream)? {
+                delta = deltas.next(), if !full => match delta.map_err(Break::Upstream)? {
                     Some(delta) => self.take(delta)?,
                     None => return Ok(()),
                 },
             }
+        }
+        if self.choices.values().any(|choice| !choice.is_stopped()) {
+            // The usage comes last; what else may come is not an answer's.
+            let usage = async {
+                while let Ok(Some(delta)) = deltas.next().await {
+                    if let Delta::Usage(usage) = delta {
+                        self.usage = usage;
+                    }
+                }
+            };
+            let _ = timeout(USAGE, usage).await;
         }
         Ok(())
     }
@@ -258,14 +271,15 @@ impl Answer {
             asked = asked.refused(why);
         }
         let Ok(Ok(stream)) = session.handle.try_open(asked) else { return Err(Break::Gate) };
-        let placeholder = self.placeholder();
-        Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), placeholder, &self.changed))
+        let manner =
+            Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content };
+        Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed))
     }
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
         let refusal = &self.question.governor.policy().package.manifest().refusal;
-        (refusal.on_refuse == OnRefuse::Skip && !self.question.request.is_json())
+        (refusal.on_refuse == AfterRefusal::Redact && !self.question.request.is_json())
             .then(|| Arc::from(refusal.placeholder.as_str()))
     }
 
@@ -297,10 +311,13 @@ impl Answer {
             }
             let is_done = choice.leaving == choice.sections.len();
             let stopped = choice.is_stopped();
-            if stopped {
-                // What stands behind a refusal does not count.
-                let behind = choice.sections.iter_mut().skip(choice.leaving + 1);
-                behind.for_each(|section| section.abort("the choice was refused"));
+            let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
+            if stopped || is_broken {
+                // What stands behind a refusal, or behind a break, does not count.
+                for section in choice.sections.iter_mut().skip(choice.leaving + 1).filter(|s| s.end().is_none()) {
+                    section.abort("the choice has ended");
+                    section.outputs(&mut 0);
+                }
             }
             let finish = match (stopped, choice.finish) {
                 (true, _) => Some(Finish::Refused),
@@ -338,7 +355,11 @@ impl Answer {
     fn end(mut self, broken: Option<Break>) -> AnswerEnd {
         let tokens: u64 = self.sections().map(|section| section.tokens()).sum();
         let whole = self.sections().all(|section| section.report().rejected == 0);
-        let completion = if whole && broken.is_none() { self.usage.completion } else { tokens.min(self.usage.completion.max(tokens)) };
+        let completion = if whole && broken.is_none() {
+            self.usage.completion
+        } else {
+            tokens.min(self.usage.completion.max(tokens))
+        };
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, governor, .. } = self.question;
@@ -365,8 +386,4 @@ impl Choice {
     fn is_stopped(&self) -> bool {
         self.sections.iter().any(|section| section.end() == Some(SectionEnd::Refused))
     }
-}
-
-async fn next(deltas: &mut DeltaStream) -> Result<Option<Delta>, UpstreamError> {
-    deltas.next().await
 }

@@ -48,7 +48,8 @@ impl ApiError {
     /// There is no such model for this key.
     #[must_use]
     pub fn no_model() -> Self {
-        let message = "this model does not exist here, or the key may not use it; `GET /v1/models` lists those that it may";
+        let message =
+            "this model does not exist here, or the key may not use it; `GET /v1/models` lists those that it may";
         let error = Self::new(StatusCode::NOT_FOUND, "not_found_error", "model_not_found", message);
         Self { param: Some("model".into()), ..error }
     }

@@ -35,6 +35,8 @@ pub(crate) struct Section {
     placeholder: Option<Arc<str>>,
     /// A refusal that no output marks yet.
     unmarked: bool,
+    /// What may leave once the stream has ended, of one that leaves whole or not at all.
+    held: Option<Vec<Output>>,
     /// Where the pieces that came end, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
     given: usize,
@@ -53,6 +55,14 @@ struct ReleasedCall {
     arguments: Value,
 }
 
+/// How a section's outputs leave.
+pub(crate) struct Manner {
+    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    pub(crate) placeholder: Option<Arc<str>>,
+    /// Everything leaves at the end, or nothing does where something was refused.
+    pub(crate) whole: bool,
+}
+
 /// What a section takes.
 pub(crate) enum Given<'a> {
     /// Text.
@@ -68,7 +78,7 @@ impl Section {
         id: String,
         stream: StreamHandle,
         governor: Arc<Governor>,
-        placeholder: Option<Arc<str>>,
+        Manner { placeholder, whole }: Manner,
         changed: &Arc<Notify>,
     ) -> Self {
         let notify = Arc::clone(changed);
@@ -93,6 +103,7 @@ impl Section {
             waiting: VecDeque::new(),
             placeholder,
             unmarked: false,
+            held: whole.then(Vec::new),
             pieces: Vec::new(),
             given: 0,
             released: 0,
@@ -187,7 +198,12 @@ impl Section {
             self.report.stopped.get_or_insert_with(|| "the session has ended".into());
             self.end = Some(SectionEnd::Broken);
         }
-        outputs
+        let Some(held) = &mut self.held else { return outputs };
+        held.append(&mut outputs);
+        match self.end {
+            Some(SectionEnd::Whole) => std::mem::take(held),
+            Some(SectionEnd::Refused | SectionEnd::Broken) | None => Vec::new(),
+        }
     }
 
     fn event(&mut self, event: EventKind, call_index: &mut u32, outputs: &mut Vec<Output>) {

@@ -159,4 +159,3 @@ fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
     let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
     Ok(TlsAcceptor::from(Arc::new(config.map_err(|error| wrong(&error))?)))
 }
-

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
+use portcullis_core::manifest::AfterRefusal;
 use portcullis_prefilter::FilterPolicyError;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -193,9 +194,9 @@ impl Service {
             return Err(refuse(ApiError::gate("no governor for the model")));
         };
         // A JSON value is judged whole: nothing can be left out of it.
-        let on_refuse = match request.is_json() {
-            true => OnRefuse::Stop,
-            false => governor.policy().package.manifest().refusal.on_refuse,
+        let on_refuse = match governor.policy().package.manifest().refusal.on_refuse {
+            AfterRefusal::Redact if !request.is_json() => OnRefuse::Skip,
+            AfterRefusal::Redact | AfterRefusal::Stop => OnRefuse::Stop,
         };
         let governor = Arc::new(Arc::unwrap_or_clone(governor).with_on_refuse(on_refuse));
         let judging = Arc::clone(&self);
@@ -203,7 +204,8 @@ impl Service {
             let verdict = judging.filter.judge(&request);
             (prompt::task(&request), verdict, request)
         });
-        let (task, verdict, request) = judged.await.map_err(|_| refuse(ApiError::gate("the pre-execution filter failed")))?;
+        let (task, verdict, request) =
+            judged.await.map_err(|_| refuse(ApiError::gate("the pre-execution filter failed")))?;
         let header = Header {
             id: dialect.identity(&random().map_err(refuse)?),
             model: request.model.clone(),
@@ -365,9 +367,9 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
     };
     let may = |place: usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(&place));
     let shown = service.models.iter().enumerate().filter(|(place, model)| may(*place) && model.name != "*");
-    let shown = shown.map(|(_, model)| {
-        json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"})
-    });
+    let shown = shown.map(
+        |(_, model)| json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"}),
+    );
     json_response(StatusCode::OK, &json!({"object": "list", "data": shown.collect::<Vec<_>>()}), "models")
 }
 

@@ -1,8 +1,8 @@
 //! The state behind a stream: what changes it and what does not.
 
 use super::{Next, Seat, StreamMachine};
-use crate::candidate::Candidate;
 use crate::Policy;
+use crate::candidate::Candidate;
 use crate::governor::Governor;
 use crate::salt::SaltKey;
 use crate::settings::Settings;

@@ -18,7 +18,9 @@ pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
         let text = error.to_string();
         let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
         match unknown {
-            Some(field) => ApiError::invalid(field, "the gateway does not know this field and hands none on that it does not know"),
+            Some(field) => {
+                ApiError::invalid(field, "the gateway does not know this field and hands none on that it does not know")
+            }
             None => ApiError::invalid("body", text),
         }
     })

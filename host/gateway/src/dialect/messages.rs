@@ -94,7 +94,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         None | Some("custom") => {
             Ok(Tool { name: tool.name, description: tool.description, parameters: tool.input_schema, strict: None })
         }
-        Some(_) => Err(ApiError::invalid("tools", "the upstream would run this tool; only tools of the client are handed on")),
+        Some(_) => {
+            Err(ApiError::invalid("tools", "the upstream would run this tool; only tools of the client are handed on"))
+        }
     });
     let tools = tools.collect::<Result<_, _>>()?;
     let mut tool_choice = None;
@@ -208,9 +210,10 @@ impl Events {
     /// Closes the open block.
     fn close(&mut self) -> String {
         match self.open.take() {
-            Some(_) => {
-                named("content_block_stop", &json!({"type": "content_block_stop", "index": self.blocks.saturating_sub(1)}))
-            }
+            Some(_) => named(
+                "content_block_stop",
+                &json!({"type": "content_block_stop", "index": self.blocks.saturating_sub(1)}),
+            ),
             None => String::new(),
         }
     }

@@ -113,7 +113,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         ("function", Some(name)) => {
             Ok(Tool { name, description: tool.description, parameters: tool.parameters, strict: tool.strict })
         }
-        _ => Err(ApiError::invalid("tools", "the upstream would run this tool; only functions of the client are handed on")),
+        _ => Err(ApiError::invalid(
+            "tools",
+            "the upstream would run this tool; only functions of the client are handed on",
+        )),
     });
     Ok(Request {
         stream: body.stream.unwrap_or(false),
@@ -182,7 +185,9 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
         }
         // What the model thought before is not handed back.
         Some("reasoning") => {}
-        Some(_) => return Err(wrong("messages, function calls and their outputs can be judged here, other items cannot")),
+        Some(_) => {
+            return Err(wrong("messages, function calls and their outputs can be judged here, other items cannot"));
+        }
     }
     Ok(())
 }
@@ -251,9 +256,7 @@ impl Events {
     fn begin(&mut self, part: Part) -> String {
         let (id, index) = (self.item_id(), self.done.len());
         let empty = match &part {
-            Part::Call { id, name, .. } => {
-                Part::Call { id: id.clone(), name: name.clone(), arguments: String::new() }
-            }
+            Part::Call { id, name, .. } => Part::Call { id: id.clone(), name: name.clone(), arguments: String::new() },
             part => part.clone(),
         };
         let mut item = empty.item(&id, "in_progress");
@@ -277,7 +280,8 @@ impl Events {
         let mut written = String::new();
         match &part {
             Part::Message { text } => {
-                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
+                let at =
+                    json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
                 written.push_str(&self.event("response.output_text.done", at));
                 let piece = json!({"type": "output_text", "text": text, "annotations": []});
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});

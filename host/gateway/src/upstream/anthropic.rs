@@ -121,9 +121,7 @@ impl Events {
     fn begin(&mut self, block: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (open, delta) = match block.get("type").and_then(Value::as_str) {
-            Some("text") => {
-                (Open::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") })
-            }
+            Some("text") => (Open::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") }),
             Some("thinking") => {
                 (Open::Thinking, Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking") })
             }

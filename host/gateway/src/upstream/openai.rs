@@ -104,7 +104,11 @@ fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<Strin
                 deltas.push(Delta::Usage(usage))?;
             }
             // They hold nothing that leaves: the gateway writes its own.
-            ("id" | "object" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation" | "timings", _) => {}
+            (
+                "id" | "object" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation"
+                | "timings",
+                _,
+            ) => {}
             _ => deltas.unknown += 1,
         }
     }

@@ -113,8 +113,7 @@ mod tests {
     fn every_cut_of_every_form_gives_the_same_events() {
         let body = "\u{feff}: hello\nid: 7\nretry: 3\n\ndata:{\"a\":\"é\"}\r\n\r\nevent: x\rdata: 1\rdata:  2\r\rdata\n\n\
                     event: without data\n\ndata: [DONE]\n\ndata: half";
-        let expected =
-            vec![event("", "{\"a\":\"é\"}"), event("x", "1\n 2"), event("", ""), event("", "[DONE]")];
+        let expected = vec![event("", "{\"a\":\"é\"}"), event("x", "1\n 2"), event("", ""), event("", "[DONE]")];
         for chunk in 1..body.len() {
             assert_eq!(read(body.as_bytes(), chunk), Ok(expected.clone()), "in chunks of {chunk}");
         }

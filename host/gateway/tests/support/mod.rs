@@ -1,0 +1,344 @@
+//! A gateway over the model card, a model server that plays what a test writes, and a client that reads bytes.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
+
+use portcullis_card::{CardChoice, SessionConfig};
+use portcullis_gate::{Governor, Policy, SaltKey, Settings};
+use portcullis_gateway::config::Config;
+use portcullis_gateway::session::{SessionParts, Sessions};
+use portcullis_gateway::{ServeError, serve};
+use portcullis_mapping::Mapper;
+use portcullis_policy::Package;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const MANIFEST: &str = r#"
+[package]
+name = "door"
+version = "1.0.0"
+description = "For tests."
+[enumerations]
+domain = ["general"]
+audience = ["public"]
+temporal = ["present"]
+register = ["plain"]
+[[class]]
+name = "bad"
+pattern = [{ regex = '\bbad\w{0,8}' }]
+[[class]]
+name = "drop"
+tool = [{ name = "drop_table" }]
+[[class]]
+name = "shell"
+tool = [{ name = "*", argument = "/command", regex = 'rm -rf' }]
+[continuity]
+presupposition = false
+contradiction = false
+discontinuity = false
+repetitions = 0
+"#;
+
+const RULES: &str = r#"
+@id("ALLOW") permit (principal, action, resource);
+@id("NO-BAD") forbid (principal, action, resource) when { context.classes.contains("bad") };
+@id("NO-DROP") forbid (principal, action, resource) when { context.classes.contains("drop") };
+@id("NO-SHELL") forbid (principal, action, resource) when { context.classes.contains("shell") };
+"#;
+
+/// What the test policies say at the end of an answer and in place of a refusal.
+pub const REFUSAL: &str = "<ended>";
+pub const PLACEHOLDER: &str = "<withheld>";
+
+/// The tests' policy: `bad` words, `drop_table` and `rm -rf` are refused.
+pub fn policy(on_refuse: &str) -> Arc<Policy> {
+    let refusal =
+        format!("[refusal]\non_refuse = \"{on_refuse}\"\ntext = \"{REFUSAL}\"\nplaceholder = \"{PLACEHOLDER}\"\n");
+    let files = BTreeMap::from([
+        ("policy.toml".to_owned(), format!("{MANIFEST}{refusal}").into_bytes()),
+        ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
+    ]);
+    let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
+    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    Arc::new(Policy { package, compiled, mapper })
+}
+
+/// What a model server does with a connection.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Writes these bytes.
+    Write(Vec<u8>),
+    /// Does nothing for so long.
+    Wait(Duration),
+}
+
+/// The head of an answer that is a stream of events.
+pub fn event_head() -> Step {
+    Step::Write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec())
+}
+
+/// One event.
+pub fn event(value: &Value) -> Step {
+    Step::Write(format!("data: {value}\n\n").into_bytes())
+}
+
+/// A chunk of a chat completion with this delta.
+pub fn delta(delta: Value) -> Step {
+    event(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}))
+}
+
+pub fn text(text: &str) -> Step {
+    delta(json!({"content": text}))
+}
+
+/// The end of a chat completion.
+pub fn end(reason: &str) -> Vec<Step> {
+    vec![
+        event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})),
+        event(&json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}})),
+        Step::Write(b"data: [DONE]\n\n".to_vec()),
+    ]
+}
+
+/// A whole chat completion of these deltas.
+pub fn chat(deltas: impl IntoIterator<Item = Step>, reason: &str) -> Vec<Step> {
+    [event_head()].into_iter().chain(deltas).chain(end(reason)).collect()
+}
+
+/// What a model server answers to a request's path and body.
+pub type Script = Arc<dyn Fn(&str, &Value) -> Vec<Step> + Send + Sync>;
+
+/// A model server.
+pub struct Upstream {
+    pub address: SocketAddr,
+    /// The bodies that it was asked with.
+    pub asked: Arc<Mutex<Vec<Value>>>,
+    /// Connections that were closed on it before it had written everything.
+    pub cut: Arc<AtomicUsize>,
+}
+
+impl Upstream {
+    pub fn new(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (asked, cut) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (kept, counted) = (Arc::clone(&asked), Arc::clone(&cut));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (script, kept, counted) = (Arc::clone(&script), Arc::clone(&kept), Arc::clone(&counted));
+                std::thread::spawn(move || {
+                    let Some((path, body)) = read_request(&stream) else { return };
+                    let steps = script(&path, &body);
+                    kept.lock().unwrap().push(body);
+                    let mut stream = stream;
+                    for step in steps {
+                        let written = match step {
+                            Step::Write(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()),
+                            Step::Wait(time) => {
+                                std::thread::sleep(time);
+                                Ok(())
+                            }
+                        };
+                        if written.is_err() {
+                            counted.fetch_add(1, Ordering::SeqCst);
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        Self { address, asked, cut }
+    }
+}
+
+fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        match line.trim_end().to_ascii_lowercase().split_once(": ") {
+            Some(("content-length", value)) => length = value.parse().ok()?,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((path, serde_json::from_slice(&body).ok()?))
+}
+
+/// A gateway in a thread of its own.
+pub struct Gateway {
+    pub address: SocketAddr,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    served: Option<JoinHandle<Result<(), ServeError>>>,
+}
+
+impl Gateway {
+    /// A gateway under this policy; `settings` are further lines of its configuration.
+    pub fn new(policy: &Arc<Policy>, upstream: &Upstream, settings: &str) -> Self {
+        let models = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
+        Self::with(policy, &format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{models}"))
+    }
+
+    /// A gateway of this configuration.
+    pub fn with(policy: &Arc<Policy>, config: &str) -> Self {
+        let config = Config::parse(config).unwrap();
+        let policy = Arc::clone(policy);
+        let models = config.models.len();
+        let mut sessions = 0;
+        let open = move |salt: SaltKey| {
+            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            sessions += 1;
+            Ok(SessionParts {
+                card: CardChoice::Model.open().unwrap(),
+                config: SessionConfig::default(),
+                recorder: None,
+                name: format!("session-{sessions}"),
+                governors: vec![governor; models],
+            })
+        };
+        let sessions = Sessions::start(Box::new(open), config.rotation.clone()).unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let served = std::thread::spawn(move || {
+            let stopped = async move {
+                let _ = stopped.await;
+            };
+            serve(&config, sessions, stopped, |address| tell.send(address).unwrap())
+        });
+        let address = told.recv_timeout(Duration::from_secs(30)).expect("the gateway listens");
+        Self { address, stop: Some(stop), served: Some(served) }
+    }
+
+    /// Ends the service.
+    pub fn stop(mut self) {
+        self.end().unwrap();
+    }
+
+    fn end(&mut self) -> Result<(), ServeError> {
+        self.stop.take().map(|stop| stop.send(()));
+        self.served.take().map_or(Ok(()), |served| served.join().unwrap())
+    }
+
+    /// Sends a body to a path; the answer.
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_with(path, body, "")
+    }
+
+    /// The same with further lines of the head.
+    pub fn post_with(&self, path: &str, body: &Value, head: &str) -> Answer {
+        let body = body.to_string();
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
+        );
+        self.raw(&[head.as_bytes(), body.as_bytes()].concat())
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.raw(format!("GET {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n").as_bytes())
+    }
+
+    /// Sends these bytes; the answer.
+    pub fn raw(&self, bytes: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        Answer::parse(&answer)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// What a client got.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Self {
+        let split = bytes.windows(4).position(|at| at == b"\r\n\r\n").expect("an HTTP head");
+        let head = String::from_utf8(bytes[..split].to_vec()).unwrap().to_ascii_lowercase();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = &bytes[split + 4..];
+        let body = if head.contains("transfer-encoding: chunked") { unchunked(body) } else { body.to_vec() };
+        Self { status, head, body: String::from_utf8(body).unwrap() }
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    /// The data of every event; `[DONE]` and comments are left out.
+    pub fn events(&self) -> Vec<Value> {
+        let lines = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        lines.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
+    }
+
+    /// The `portcullis` object.
+    pub fn provenance(&self) -> Value {
+        let find =
+            |value: &Value| value.get("portcullis").or_else(|| value.get("response")?.get("portcullis")).cloned();
+        if self.head.contains("text/event-stream") {
+            self.events().iter().rev().find_map(find).unwrap_or(Value::Null)
+        } else {
+            find(&self.json()).unwrap_or(Value::Null)
+        }
+    }
+}
+
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(line) = bytes.windows(2).position(|at| at == b"\r\n") {
+        let size = usize::from_str_radix(std::str::from_utf8(&bytes[..line]).unwrap(), 16).unwrap();
+        let Some(chunk) = bytes.get(line + 2..line + 2 + size) else { break };
+        body.extend_from_slice(chunk);
+        bytes = bytes.get(line + 4 + size..).unwrap_or_default();
+    }
+    body
+}
+
+/// A chat request of one user message.
+pub fn ask(content: &str, stream: bool) -> Value {
+    json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": content}]})
+}
+
+/// What a chat stream or answer says in a channel of its first choice.
+pub fn said(answer: &Answer, field: &str) -> String {
+    if answer.head.contains("text/event-stream") {
+        let piece = |event: &Value| event["choices"][0]["delta"][field].as_str().map(str::to_owned);
+        answer.events().iter().filter_map(piece).collect()
+    } else {
+        answer.json()["choices"][0]["message"][field].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// Why a chat stream or answer ended.
+pub fn finish(answer: &Answer) -> String {
+    let reason = |value: &Value| value["choices"][0]["finish_reason"].as_str().map(str::to_owned);
+    if answer.head.contains("text/event-stream") {
+        answer.events().iter().find_map(reason).unwrap_or_default()
+    } else {
+        reason(&answer.json()).unwrap_or_default()
+    }
+}
