@@ -159,7 +159,7 @@ fn a_refusal_says_what_it_rests_on() {
             "A pump weighs 12 kilograms. Now the pump weighs 13 kilograms. The pump weighs 12 kilograms.",
             "LINEAGE-REGRESSION",
             "12 kilograms",
-            "pump weighs 13 kilograms\", which replaced it",
+            "pump weighs 13 kilograms.\", which replaced it",
         ),
         (rivers, "LINEAGE-TOPIC-SHIFT", "", "interest"),
     ] {
