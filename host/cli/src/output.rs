@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use portcullis_core::hex;
-use portcullis_gate::{Determination, Event, EventKind, Summary};
+use portcullis_gate::{DecidingField, Determination, Event, EventKind, Judgement, Summary};
 use portcullis_report::escape::printable;
 use portcullis_verify::console::{Stdout, json_line};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(crate) struct Output {
 #[derive(Default)]
 struct Stream {
     id: String,
-    determinations: Vec<(Determination, String)>,
+    judgements: Vec<Judgement>,
     released: Vec<Released>,
     summary: Option<Summary>,
 }
@@ -81,6 +81,15 @@ impl Stream {
     }
 }
 
+/// A determination with the fields that its rule or reason looked at.
+#[derive(Serialize)]
+struct DeterminationLine<'a> {
+    #[serde(flatten)]
+    determination: &'a Determination,
+    #[serde(skip_serializing_if = "<[DecidingField]>::is_empty")]
+    fields: &'a [DecidingField],
+}
+
 #[derive(Serialize)]
 struct SummaryLine<'a> {
     id: &'a str,
@@ -114,7 +123,7 @@ impl Output {
         let stream = self.streams.entry(event.stream).or_default();
         match event.what {
             EventKind::Begun { id, .. } => stream.id = id,
-            EventKind::Determined(judged) => stream.determinations.push((judged.determination, judged.text)),
+            EventKind::Determined(judged) => stream.judgements.push(*judged),
             EventKind::Released { text, calls, .. } => {
                 if let Some((file, Shape::Plain)) = &mut self.admitted {
                     file.write_all(text.as_bytes())?;
@@ -146,8 +155,8 @@ impl Output {
     /// Writes one finished stream: its determinations in order, its summary, its admitted text.
     fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
         if self.json {
-            for (determination, _) in &stream.determinations {
-                writeln!(self.stdout, "{}", json_line(determination)?)?;
+            for Judgement { determination, fields, .. } in &stream.judgements {
+                writeln!(self.stdout, "{}", json_line(&DeterminationLine { determination, fields })?)?;
             }
             writeln!(self.stdout, "{}", json_line(&SummaryLine { id: &stream.id, summary })?)?;
         } else {
@@ -169,7 +178,7 @@ impl Output {
             summary.rejected,
             summary.decomposed
         )?;
-        for (d, span) in &stream.determinations {
+        for Judgement { determination: d, text: span, .. } in &stream.judgements {
             let what = d.determination.map_or("fault", |d| d.name());
             let call = if d.kind.is_text() { "" } else { "call " };
             let indent = "  ".repeat(usize::from(d.parent.is_some()));

@@ -128,6 +128,40 @@ fn the_page_holds_every_determination_and_needs_nothing_else() {
     }
 }
 
+/// What decided stands in the line of `--json`, in the ledger and on the page alike.
+#[test]
+fn a_refusal_says_what_it_rests_on_wherever_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (input, ledger, page) = (path("input.jsonl"), path("ledger"), path("page.html"));
+    let lines = [
+        r#"{"id":"word","text":"Ana Silva stole ships."}"#,
+        r#"{"id":"claim","text":"The drug is safe. The drug is not safe."}"#,
+    ];
+    for (policy, line, value) in [("biography", lines[0], "stole"), ("clinical", lines[1], "The drug is not safe.")] {
+        std::fs::write(&input, line).unwrap();
+        let policy = format!("policies/{policy}");
+        let args = ["run", "--policy", &policy, "--card", "model", "--json", "--input", &input, "--ledger", &ledger];
+        let _ = std::fs::remove_file(&ledger);
+        let shown = String::from_utf8(portcullis(&args).stdout).unwrap();
+        let shown: Vec<serde_json::Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let fields = |of: &serde_json::Value| of["fields"].as_array().cloned().unwrap_or_default();
+        let of_value = |of: &serde_json::Value| fields(of).iter().any(|field| field["value"] == value);
+        let refused = shown.iter().find(|line| of_value(line)).unwrap();
+        assert!(refused["rule"].is_string() && refused["seq"].is_number(), "{refused}");
+        let mut held = entries(&ledger);
+        held.retain(|entry| entry["event"] == "determined" && of_value(entry));
+        assert_eq!(fields(&held[0]), fields(refused));
+        assert!(portcullis(&["report", &ledger, "--output", &page]).status.success());
+        let html = std::fs::read_to_string(&page).unwrap();
+        for field in fields(refused) {
+            let text = |name: &str| field[name].as_str().unwrap().to_owned();
+            let shown = format!("{} is {}, wanted {}", text("field"), text("value"), text("condition"));
+            assert!(html.contains(&shown.replace('"', "&quot;")), "{shown}");
+        }
+    }
+}
+
 #[test]
 fn a_ledger_that_cannot_be_written_stops_the_run_before_anything_leaves() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy. It
 /// stands for the version of Unicode's tables, too.
-pub const MAPPING_VERSION: u32 = 6;
+pub const MAPPING_VERSION: u32 = 7;
 
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

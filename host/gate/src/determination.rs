@@ -6,7 +6,7 @@ use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
-/// One determination, or one fault in its place. Serialises to a line of `run --json`.
+/// One determination, or one fault in its place. Serialises to a line of `run --json`, without the fields that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Determination {
     /// Identity of the text in its input.

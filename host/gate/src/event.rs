@@ -108,7 +108,7 @@ pub struct EndCommitment {
 /// One determination with everything that is needed to look into it without the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The determination, as `run --json` prints it.
+    /// The determination, as `run --json` prints it together with `fields`.
     pub determination: Determination,
     /// Held inert bytes before the span.
     pub inert: String,

@@ -131,6 +131,23 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
 }
 
+/// A missing word, a verb that a fact says of somebody else, and what says nothing that a fact could support.
+#[test]
+fn a_closed_world_names_what_it_misses() {
+    let policy = closed();
+    for (said, field, value, condition) in [
+        ("She sang operas.", "word", "operas", "in a fact that the sentence says"),
+        ("She did not paint ships.", "word", "paint", "denied in a fact that the sentence says"),
+        ("Bo Lind painted ships.", "verb", "painted", "of whom it is in the fact \"Ana Silva painted ships.\""),
+        ("It is.", "span", "It is.", "words that a fact can support"),
+    ] {
+        let events = with_store(&policy, "Tell of Ana Silva", said);
+        let fields = &judged(&events).last().unwrap().fields;
+        let found = fields.iter().any(|f| f.field == field && f.value == value && f.condition == condition);
+        assert!(found, "{said}: {fields:?}");
+    }
+}
+
 /// Every word counts, denial and owner included; a word that means the same will do.
 #[test]
 fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {

@@ -128,6 +128,49 @@ fn a_change_of_topic_needs_a_cue_or_the_intent() {
     assert_eq!(last("", "", rivers), None, "a policy that sets no share looks at no topic");
 }
 
+/// Each reason names what decided: the earlier statement, the value, the missing word.
+#[test]
+fn a_refusal_says_what_it_rests_on() {
+    let slot = "[[quantity]]\nname = \"dose\"\nunits = { mg = \"1\" }\nmin = 0\nmax = 4000\ntolerance = 1000\n";
+    let strict = "[continuity]\ndefinite = true\nrepetitions = 2\ntopic = 2000\n[limits]\nspan_bytes = 300\n";
+    let both = format!("{strict}{slot}");
+    let rivers = "Rivers carry water to the sea. Interest rates fell across banks.";
+    let long = format!("It rains {} there.", "more and ".repeat(40));
+    for (said, reason, value, condition) in [
+        ("Ana Silva was born in 1950 and died in 1940.", "CLAIMS-INCONSISTENT", "1950", "in order with died year 1940"),
+        (
+            "A pump weighs 12 kilograms. The pump weighs 13 kilograms.",
+            "CONTRADICT-VALUE",
+            "13",
+            "A pump weighs 12 kilograms",
+        ),
+        ("A drug is safe. The drug is not safe.", "CONTRADICT-NEGATION", "not safe", "A drug is safe"),
+        ("Take 500 mg. Later take 551 mg.", "CONTRADICT-QUANTITY", "551", "1000 basis points of 500"),
+        ("It rained. This trial was small.", "PRESUPPOSE-REFERENT", "trial", "introduced"),
+        ("As stated above, it was wet.", "PRESUPPOSE-ABOVE", "nothing above", "something above it"),
+        ("Double that dose.", "PRESUPPOSE-QUANTITY", "none", "a quantity that was given"),
+        ("Take 5000 mg.", "QUANTITY-RANGE", "5000 mg", "in the declared range"),
+        ("Take 0.5 mg.", "QUANTITY-INEXACT", "0.5 mg", "exact in the unit"),
+        (&long, "SPAN-TOO-LONG", "376", "at most 300 bytes"),
+        ("Therefore it rains.", "LINEAGE-DISCONTINUITY", "nothing before it", "something that it continues"),
+        ("Step 1: wash it. Step 3: iron it.", "LINEAGE-DISCONTINUITY", "3", "1 or 2"),
+        ("Birds sing. Birds sing. Birds sing.", "LINEAGE-REPETITION", "3", "the same was said in 1, 2"),
+        (
+            "A pump weighs 12 kilograms. Now the pump weighs 13 kilograms. The pump weighs 12 kilograms.",
+            "LINEAGE-REGRESSION",
+            "12 kilograms",
+            "pump weighs 13 kilograms.\", which replaced it",
+        ),
+        (rivers, "LINEAGE-TOPIC-SHIFT", "", "interest"),
+    ] {
+        let events = govern(&package(&both), settings(), vec![text("a", said)]);
+        let refused = judged(&events).find(|j| j.determination.rule.as_deref() == Some(reason));
+        let refused = refused.unwrap_or_else(|| panic!("{said}: {reason}"));
+        let names = |of: &portcullis_gate::DecidingField| of.value.contains(value) && of.condition.contains(condition);
+        assert!(refused.fields.iter().any(names), "{said}: {:?}", refused.fields);
+    }
+}
+
 #[test]
 fn policy_is_reported_before_validation_and_validation_before_lineage_and_entropy() {
     let stages = |said: &str| last("[continuity]\nrepetitions = 1\n", "", said).map(|(stage, _)| stage);

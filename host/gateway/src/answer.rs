@@ -314,10 +314,7 @@ impl Answer {
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
                 // What stands behind a refusal, or behind a break, does not count.
-                for section in choice.sections.iter_mut().skip(choice.leaving + 1).filter(|s| s.end().is_none()) {
-                    section.abort("the choice has ended");
-                    section.outputs(&mut 0);
-                }
+                choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
                 (true, _) => Some(Finish::Refused),

@@ -37,7 +37,9 @@ pub(crate) struct Section {
     unmarked: bool,
     /// What may leave once the stream has ended, of one that leaves whole or not at all.
     held: Option<Vec<Output>>,
-    /// Where the pieces that came end, in bytes of the text: the tokens, as the upstream counts.
+    /// It was given up for what came before it in its choice.
+    given_up: bool,
+    /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
     given: usize,
     released: usize,
@@ -104,6 +106,7 @@ impl Section {
             placeholder,
             unmarked: false,
             held: whole.then(Vec::new),
+            given_up: false,
             pieces: Vec::new(),
             given: 0,
             released: 0,
@@ -125,14 +128,15 @@ impl Section {
         &self.report
     }
 
-    /// Tokens of what was released, as far as the upstream's pieces are tokens.
+    /// Tokens of which something was released, as far as the upstream's pieces are tokens.
     pub(crate) fn tokens(&self) -> u64 {
-        self.pieces.iter().filter(|end| **end <= self.released).count() as u64
+        self.pieces.iter().filter(|begin| **begin < self.released).count() as u64
     }
 
     /// Takes what the model wrote next.
     pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
+        self.pieces.push(self.given);
         let part = match given {
             Given::Text(text) => {
                 self.given += text.len();
@@ -143,7 +147,6 @@ impl Section {
                 Some(reader.call(call, None)?)
             }
         };
-        self.pieces.push(self.given);
         self.waiting.extend(part);
         self.submit();
         Ok(())
@@ -162,6 +165,14 @@ impl Section {
         self.reader = None;
         self.waiting.clear();
         self.stream.abort(why);
+    }
+
+    /// The section does not count any more: what stands before it in its choice was refused, or broke off.
+    pub(crate) fn give_up(&mut self) {
+        if !std::mem::replace(&mut self.given_up, true) {
+            self.abort("the choice has ended");
+        }
+        self.outputs(&mut 0);
     }
 
     /// Whether parts wait for room in the session.
@@ -197,6 +208,9 @@ impl Section {
         if self.end.is_none() && self.stream.end().is_some() {
             self.report.stopped.get_or_insert_with(|| "the session has ended".into());
             self.end = Some(SectionEnd::Broken);
+        }
+        if self.given_up {
+            self.end = self.end.map(|_| SectionEnd::Refused);
         }
         let Some(held) = &mut self.held else { return outputs };
         held.append(&mut outputs);

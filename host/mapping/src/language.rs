@@ -39,6 +39,7 @@ pub(crate) mod kind {
     pub(crate) const ACCUSATIVE: u32 = 1 << 28;
     pub(crate) const RELATIVE: u32 = 1 << 29;
     pub(crate) const SCOPE: u32 = 1 << 30;
+    pub(crate) const QUANTIFIER: u32 = 1 << 31;
 }
 
 /// A language file as it stands.
@@ -79,6 +80,8 @@ struct CueLists {
     relative: Vec<String>,
     /// Words that say of a statement how far it holds, besides denials: conditions, exceptions, quantities, and whose it is.
     scope: Vec<String>,
+    /// Words that say how many of what was named before: a clause that begins with one is not parted from it.
+    quantifiers: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
     light: Vec<String>,
@@ -227,7 +230,7 @@ impl Language {
         let pronouns = [lists.masculine, lists.feminine, lists.neuter, lists.plural].concat();
         let keys = |map: &BTreeMap<String, u32>| map.keys().cloned().collect::<Vec<_>>();
         let relations = lists.relations.keys().cloned().collect();
-        let of_kinds: [(u32, Vec<String>); 31] = [
+        let of_kinds: [(u32, Vec<String>); 32] = [
             (kind::STOP, lists.stop),
             (kind::NEGATION, lists.negation),
             (kind::QUALIFICATION, lists.qualification),
@@ -248,6 +251,7 @@ impl Language {
             (kind::ACCUSATIVE, lists.accusative),
             (kind::RELATIVE, lists.relative),
             (kind::SCOPE, lists.scope),
+            (kind::QUANTIFIER, lists.quantifiers),
             (kind::PREPOSITION, lists.prepositions),
             (kind::COPULA, lists.copulas),
             (kind::KNOWN, lists.known_by_all),

@@ -30,27 +30,31 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
+    /// Whether the sentence begins or ends where nothing is looked at: what stands there may deny the hit.
+    cut: bool,
 }
 
 impl<'t> Around<'t> {
     /// What stands around a hit in a text, or in the view of one.
     pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
-        let end = match view {
+        let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),
-            Some((view, written)) => view.shown_until(sentence::end_of(written, &view.origin(hit), REACH)),
+            Some((view, written)) => {
+                let (end, goes_on) = sentence::end_of(written, &view.origin(hit), REACH);
+                (view.shown_until(end), goes_on)
+            }
         };
+        let near = end.clamp(hit.end, hit.end + REACH);
         let from = text.floor_char_boundary(hit.start.saturating_sub(REACH));
-        let mut before = text.get(from..hit.start).unwrap_or_default();
-        before = before.get(sentence::last_start(before)..).unwrap_or_default();
-        if let Some((view, _)) = view {
-            let border = view.last_border(&(hit.start - before.len()..hit.start));
-            before = border.and_then(|at| text.get(at..hit.start)).unwrap_or(before);
-        }
-        let end = text.floor_char_boundary(end.clamp(hit.end, hit.end + REACH));
+        let before = text.get(from..hit.start).unwrap_or_default();
+        let start = from + sentence::last_start(before);
+        let border = view.and_then(|(view, _)| view.last_border(&(start..hit.start)));
+        let begun_earlier = from > 0 && start == from && border.is_none();
         Self {
-            before,
+            before: text.get(border.unwrap_or(start)..hit.start).unwrap_or_default(),
             hit: text.get(hit.clone()).unwrap_or_default(),
-            after: text.get(hit.end..end).unwrap_or_default(),
+            after: text.get(hit.end..text.floor_char_boundary(near)).unwrap_or_default(),
+            cut: begun_earlier || goes_on || near < end,
         }
     }
 }
@@ -65,7 +69,8 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
     let (before, hit, after) = (cues.words(around.before), cues.words(around.hit), cues.words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let gap = around.before.get(words.len()..).unwrap_or_default();
-    let suspended = Scope::before(&before, gap, hit.first(), strict).suspends(hit.first(), strict)
+    let suspended = (strict && around.cut)
+        || Scope::before(&before, gap, hit.first(), strict).suspends(hit.first(), strict)
         || is_asked(around, &before, &hit, &after, strict)
         || is_taken_back(&before, &hit, &after, strict)
         || (strict && is_mentioned(around, &before));

@@ -1,7 +1,8 @@
 //! Segmentation: text to pieces that cover every byte once, in order.
 //!
 //! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a statement holds, or
-//! whose it is, and for those behind it ("I do not say that it rains, or that it is cold"). No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
+//! whose it is, and for those behind it ("I do not say that it rains, or that it is cold"), and for one that begins with a quantifier, which
+//! counts what stands before it ("Some survive it, but most die"). No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
 //! Connectives at the very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
@@ -40,6 +41,13 @@ pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     words(text).any(scope)
 }
 
+/// Whether a clause begins with a word that says how many of what was named before: "but most die", "and the rest left".
+fn is_counted(clause: &str, language: &Language) -> bool {
+    let kinds = |word: Range<usize>| language.kinds(&lower(clause.get(word).unwrap_or_default()));
+    let first = words(clause).map(kinds).find(|kinds| kinds & (kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE) == 0);
+    first.is_some_and(|kinds| kinds & kind::QUANTIFIER != 0)
+}
+
 /// Places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
 pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
@@ -53,6 +61,9 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
     for (at, mark) in part.bytes().enumerate().filter(|(_, b)| matches!(b, b';' | b':' | b',')) {
         let Some(rest) = part.get(at + 1..) else { continue };
         if !rest.starts_with([' ', '\t']) {
+            continue;
+        }
+        if is_counted(rest, language) {
             continue;
         }
         let mut clause_word = || {
@@ -143,6 +154,19 @@ mod tests {
         let text = "It rains; we stay, because it is cold, wet and dark.";
         let cuts = clause_cuts(text, &(0..text.len()), Language::of("en").unwrap());
         assert_eq!(cuts.iter().map(|c| &text[..*c]).collect::<Vec<_>>(), ["It rains;", "It rains; we stay,"]);
+    }
+
+    #[test]
+    fn no_clause_is_cut_from_what_it_counts() {
+        for text in [
+            "Some people survive it, but most die.",
+            "Ten ships sailed; the rest sank.",
+            "He wrote letters, and some of them are lost.",
+        ] {
+            assert!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()).is_empty(), "{text}");
+        }
+        let text = "He wrote most of it, and she wrote some.";
+        assert_eq!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()), [20]);
     }
 
     #[test]

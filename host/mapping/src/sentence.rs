@@ -44,15 +44,18 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it.
-pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> usize {
+/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may go on behind them.
+pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
     while end < range.end {
-        let Some(rest) = text.get(end..limit).filter(|rest| !rest.is_empty()) else { return limit };
+        let Some(rest) = text.get(end..limit).filter(|rest| !rest.is_empty()) else { break };
         end += first(rest);
     }
-    end
+    let end = if end < range.end { limit } else { end };
+    // A line's end is one whatever follows, so that a text that stops there for now is read as the whole is.
+    let closed = text.get(..end).is_some_and(|before| before.ends_with(['\n', '\r']) || before.ends_with(LINE_ENDS));
+    (end, end == limit && limit < text.len() && !closed)
 }
 
 /// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it, or a line break.

@@ -392,6 +392,11 @@ impl Text {
         Quantities::read(self.measured(span))
     }
 
+    /// The quantities of a span, as they stand in the text.
+    pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
+        self.measured(span).map(|quantity| self.slice(&quantity.range))
+    }
+
     /// Quantities that share a byte with a span.
     fn measured(&self, span: &Range<usize>) -> impl Iterator<Item = &QuantityHit> {
         let (start, end) = (span.start, span.end);

@@ -71,8 +71,10 @@ pub(crate) fn topic(
         (false, true) => weight(word) / 2,
         (false, false) => weight(word),
     };
-    let (all, new): (u32, u32) = (content.iter().map(weight).sum(), content.iter().map(strange).sum());
-    let distance = links.distance((new * WHOLE).checked_div(all).unwrap_or(WHOLE / 2), before);
+    let sum = |weights: &dyn Fn(&String) -> u32| content.iter().map(|word| u64::from(weights(word))).sum::<u64>();
+    let share = (sum(&strange) * u64::from(WHOLE)).checked_div(sum(&weight));
+    let share = share.and_then(|share| u32::try_from(share).ok()).unwrap_or(WHOLE / 2);
+    let distance = links.distance(share, before);
     let mean = u32::from(before.mean.get());
     let mean = if held.is_empty() || reading.transition {
         0

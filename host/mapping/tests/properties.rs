@@ -74,6 +74,21 @@ fn a_missing_vocabulary_is_an_error_that_says_which() {
     assert!(error.to_string().contains("vocabulary/persons.txt"), "{error}");
 }
 
+/// The weights of its words do not fit 32 bits once they are scaled.
+#[test]
+fn a_sentence_of_many_words_has_a_topic() {
+    let (manifest, files) = package();
+    let mapper = Mapper::new(&manifest, &files).unwrap();
+    let context = Profile::default().context(&manifest).unwrap();
+    let mut state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
+    state.memory.topic_words.insert("mill".to_owned());
+    let unknown: Vec<String> = (0..2000).map(|at| format!("zq{at}x")).collect();
+    let (topic, words) = mapper.topic(&state, &format!("Then {}.", unknown.join(" "))).unwrap();
+    assert_eq!(words.len(), unknown.len());
+    // Wholly new: three tenths of the whole distance.
+    assert_eq!(topic.mean.get(), 3000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]

@@ -311,6 +311,19 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
+/// How far a sentence goes on behind a hit decides whether the hit counts as affirmed.
+#[test]
+fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking() {
+    let reader = reader("clinical");
+    for length in 500..516 {
+        for end in ["\n", ". ", "\u{2028}", ".\n"] {
+            let rest: String = " a".chars().cycle().take(length).collect();
+            let text = format!("This is not medical advice{rest}{end}It was not so. \u{e4}h.\n");
+            assert_same(&reader, "clinical", &text, &[300, 5]);
+        }
+    }
+}
+
 /// The texts of the cases.
 fn cases(files: &[&str]) -> Vec<String> {
     let rows = |file| std::fs::read_to_string(root().join(format!("tests/cases/bytes/{file}.jsonl"))).unwrap();

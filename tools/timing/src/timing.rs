@@ -153,7 +153,10 @@ fn header(rows: &str) -> String {
     let routers = match router2.as_slice() {
         [] => String::new(),
         modules => {
-            format!("nextpnr's router1 found the wires, and router2 those of {}: {CROWDED}\n\n", modules.join(" and "))
+            format!(
+                "nextpnr's router1 finds the wires, and router2 is asked for those of {}: {CROWDED}\n\n",
+                modules.join(" and ")
+            )
         }
     };
     format!(
@@ -263,10 +266,12 @@ fn unrouted(log: &str) -> Result<Reached> {
     let (flops, flops_share) = used("TRELLIS_FF").context("nextpnr counts the flip-flops")?;
     let of_round = |line: &str, name: &str| Some(line.split_once(&format!("{name}="))?.1.split(' ').next()?.to_owned());
     let mut rounds = log.lines().filter_map(|line| Some((of_round(line, "wires")?, of_round(line, "overused")?)));
-    let (wires, shared) = rounds.next_back().context("router2 counts the wires")?;
+    let reached = match rounds.next_back() {
+        Some((wires, shared)) => format!("with {shared} of {wires} wires in use by two nets"),
+        None => "while cells were placed".to_owned(),
+    };
     let path = format!(
-        "ended after {} minutes with {shared} of {wires} wires in use by two nets; uses {luts_share} of the LUTs and {flops_share} of the \
-         flip-flops of the part",
+        "ended after {} minutes {reached}; uses {luts_share} of the LUTs and {flops_share} of the flip-flops of the part",
         PATIENCE.as_secs() / 60
     );
     Ok(Reached { fmax: None, luts, flops, path })
@@ -428,6 +433,9 @@ mod tests {
         let got = unrouted(log).unwrap();
         assert_eq!((got.fmax, got.luts, got.flops), (None, 23537, 16166));
         assert!(got.path.contains("29570 of 514134 wires") && got.path.contains("28% of the LUTs"), "{}", got.path);
+        // It was ended before the router's first round.
+        let placed: String = log.lines().take(2).map(|line| format!("{line}\n")).collect();
+        assert!(unrouted(&placed).unwrap().path.contains("while cells were placed"));
         assert!(unrouted("").is_err());
     }
 }

@@ -147,7 +147,7 @@ impl Facts {
                 grounding.anchor = grounding.anchor.max(Anchor::Resolved);
             } else {
                 grounding.anchor = Anchor::Unresolvable;
-                let condition = "a source that an anchor store allows";
+                let condition = "a source that an anchor store allows".to_owned();
                 grounding.evidence.push(Evidence { field: "citation", value: (*citation).to_owned(), condition });
             }
         }
@@ -181,7 +181,7 @@ impl Facts {
                 None if inside && grounding.anchor != Anchor::Unresolvable => {
                     grounding.anchor = Anchor::Ambiguous;
                     let value = query.sentence.get(mention.range).unwrap_or_default().to_owned();
-                    let condition = "a name of one entity";
+                    let condition = "a name of one entity".to_owned();
                     grounding.evidence.push(Evidence { field: "entity", value, condition });
                 }
                 None => {}
@@ -223,15 +223,20 @@ impl Facts {
         })
     }
 
-    /// Verbs in the span that facts give to somebody else, or whose words have other roles there.
-    fn misplaced<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
+    /// Verbs in the span that facts give to somebody else, or whose words have other roles there, each with such a fact.
+    fn misplaced<'q>(
+        &'q self,
+        query: &'q Query<'_>,
+        about: &[usize],
+    ) -> impl Iterator<Item = (&'q Range<usize>, &'q str)> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         let inside = |clause: &&Clause| clause.verb.start < query.span.end && query.span.start < clause.verb.end;
-        let agree = move |clause: &Clause| {
-            let answers: Vec<bool> = known.iter().filter_map(|k| k.agrees(clause)).collect();
-            answers.is_empty() || answers.contains(&true)
+        let differs = move |clause: &'q Clause| {
+            let answers: Vec<Result<(), &str>> = known.iter().filter_map(|k| k.agrees(clause)).collect();
+            let fact = answers.first()?.err()?;
+            answers.iter().all(Result::is_err).then_some((&clause.verb, fact))
         };
-        query.clauses.iter().filter(inside).filter(move |clause| !agree(clause)).map(|clause| &clause.verb)
+        query.clauses.iter().filter(inside).filter_map(differs)
     }
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
@@ -241,19 +246,20 @@ impl Facts {
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
         let unled = self.missing(query, about, &before);
+        let denials: Vec<&Range<usize>> = self.empty_denials(query, about).collect();
+        let misplaced: Vec<(&Range<usize>, &str)> = self.misplaced(query, about).collect();
+        let mut rests_on = |field, range: &Range<usize>, condition: String| {
+            let value = query.sentence.get(range.clone()).unwrap_or_default().to_owned();
+            grounding.evidence.push(Evidence { field, value, condition });
+        };
+        let said = "in a fact that the sentence says";
         for word in missing.iter().chain(&unled) {
-            let value = query.sentence.get(word.range.clone()).unwrap_or_default().to_owned();
-            grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
+            let condition = if word.negated { format!("denied {said}") } else { said.to_owned() };
+            rests_on("word", &word.range, condition);
         }
-        let denials: Vec<Range<usize>> = self.empty_denials(query, about).cloned().collect();
-        for denial in &denials {
-            let value = query.sentence.get(denial.clone()).unwrap_or_default().to_owned();
-            grounding.evidence.push(Evidence { field: "word", value, condition: "in a fact that the sentence says" });
-        }
-        let misplaced: Vec<Range<usize>> = self.misplaced(query, about).cloned().collect();
-        for verb in &misplaced {
-            let value = query.sentence.get(verb.clone()).unwrap_or_default().to_owned();
-            grounding.evidence.push(Evidence { field: "verb", value, condition: "of the same subject as in a fact" });
+        denials.iter().for_each(|denial| rests_on("word", denial, said.to_owned()));
+        for (verb, fact) in &misplaced {
+            rests_on("verb", verb, format!("of whom it is in the fact \"{fact}\""));
         }
         let supported = inside.len() - missing.len();
         let whole = if !denials.is_empty() || !misplaced.is_empty() {
@@ -273,6 +279,10 @@ impl Facts {
         } else {
             StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
         };
+        if !whole && missing.is_empty() && unled.is_empty() && denials.is_empty() && misplaced.is_empty() {
+            let condition = if query.part { "able to stand alone" } else { "words that a fact can support" };
+            rests_on("span", query.span, condition.to_owned());
+        }
         if !whole {
             grounding.unsupported = missing.into_iter().map(|w| w.range.clone()).collect();
         }

@@ -3,7 +3,7 @@
 //! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London" does not make
 //! a sentence true that says something else of both. So a fact counts for a sentence when the sentence has enough of its words.
 
-use super::roles::Roles;
+use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,8 +56,10 @@ pub(super) struct KnownWords {
     roles: Roles,
 }
 
-/// The words of a fact.
+/// A fact and its words.
 struct Words {
+    /// As the store has it, for whoever asks why something is refused.
+    text: Box<str>,
     /// How many stems it has that are no name.
     count: usize,
     relations: BTreeSet<String>,
@@ -90,8 +92,8 @@ impl KnownWords {
             }
             stems.push(stem);
         }
-        self.facts.push(Words { count: stems.len(), relations });
-        self.roles.add(&mapper.clauses(text), &self.names);
+        self.facts.push(Words { text: text.into(), count: stems.len(), relations });
+        self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
     /// After the last fact: takes the words that are too common out of the facts. A general word that is too common supports nothing.
@@ -141,9 +143,13 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Whether its facts have the verb of a clause with the same roles; `None` when none has the verb.
-    pub(super) fn agrees(&self, clause: &Clause) -> Option<bool> {
-        self.roles.agree(clause, &self.names)
+    /// Whether its facts have the verb of a clause with the same roles: nothing where one does, the first of them where none does; `None`
+    /// when none has the verb.
+    pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
+        self.roles.agree(clause, &self.names).map(|agreement| match agreement {
+            Agreement::Agrees => Ok(()),
+            Agreement::Differs(fact) => Err(self.facts.get(fact).map_or("", |fact| &fact.text)),
+        })
     }
 
     /// Whether a word is nothing but a part of a name.

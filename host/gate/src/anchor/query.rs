@@ -55,15 +55,15 @@ pub struct Grounding {
     pub evidence: Vec<Evidence>,
 }
 
-/// A reference, or a word that was looked up in vain.
+/// A reference, or a part of the text that was looked up in vain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What kind: `citation`, `entity`, `word`.
+    /// What kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
     /// As it stands in the text.
     pub value: String,
     /// What was wanted of it.
-    pub condition: &'static str,
+    pub condition: String,
 }
 
 /// Something that resolves references.

@@ -10,10 +10,20 @@ const ENTITY: &str = "";
 /// Before the verb, or behind "by" in the passive.
 const SUBJECT: &str = "subject";
 
+/// What the facts with the verb of a clause make of its roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// One of them leaves its words their roles.
+    Agrees,
+    /// None does; the number of the first of them.
+    Differs(usize),
+}
+
 /// The clauses of one entity's facts.
 #[derive(Default)]
 pub(super) struct Roles {
-    clauses: Vec<Arguments>,
+    /// Each with the number of its fact.
+    clauses: Vec<(usize, Arguments)>,
     /// By the lemmas of their verbs.
     by_verb: BTreeMap<&'static str, Vec<usize>>,
 }
@@ -97,11 +107,11 @@ fn key<'a>(argument: &'a Argument, names: &BTreeSet<String>) -> &'a str {
 }
 
 impl Roles {
-    /// Adds the clauses of a fact of an entity with these names.
-    pub(super) fn add(&mut self, clauses: &[Clause], names: &BTreeSet<String>) {
+    /// Adds the clauses of a fact, by its number, of an entity with these names.
+    pub(super) fn add(&mut self, fact: usize, clauses: &[Clause], names: &BTreeSet<String>) {
         for clause in clauses {
             let at = self.clauses.len();
-            self.clauses.push(Arguments::of(clause, names));
+            self.clauses.push((fact, Arguments::of(clause, names)));
             for lemma in &clause.lemmas {
                 self.by_verb.entry(lemma).or_default().push(at);
             }
@@ -109,17 +119,20 @@ impl Roles {
     }
 
     /// Whether a fact with the verb of a clause leaves its words their roles; `None` when no fact has the verb.
-    pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<bool> {
+    pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<Agreement> {
         let of = |verbs: &[&'static str]| -> BTreeSet<usize> {
             verbs.iter().filter_map(|verb| self.by_verb.get(verb)).flatten().copied().collect()
         };
         // Synonyms say less: they are asked only where no fact has the verb itself.
-        let facts = Some(of(&clause.lemmas)).filter(|facts| !facts.is_empty()).unwrap_or_else(|| of(&clause.also));
-        if facts.is_empty() || facts.len() > MOST {
+        let found = Some(of(&clause.lemmas)).filter(|found| !found.is_empty()).unwrap_or_else(|| of(&clause.also));
+        if found.len() > MOST {
             return None;
         }
         let said = Arguments::of(clause, names);
-        Some(facts.iter().filter_map(|at| self.clauses.get(*at)).any(|fact| !said.conflicts(fact)))
+        let mut facts = found.iter().filter_map(|at| self.clauses.get(*at));
+        let (first, _) = facts.clone().next()?;
+        let agrees = facts.any(|(_, fact)| !said.conflicts(fact));
+        Some(if agrees { Agreement::Agrees } else { Agreement::Differs(*first) })
     }
 }
 
@@ -135,8 +148,9 @@ mod tests {
         let mapper = Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
         let names: BTreeSet<String> = mapper.checkable("Ana Silva").into_iter().map(|c| c.stem).collect();
         let mut roles = Roles::default();
-        facts.iter().for_each(|fact| roles.add(&mapper.clauses(fact), &names));
-        roles.agree(mapper.clauses(sentence).first().unwrap(), &names)
+        facts.iter().enumerate().for_each(|(at, fact)| roles.add(at, &mapper.clauses(fact), &names));
+        let agreement = roles.agree(mapper.clauses(sentence).first().unwrap(), &names);
+        agreement.map(|agreement| agreement == Agreement::Agrees)
     }
 
     #[test]

@@ -37,10 +37,12 @@ fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
         return None;
     }
     let recent = state.lineage.iter().rev().take(usize::from(rules.recent));
-    let count = recent.filter(|t| t.fingerprint == fingerprint).count();
-    (count >= usize::from(rules.repetitions)).then(|| {
-        let condition = format!("at most {} among the last {}", rules.repetitions, rules.recent);
-        failed(LineageReason::Repetition, "repetitions", (count + 1).to_string(), condition)
+    let same: Vec<u32> = recent.filter(|t| t.fingerprint == fingerprint).map(|t| t.sequence).collect();
+    (same.len() >= usize::from(rules.repetitions)).then(|| {
+        let earlier: Vec<String> = same.iter().rev().map(u32::to_string).collect();
+        let (most, recent, earlier) = (rules.repetitions, rules.recent, earlier.join(", "));
+        let condition = format!("at most {most} among the last {recent}; the same was said in {earlier}");
+        failed(LineageReason::Repetition, "repetitions", (same.len() + 1).to_string(), condition)
     })
 }
 

@@ -132,10 +132,35 @@ fn anchor(
     staged.validation.extend(grounding.evidence.into_iter().map(|e| DecidingField {
         field: e.field.into(),
         value: e.value,
-        condition: e.condition.into(),
+        condition: e.condition,
     }));
     let start = sentence.start;
     staged.apart = grounding.unsupported.into_iter().map(|r| start + r.start..start + r.end).collect();
+}
+
+/// What the mapping's own finding rests on: the span's quantities, its length, the call.
+fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<ValidationReason>) -> Vec<DecidingField> {
+    let deciding =
+        |field: &str, value: String, condition: String| DecidingField { field: field.into(), value, condition };
+    let quantities = |condition: &str| {
+        let all = span.text.quantities_of(span.range);
+        all.map(|quantity| deciding("quantity", quantity.to_owned(), condition.to_owned())).collect()
+    };
+    let (StageFinding::Reject(reason) | StageFinding::Decompose(reason)) = finding else { return Vec::new() };
+    match reason {
+        ValidationReason::QuantityMultiple => quantities("one value for one quantity"),
+        ValidationReason::QuantityInexact => quantities("exact in the unit of its slot"),
+        ValidationReason::QuantityRange => quantities("in the declared range of its slot"),
+        ValidationReason::SpanTooLong => {
+            let most = format!("at most {} bytes", state.policy.limits.span_bytes);
+            vec![deciding("length", span.range.len().to_string(), most)]
+        }
+        ValidationReason::ToolMalformed => {
+            let call = span.text.slice(span.range).to_owned();
+            vec![deciding("call", call, "a name and a JSON object within bounds".to_owned())]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Maps a span and takes it through the host's stages.
@@ -155,10 +180,10 @@ pub(crate) fn judge(
         uncertainty: span.uncertainty.as_ref().and_then(|said| said.as_ref().ok()).copied(),
     };
     let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper().map(state, candidate);
-    let mut staged = HostFindings::default();
     if span.malformed {
         mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
     }
+    let mut staged = HostFindings { validation: mapped(state, span, mutation.validation), ..HostFindings::default() };
     if let Some(Err(error)) = &span.uncertainty {
         mutation.validation = StageFinding::Reject(ValidationReason::LogprobsInvalid);
         staged.validation = vec![DecidingField {

@@ -68,3 +68,35 @@ fn a_hit_has_a_polarity_in_its_own_sentence() {
     assert!(of(Polarity::Affirmed, "Nothing!\n*Model clauses* apply"));
     assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
 }
+
+/// What may deny it stands where nothing is looked at.
+#[test]
+fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
+    let far = "which is said at length ".repeat(25);
+    let wide = "\u{e4}\u{f6}\u{fc} ".repeat(74) + "x";
+    for text in [
+        format!("It is not true that {far}*this is not medical advice*."),
+        format!("*This is medical advice* {far}is not true."),
+        format!("*This is medical advice*{wide}{wide} is not true."),
+    ] {
+        assert!(!of(Polarity::Affirmed, &text), "{text}");
+        assert!(of(Polarity::Undenied, &text), "{text}");
+    }
+    for text in [
+        format!("We say {far}. *This is not medical advice*. We say {far}."),
+        format!("We say {far}\n*This is not medical advice*\nWe say {far}."),
+    ] {
+        assert!(of(Polarity::Affirmed, &text) && of(Polarity::Undenied, &text), "{text}");
+    }
+}
+
+/// What comes behind a line does not change it: it may not have come yet.
+#[test]
+fn a_line_that_ends_at_the_reach_is_read_alike_with_what_follows() {
+    for length in REACH - 3..REACH + 3 {
+        let line = format!("*This is medical advice*{}\n", "x".repeat(length));
+        for next in ["More.", "\u{e4}", "\n"] {
+            assert_eq!(of(Polarity::Affirmed, &line), of(Polarity::Affirmed, &format!("{line}{next}")), "{length}");
+        }
+    }
+}
