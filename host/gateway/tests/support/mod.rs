@@ -5,7 +5,7 @@
 use portcullis_card::{CardChoice, SessionConfig};
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
-use portcullis_gateway::session::{SessionParts, Sessions};
+use portcullis_gateway::session::{Opener, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
@@ -208,7 +208,12 @@ impl Gateway {
                 governors: vec![governor; models],
             })
         };
-        let sessions = Sessions::start(Box::new(open), config.rotation.clone()).unwrap();
+        Self::over(config, Box::new(open))
+    }
+
+    /// A gateway of this configuration, whose sessions are opened so.
+    pub fn over(config: Config, open: Opener) -> Self {
+        let sessions = Sessions::start(open, config.rotation.clone()).unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let served = std::thread::spawn(move || {
