@@ -18,6 +18,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
 use portcullis_mapping::Mapper;
+use portcullis_policy::image::Image;
 use portcullis_policy::{Compiled, Package};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -106,27 +107,37 @@ impl Engine for ReplayEngine {
     fn roll_back(&mut self, _steps: usize) {}
 }
 
-/// Replays streams under one policy.
+/// A policy that streams were governed under.
+#[derive(Clone, Copy)]
+pub struct ReplayPolicy<'r> {
+    /// The package; of a composition a member's.
+    pub package: &'r Package,
+    /// Its rules in the image.
+    pub compiled: &'r Compiled,
+    /// Its mapper.
+    pub mapper: &'r Mapper,
+}
+
+/// Replays streams under the policies of one image.
 pub struct Replayer<'r> {
-    package: &'r Package,
-    compiled: &'r Compiled,
-    mapper: &'r Mapper,
+    package_digest: [u8; 32],
+    /// Policies by the name that context documents give them.
+    policies: BTreeMap<String, ReplayPolicy<'r>>,
     stores: BTreeMap<Hex<32>, Store>,
-    /// Stores as the streams before looked them up.
-    anchors: BTreeMap<Vec<Hex<32>>, Anchors>,
+    /// Stores as the streams before looked them up, by policy and digests.
+    anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
 }
 
 impl<'r> Replayer<'r> {
-    /// Replays under `compiled`, with these anchor stores.
+    /// Replays under these policies of `image`, with these anchor stores. A stream's context document names its policy.
     ///
     /// # Errors
     /// The model card's.
     pub fn new(
-        package: &'r Package,
-        compiled: &'r Compiled,
-        mapper: &'r Mapper,
+        image: &Image,
+        policies: impl IntoIterator<Item = ReplayPolicy<'r>>,
         stores: Vec<Store>,
     ) -> Result<Self, SessionError> {
         let records = Arc::new(Mutex::new(Vec::new()));
@@ -136,9 +147,11 @@ impl<'r> Replayer<'r> {
             Ok(())
         };
         let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
-        let session = Session::open(ModelCard::new(), &compiled.image, config)?;
+        let session = Session::open(ModelCard::new(), image, config)?;
         let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
-        Ok(Self { package, compiled, mapper, stores, anchors: BTreeMap::new(), session, records })
+        let policies = policies.into_iter().map(|policy| (policy.package.manifest().reference(), policy)).collect();
+        let package_digest = image.header().package_digest;
+        Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records })
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
@@ -155,8 +168,8 @@ impl<'r> Replayer<'r> {
         let Some(begin) = recorded.first() else {
             return Ok(StreamReplay { records: 0, fault: None, consumed: true });
         };
-        let document = self.document(context, begin, &input)?;
-        let anchors = self.anchors(&document.anchor_digests)?;
+        let (document, policy) = self.document(context, begin, &input)?;
+        let anchors = self.anchors(&document, policy)?;
         // The digest of a NOTE is of something beside the text: nothing here could make it again.
         let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
         let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
@@ -181,7 +194,7 @@ impl<'r> Replayer<'r> {
         let again = move || -> Box<dyn Engine> {
             Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
-        let governor = Governor::new(self.package, self.compiled, self.mapper, settings)?
+        let governor = Governor::new(policy.package, policy.compiled, policy.mapper, settings)?
             .with_anchors(anchors)
             .with_notes(notes)
             .with_replay(Box::new(again));
@@ -193,7 +206,12 @@ impl<'r> Replayer<'r> {
         Ok(StreamReplay { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
     }
 
-    fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
+    fn document(
+        &self,
+        bytes: &[u8],
+        begin: &Record,
+        input: &Input,
+    ) -> Result<(ContextDocument, ReplayPolicy<'r>), ReplayError> {
         let wrong = |what: &str| ReplayError::Context(what.to_owned());
         if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
             return Err(wrong("not the one that BEGIN bound"));
@@ -202,25 +220,31 @@ impl<'r> Replayer<'r> {
             ContextError::Version { found } => ReplayError::Version { found },
             ContextError::Malformed(what) => ReplayError::Context(what),
         })?;
-        if document.package_digest.0 != self.package.digest() {
+        if document.package_digest.0 != self.package_digest {
             return Err(wrong("of another policy package"));
         }
+        let Some(policy) = self.policies.get(&document.policy).copied() else {
+            return Err(wrong("it names a policy that the package does not hold"));
+        };
         match (document.mode, input) {
-            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => Ok(document),
+            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => {
+                Ok((document, policy))
+            }
             (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
             (Mode::Recorded | Mode::Driven | Mode::Held, _) => Err(wrong("its mode does not fit the input")),
         }
     }
 
-    fn anchors(&mut self, digests: &[Hex<32>]) -> Result<Anchors, ReplayError> {
-        if let Some(anchors) = self.anchors.get(digests) {
+    fn anchors(&mut self, document: &ContextDocument, policy: ReplayPolicy<'_>) -> Result<Anchors, ReplayError> {
+        let key = (document.policy.clone(), document.anchor_digests.clone());
+        if let Some(anchors) = self.anchors.get(&key) {
             return Ok(anchors.clone());
         }
         let store =
             |digest: &Hex<32>| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()));
-        let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
-        let anchors = Anchors::new(stores, self.mapper);
-        self.anchors.insert(digests.to_vec(), anchors.clone());
+        let stores = document.anchor_digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
+        let anchors = Anchors::new(stores, policy.mapper);
+        self.anchors.insert(key, anchors.clone());
         Ok(anchors)
     }
 }

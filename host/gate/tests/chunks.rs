@@ -13,7 +13,7 @@ use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Record;
 use portcullis_gate::engine::Proposal;
-use portcullis_gate::replay::{Input, Replayer};
+use portcullis_gate::replay::{Input, ReplayPolicy, Replayer};
 use portcullis_gate::{
     Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Release, SaltKey, Seat, Settings,
 };
@@ -129,7 +129,8 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
     let key = SaltKey::from_bytes([3; 32]);
     let sequences = 0..u32::try_from(records.len()).unwrap();
     let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&world.package, &world.compiled, &world.mapper, Vec::new()).unwrap();
+    let policy = ReplayPolicy { package: &world.package, compiled: &world.compiled, mapper: &world.mapper };
+    let mut replayer = Replayer::new(&world.compiled.image, [policy], Vec::new()).unwrap();
     let input = Input::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
     let replayed = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));

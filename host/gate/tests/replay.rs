@@ -6,7 +6,7 @@ use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
-use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
+use portcullis_gate::replay::{Input, ReplayError, ReplayPolicy, Replayer, StreamReplay};
 use portcullis_gate::{CONTEXT_VERSION, Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
@@ -59,7 +59,8 @@ fn with_trail(check: impl FnOnce(&mut Replayer<'_>, Trail)) {
     // Without OPEN.
     let records = records.lock().unwrap().split_off(1);
     let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&package, &compiled, &mapper, Vec::new()).unwrap();
+    let policy = ReplayPolicy { package: &package, compiled: &compiled, mapper: &mapper };
+    let mut replayer = Replayer::new(&compiled.image, [policy], Vec::new()).unwrap();
     check(&mut replayer, Trail { context, records, salts });
 }
 

@@ -12,9 +12,9 @@ use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
+use portcullis_gate::replay::{Input, ReplayError, ReplayPolicy, Replayer, StreamReplay};
 use portcullis_mapping::Mapper;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::Policies;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -105,7 +105,7 @@ fn attempt(
         return Ok(());
     }
     let image = bundle.read(bundle::IMAGE)?;
-    let (package, compiled, mapper) = match compile(sources, &image) {
+    let (policies, mappers) = match compile(sources, &image) {
         Ok(compiled) => compiled,
         Err(why) => {
             outcome.add(ReplayCode::ReplayPackage, why);
@@ -119,7 +119,12 @@ fn attempt(
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
-    let mut replayer = Replayer::new(&package, &compiled, &mapper, stores).map_err(ReplayError::from)?;
+    let in_force = policies.iter().zip(&mappers).map(|(policy, mapper)| ReplayPolicy {
+        package: &policy.package,
+        compiled: &policy.compiled,
+        mapper,
+    });
+    let mut replayer = Replayer::new(policies.image(), in_force, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
     let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
@@ -151,16 +156,16 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     Ok(Some(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
 }
 
-/// The package, its tables and its mapping, or why they are not those that were in force.
-fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Package, Compiled, Mapper), String> {
-    let compiled = Package::from_listed(sources).and_then(|package| Ok((package.compile()?, package)));
-    let (compiled, package) = compiled.map_err(|error| format!("the policy package does not compile: {error}"))?;
-    if compiled.image.as_bytes() != image {
+/// The policies of the package and their mappers, or why they are not those that were in force.
+fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Mapper>), String> {
+    let policies = Policies::from_listed(sources);
+    let policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
+    if policies.image().as_bytes() != image {
         return Err("the policy package does not compile to the table image that was in force".to_owned());
     }
-    let mapper = Mapper::new(package.manifest(), package.files());
-    let mapper = mapper.map_err(|error| format!("the policy package cannot map text: {error}"))?;
-    Ok((package, compiled, mapper))
+    let mappers = policies.iter().map(|policy| Mapper::new(policy.package.manifest(), policy.package.files()));
+    let mappers = mappers.collect::<Result<_, _>>();
+    Ok((policies, mappers.map_err(|error| format!("the policy package cannot map text: {error}"))?))
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
