@@ -79,7 +79,6 @@ fn renumbered(d: &Descriptor, member: &Package) -> Descriptor {
 struct Tally {
     judged: u64,
     admitted: u64,
-    cedar: u64,
     renumbered: u64,
 }
 
@@ -116,7 +115,6 @@ fn hold_to_alone(
             }
         }
         tally.judged += 1;
-        tally.cedar += 1;
         tally.admitted += u64::from(decided.2 == portcullis_core::wire::Determination::Admit);
         tally.renumbered += u64::from(moved != d);
     }
@@ -178,9 +176,9 @@ fn shipped_packages_decide_in_every_pair_and_together_as_they_do_alone() {
             hold_to_alone((&case.package, &case.compiled), (&member.package, own), descriptors, &mut tally);
         }
     }
-    let Tally { judged, admitted, cedar, renumbered } = tally;
+    let Tally { judged, admitted, renumbered } = tally;
     println!(
-        "{} compositions: {judged} judged, {cedar} by cedar too, {admitted} admitted, {renumbered} renumbered",
+        "{} compositions: {judged} judged, by cedar too, {admitted} admitted, {renumbered} renumbered",
         sets.len()
     );
     assert!(admitted > 200 && renumbered > judged / 3);
@@ -191,16 +189,20 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     let long = std::env::var_os("PORTCULLIS_LONG").is_some_and(|value| value == "1");
     let mut tally = Tally::default();
     let (mut compositions, mut refused) = (0, 0);
-    for group in 0..if long { 600 } else { 60 } {
+    for group in 0..if long { 2_000 } else { 200 } {
         // Classes of every second member are recognised in another way, so that they do not share numbers.
-        let cases: Vec<Case> = (0..3).map(|at| Case::generate(group * 3 + at)).collect();
+        let cases: Vec<Case> = (0..2 + group % 2).map(|at| Case::generate(group * 3 + at)).collect();
         let depth = 2;
         let same_depth = |(at, case): (usize, &Case)| {
             let mut files = case.package.files().clone();
             let text = String::from_utf8(files["policy.toml"].clone()).unwrap();
             let old = format!("max_depth = {}", case.package.manifest().limits.max_depth);
             let text = text.replacen(&old, &format!("max_depth = {depth}"), 1);
-            let text = if at % 2 == 1 { text.replace("[[class]]\n", "[[class]]\nview = false\n") } else { text };
+            let text = if at % 2 == 1 {
+                text.replace("[[class]]\n", "[[class]]\npattern = [{ regex = 'x' }]\n")
+            } else {
+                text
+            };
             files.insert("policy.toml".into(), text.into_bytes());
             case.with_package(Package::from_files(files).unwrap())
         };
@@ -231,7 +233,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     println!(
         "{compositions} compositions, {refused} without room: {judged} judged, {admitted} admitted, {renumbered} renumbered"
     );
-    assert!(compositions > 10 && admitted > 100 && renumbered > 500);
+    assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
 
 /// A session over the model card, and the records that it writes.
@@ -502,11 +504,11 @@ fn a_member_takes_its_own_profiles_and_no_others() {
 fn plan(folder: &std::path::Path, members: &[&str]) -> Plan {
     let member = |name: &&str| {
         let package = root().join("policies").join(name);
-        format!("[[member]]\nname = \"{name}\"\npackage = \"{}\"\nprofiles = [\"public.toml\"]\n", package.display())
+        format!("[[member]]\nname = \"{name}\"\npackage = \"{}\"\nprofiles = [\"careful.toml\"]\n", package.display())
     };
     let text = "version = \"2.1.0\"\n".to_owned() + &members.iter().map(member).collect::<String>();
     std::fs::write(folder.join("plan.toml"), text).unwrap();
-    std::fs::write(folder.join("public.toml"), "audience = \"public\"\n").unwrap();
+    std::fs::write(folder.join("careful.toml"), "epistemic = \"high_precision\"\n").unwrap();
     Plan::load(&folder.join("plan.toml")).unwrap()
 }
 
@@ -538,7 +540,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
     assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
     let plan = plan(folder.path(), &["pii"]);
-    std::fs::write(folder.path().join("public.toml"), "audience = \"martians\"\n").unwrap();
+    std::fs::write(folder.path().join("careful.toml"), "audience = \"martians\"\n").unwrap();
     assert!(plan.compose("house").unwrap_err().to_string().contains("martians"));
     assert!(plan.compose("a/b").is_err());
 }
