@@ -6,9 +6,9 @@ use super::scene::{CONTRADICTED, SIMULATED, Scene, replaced};
 fn composed() -> Scene {
     let scene = Scene::new();
     std::fs::write(scene.path("patients.toml"), "audience = \"patient\"\n").unwrap();
-    let made = scene.said(
-        "policy compose @house --member ward=policies/clinical --member desk=policies/pii --profile ward=@patients.toml --json",
-    );
+    let profile = scene.path("patients.toml");
+    let members = "--member ward=policies/clinical --member desk=policies/pii";
+    let made = scene.said(&format!("policy compose @house {members} --profile ward={} --json", profile.display()));
     let report: serde_json::Value = serde_json::from_str(&made).unwrap();
     assert_eq!(report["composition"], "house 1.0.0");
     assert_eq!(report["domains"], serde_json::json!({"used": 5, "of": 32}));
@@ -72,7 +72,7 @@ fn commands_take_a_composition_with_the_name_of_a_member() {
     refused("explain --policy @house --member ward text", "the profile's digest");
     refused("policy compose @house --member a=policies/pii", "cannot make the folder");
     refused("policy compose @new --member a=policies/pii --member b=policies/biography", "member `b` does not fit");
-    refused("policy compose @new --member a=policies/pii --profile b=@patients.toml", "there is no member `b`");
+    refused("policy compose @new --member a=policies/pii --profile b=patients.toml", "there is no member `b`");
     assert!(!scene.path("new").exists(), "what does not fit leaves no folder");
     assert_eq!(scene.code("policy compose @new"), 2);
 
