@@ -569,6 +569,37 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
     }
 }
 
+/// An image declares what any member does, so that the card cannot refuse another member's value as undeclared: no row allows it.
+#[test]
+fn values_that_only_another_member_declares_are_denied() {
+    let rules = PERMIT;
+    let wide = MANIFEST.replace("[\"public\", \"professional\"]", "[\"public\", \"professional\", \"court\"]");
+    let wide = wide.replace("[\"present\", \"past\"]", "[\"present\", \"past\", \"future\"]");
+    let wide = wide.replace("\"technical\"]", "\"technical\", \"solemn\"]");
+    let packages = [MANIFEST, &wide].map(|manifest| Package::from_files(files_with(manifest, rules)).unwrap());
+    let composed = composition(&[("narrow", &packages[0]), ("wide", &packages[1])]).unwrap();
+    let compiled = composed.compile().unwrap();
+    let evaluator = Evaluator::new(&compiled[0].image);
+    let decided = |d: Descriptor, at: usize| {
+        let decision = Decision::new(&compiled[at], &d, &evaluator.evaluate(&d));
+        (decision.determination.name(), decision.rule)
+    };
+    let neutral = |at: usize| Contexts::new(composed.members()[at].package.vocabulary()).neutral();
+    let denied = ("reject", Some("DEFAULT-DENY".to_owned()));
+    for change in
+        [|d: &mut Descriptor| d.audience = 2, |d: &mut Descriptor| d.temporal = 2, |d: &mut Descriptor| d.register = 3]
+    {
+        let changed = |at: usize| {
+            let mut d = neutral(at);
+            change(&mut d);
+            d.sealed()
+        };
+        assert_eq!(decided(neutral(0), 0), ("admit", None));
+        assert_eq!(decided(changed(0), 0), denied);
+        assert_eq!(decided(changed(1), 1), ("admit", None));
+    }
+}
+
 /// A stream on record.
 struct Trail {
     context: Vec<u8>,
