@@ -1,5 +1,6 @@
-//! Compositions: a member of a common image decides as its package does alone and as `cedar-policy` does; rows of one member match no
-//! stream of another; what does not fit is named; what a session of several members recorded replays under each stream's own policy.
+//! Compositions: a member of a common image decides as its package does alone and as `cedar-policy` does; rows of one
+//! member match no stream of another; what does not fit is named; what a session of several members recorded replays
+//! under each stream's own policy.
 #![cfg(test)]
 
 use portcullis_card::transport::model::ModelCard;
@@ -120,8 +121,8 @@ fn hold_to_alone(
     }
 }
 
-/// Every row but the permit-all asks for domains of its own member alone, and no two members have a domain in common: this holds for every
-/// descriptor, generated or not.
+/// Every row but the permit-all asks for domains of its own member alone, and no two members have a domain in common:
+/// this holds for every descriptor, generated or not.
 fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
     let mut seen = 0u32;
     for (member, own) in composition.members().iter().zip(compiled) {
@@ -231,7 +232,8 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     }
     let Tally { judged, admitted, renumbered, .. } = tally;
     println!(
-        "{compositions} compositions, {refused} without room: {judged} judged, {admitted} admitted, {renumbered} renumbered"
+        "{compositions} compositions, {refused} without room: {judged} judged, {admitted} admitted, \
+         {renumbered} renumbered"
     );
     assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
@@ -391,7 +393,8 @@ fn a_member_that_does_not_fit_is_named_with_the_use_before_and_after() {
     assert_eq!(
         text,
         format!(
-            "member `b` does not fit: rows of the policy bank: {own} of {} are used before it (`a` {own}), {policy} with it",
+            "member `b` does not fit: rows of the policy bank: \
+             {own} of {} are used before it (`a` {own}), {policy} with it",
             policy - 1
         )
     );
@@ -569,7 +572,8 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
     }
 }
 
-/// An image declares what any member does, so that the card cannot refuse another member's value as undeclared: no row allows it.
+/// An image declares what any member does, so that the card cannot refuse another member's value as undeclared: no row
+/// allows it.
 #[test]
 fn values_that_only_another_member_declares_are_denied() {
     let rules = PERMIT;

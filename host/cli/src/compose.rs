@@ -1,25 +1,28 @@
-//! `portcullis policy compose`, and `policy check` of a composition.
+//! `portcullis policy compose`.
 
-use crate::failure::{ERROR, Failure, SUCCESS};
-use crate::policy;
+use crate::failure::{Failure, SUCCESS};
 use anyhow::{Context, anyhow};
 use portcullis_policy::composition::{CompositionReport, Plan, PlannedMember};
 use portcullis_policy::{Capacity, Composition};
 use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
-/// Merges packages into one image: each domain of each member becomes one value of the common enumeration `domain`, so that a member's
-/// rows match only its own streams; classes that are declared alike share a number. A composition holds at most 32 domains, 128 classes
+/// Merge packages into one image, so that one session of a card judges under each of them.
+///
+/// Each domain of each member becomes one value of the common enumeration `domain`, so that a member's rows match only
+/// its own streams; classes that are declared alike share a number. A composition holds at most 32 domains, 128 classes
 /// and the rows of one card; the first member that does not fit is named.
 ///
-/// The composition is a folder like a package: `policy check`, `build`, `digest` and `approve` take it, and `run`, `gated`, `explain`,
-/// `policy eval` and `policy explain` take it with `--member NAME`. The members and their order decide every byte of it.
+/// The composition is a folder like a package: `policy check`, `build`, `digest` and `approve` take it, and `run`,
+/// `gated`, `explain`,
+/// `policy eval` and `policy explain` take it with `--member NAME`. The members and their order decide every byte of
+/// it.
 ///
 /// Exit codes: 0 it was written; 1 an error; 2 usage.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   portcullis policy compose house --member ward=policies/clinical --member desk=policies/pii
-  portcullis policy compose house --member ward=policies/clinical --profile ward=profiles/patients.toml
+  portcullis policy compose house --member ward=policies/clinical --profile ward=ward.toml
   portcullis policy compose house --plan house.toml --json
   portcullis policy check house
   portcullis run --policy house --member desk --input answers.jsonl
@@ -35,19 +38,26 @@ pub(crate) struct Args {
     /// Folder to make; its name is the composition's.
     output: PathBuf,
     /// The members, from a TOML file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["members", "profiles", "composition_version"], required_unless_present = "members")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["members", "profiles", "composition_version"],
+        required_unless_present = "members"
+    )]
     plan: Option<PathBuf>,
-    /// A member: its name in the composition, and the folder of its package. Members are numbered in the order of these flags.
+    /// A member: its name in the composition, and the folder of its package. Members are numbered in the order of these
+    /// flags.
     #[arg(long = "member", value_name = "NAME=DIR", value_parser = pair)]
     members: Vec<(String, PathBuf)>,
-    /// A profile (`agent.toml`) that a member is used with; may be given several times. The composition pins its digest, and no other
-    /// profile is accepted. A member without one is used with the profile without content.
+    /// A profile (`agent.toml`) that a member is used with; may be given several times. The composition pins its
+    /// digest, and no other profile is accepted. A member without one is used with the profile without content.
     #[arg(long = "profile", value_name = "NAME=FILE", value_parser = pair, requires = "members")]
     profiles: Vec<(String, PathBuf)>,
     /// Version of the composition.
     #[arg(long, value_name = "MAJOR.MINOR.PATCH", default_value = "1.0.0")]
     composition_version: String,
-    /// The report as one JSON object: digests, what is used of the image, and the numbers of each member's domains and classes.
+    /// The report as one JSON object: digests, what is used of the image, and the numbers of each member's domains and
+    /// classes.
     #[arg(long)]
     json: bool,
 }
@@ -96,24 +106,11 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-fn show(report: &CompositionReport, json: bool) -> Result<u8, Failure> {
+pub(crate) fn show(report: &CompositionReport, json: bool) -> Result<u8, Failure> {
     if json {
         outln!("{}", json_line(report)?);
     } else {
         outln!("{report}");
     }
     Ok(SUCCESS)
-}
-
-/// Checks each member by itself, then the composition.
-pub(crate) fn check(composition: &Composition, strict: bool) -> Result<u8, Failure> {
-    let mut code = SUCCESS;
-    for member in composition.members() {
-        outln!("member {}", member.name);
-        if policy::check(&member.alone, strict)? == ERROR {
-            code = ERROR;
-        }
-    }
-    outln!("{}", composition.report(Capacity::default())?);
-    Ok(code)
 }

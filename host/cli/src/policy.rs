@@ -25,10 +25,9 @@ pub(crate) enum Command {
         /// Folder to make; its name is the package's.
         dir: PathBuf,
     },
-    /// Merge packages into one image, so that one session of a card judges under each of them.
     Compose(Box<compose::Args>),
-    /// Compile a package: errors, warnings, and what it costs in table rows. Of a composition: each member, and the numbers that its
-    /// domains and classes have in the common image.
+    /// Compile a package: errors, warnings, and what it costs in table rows. Of a composition: each member, and the
+    /// numbers that its domains and classes have in the common image.
     Check {
         /// Folder of the package or the composition.
         dir: PathBuf,
@@ -62,8 +61,8 @@ pub(crate) enum Command {
     },
     /// Run the tests that ship with a package: contexts by evaluator and Cedar both, texts by mapping and card.
     Test {
-        /// Folder of the package, or of a composition: then the common image judges, and texts need a member that is used with the
-        /// profile without content.
+        /// Folder of the package, or of a composition: then the common image judges, and texts need a member that is used
+        /// with the profile without content.
         dir: PathBuf,
         #[command(flatten)]
         member: MemberArg,
@@ -138,7 +137,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Compose(args) => compose::run(args),
-        Command::Check { dir, strict } if is_composition(dir) => compose::check(&Composition::load(dir)?, *strict),
+        Command::Check { dir, strict } if is_composition(dir) => check_composition(&Composition::load(dir)?, *strict),
         Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
         Command::Build { dir, output } => {
             let policies = Policies::load(dir)?;
@@ -222,7 +221,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(std::fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?)
 }
 
-pub(crate) fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
+fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
     let report = commands::check(package, Capacity::default())?;
     let identity = &package.manifest().package;
     outln!("{} {}", identity.name, identity.version);
@@ -236,6 +235,17 @@ pub(crate) fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
         errln!("{}", warning.render());
     }
     Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
+}
+
+/// Checks each member by itself, then the composition.
+fn check_composition(composition: &Composition, strict: bool) -> Result<u8, Failure> {
+    let mut code = SUCCESS;
+    for member in composition.members() {
+        outln!("member {}", member.name);
+        code = code.max(check(&member.alone, strict)?);
+    }
+    compose::show(&composition.report(Capacity::default())?, false)?;
+    Ok(code)
 }
 
 fn format(dir: &Path, check: bool) -> Result<u8, Failure> {

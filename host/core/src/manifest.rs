@@ -35,13 +35,14 @@ pub struct Manifest {
     /// The pre-execution filter.
     #[serde(default)]
     pub prefilter: Prefilter,
-    /// The package's part in a composition; `None` for a package alone. It stands in no file: the composition decides it.
+    /// The package's part in a composition; `None` for a package alone. It stands in no file: the composition
+    /// decides it.
     #[serde(skip)]
     pub membership: Option<Membership>,
 }
 
-/// What a composition decides about one of its packages: the numbers that the package's declarations have in the common tables, and the
-/// profiles that it is used with.
+/// What a composition decides about one of its packages: the numbers that the package's declarations have in the
+/// common tables, and the profiles that it is used with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// Name and version of the composition, and the member's name: `house 1.0.0/clinical`.
@@ -55,8 +56,8 @@ pub struct Membership {
 }
 
 impl Manifest {
-    /// Name and version of the policy, as states, context documents and reports give them: `pii 1.1.0`, or of a member of a composition
-    /// `house 1.0.0/clinical`.
+    /// Name and version of the policy, as states, context documents and reports give them: `pii 1.1.0`, or of a
+    /// member of a composition `house 1.0.0/clinical`.
     #[must_use]
     pub fn reference(&self) -> String {
         match &self.membership {

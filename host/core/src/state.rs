@@ -49,7 +49,7 @@ pub struct Intent {
     pub words: BTreeSet<String>,
 }
 
-/// Conditions of the stream; the numbers are places in the policy's lists, and of the domain in those of the composition.
+/// Conditions of the stream, as numbers: places in the policy's lists, but the domain as descriptors carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// Domain.

@@ -2,7 +2,8 @@
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, replaced};
 
-/// A scene with the composition `house` of the clinical package, under the name `ward`, and of `pii`, under the name `desk`.
+/// A scene with the composition `house` of the clinical package, under the name `ward`, and of `pii`, under the name
+/// `desk`.
 fn composed() -> Scene {
     let scene = Scene::new();
     std::fs::write(scene.path("patients.toml"), "audience = \"patient\"\n").unwrap();

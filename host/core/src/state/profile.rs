@@ -59,8 +59,8 @@ impl Profile {
     /// The conditions that a stream of this agent speaks under.
     ///
     /// # Errors
-    /// [`ProfileError`] names a value that the policy does not declare, and those that it does; for a member of a composition the
-    /// digest of a profile that is not one of the member's.
+    /// [`ProfileError`] names a value that the policy does not declare, and those that it does; for a member of a
+    /// composition the digest of a profile that is not one of the member's.
     pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
         if let Some(membership) = &manifest.membership {
             let digest = self.digest();

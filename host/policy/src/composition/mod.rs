@@ -1,11 +1,13 @@
 //! Several packages in one image: a card holds one image for a session, and a gateway serves several policies.
 //!
-//! Each pair of a member and one of its domains becomes one value of the common enumeration `domain`, so that a member's rows match
-//! descriptors of its own streams only. Classes that are recognised alike share a number. Nothing else of a member changes: the mapper,
-//! the stages on the host, limits, thresholds and tests are those of its package, and its rules keep their ids.
+//! Each pair of a member and one of its domains becomes one value of the common enumeration `domain`, so that a
+//! member's rows match descriptors of its own streams only. Classes that are recognised alike share a number. Nothing
+//! else of a member changes: the mapper, the stages on the host, limits, thresholds and tests are those of its package,
+//! and its rules keep their ids.
 //!
-//! A composition is a folder: `composition.toml`, every file of each member below `members/NAME/`, and the profiles that each member is
-//! used with below `profiles/NAME/`. Its digest is the SHA-256 of the same listing as a package's, over all these files.
+//! A composition is a folder: `composition.toml`, every file of each member below `members/NAME/`, and the profiles
+//! that each member is used with below `profiles/NAME/`. Its digest is the SHA-256 of the same listing as a package's,
+//! over all these files.
 
 mod manifest;
 mod number;
@@ -55,8 +57,8 @@ pub struct Member {
 impl Composition {
     /// Loads the composition in the folder `dir`.
     ///
-    /// # Errors
-    /// Files that cannot be read, are too large or are links; a member or a profile that is missing, broken, or not the one that
+    /// # Errors Files that cannot be read, are too large or are links; a member or a profile that is missing, broken,
+    /// or not the one that
     /// `composition.toml` names; members that do not fit into one image; a composition whose name is not its folder's.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         let composition = Self::from_files(load::files(dir)?)?;
@@ -125,7 +127,8 @@ impl Composition {
         &self.members
     }
 
-    /// Compiles the composition for the default tables: each member's part, in the order of the members. Their images are the same.
+    /// Compiles the composition for the default tables: each member's part, in the order of the members. Their images
+    /// are the same.
     ///
     /// # Errors
     /// Every problem of every member's rules, or the first member that does not fit.

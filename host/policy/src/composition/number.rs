@@ -54,17 +54,20 @@ fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
         None => Ok(()),
         Some((name, other)) => {
             let what = format!(
-                "member `{name}` does not fit: its limits.max_depth is {other}, that of `{first}` is {depth}, and an image has one"
+                "member `{name}` does not fit: its limits.max_depth is {other}, that of `{first}` is {depth}, \
+                 and an image has one"
             );
             let help = format!(
-                "set limits.max_depth = {depth} in the policy.toml of `{name}`, or compose it into an image for another card"
+                "set limits.max_depth = {depth} in the policy.toml of `{name}`, \
+                 or compose it into an image for another card"
             );
             Err(Problem::new(Kind::Capacity, what).help(help).into())
         }
     }
 }
 
-/// Whether what the members need, one after the other, has room; otherwise a problem that names the first member without.
+/// Whether what the members need, one after the other, has room; otherwise a problem that names the first member
+/// without.
 pub(super) fn fits<'n>(
     what: &str,
     room: usize,
@@ -112,10 +115,11 @@ impl<'p> Classes<'p> {
 
 /// Whether two classes are one: the same name, recognised in the same way, from the same phrases, in the same language.
 fn is_alike(a: (&Package, &Class), b: (&Package, &Class)) -> bool {
+    // The name first: the rest is costly, and few classes have the same.
     let plain = |class: &Class| Class { description: String::new(), ..class.clone() };
-    let words = |(package, class): (&Package, &Class)| -> Vec<Option<Vec<u8>>> {
-        class.vocabulary.iter().map(|path| package.files().get(path).cloned()).collect()
-    };
     let language = |package: &Package| package.manifest().package.language.clone();
-    plain(a.1) == plain(b.1) && language(a.0) == language(b.0) && words(a) == words(b)
+    a.1.name == b.1.name
+        && plain(a.1) == plain(b.1)
+        && language(a.0) == language(b.0)
+        && a.1.vocabulary.iter().all(|path| a.0.files().get(path) == b.0.files().get(path))
 }

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A composition that is to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the folder of its
+/// A composition that is to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the
+/// folder of its
 /// `package`, and the files of its `profiles`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
