@@ -8,6 +8,7 @@ use portcullis_card::diagnostics::{bench, selftest};
 use portcullis_card::machine::pci::Bdf;
 use portcullis_card::{CardInfo, await_public_key};
 use portcullis_core::hex;
+use portcullis_policy::Policies;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
@@ -111,7 +112,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Serve { socket, test_bench, lanes, sim } => serve(socket, *test_bench, sim.config(*lanes)),
         Command::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
-                Some(dir) => open::policy(dir)?.compiled.image.clone(),
+                Some(dir) => Policies::load(dir)?.image().clone(),
                 None => bench::full_image().map_err(anyhow::Error::from)?,
             };
             let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1), attest: *attest };

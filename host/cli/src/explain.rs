@@ -1,7 +1,7 @@
 //! `portcullis explain`: how one text is mapped, and which rows decide.
 
 use crate::failure::{Failure, SUCCESS};
-use crate::open;
+use crate::open::{self, PolicyArgs};
 use crate::output::{digest, digests};
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_gate::explain::explain;
@@ -14,9 +14,8 @@ use std::path::PathBuf;
 /// The software evaluator judges; nothing is released and no card is asked.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the policy package.
-    #[arg(long, value_name = "DIR")]
-    policy: PathBuf,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// The agent's governed profile (`agent.toml`).
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -28,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let policy = open::policy(&args.policy)?;
+    let policy = args.policy.open()?;
     let text = match &args.text {
         Some(text) => text.clone(),
         None => {

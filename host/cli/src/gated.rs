@@ -3,7 +3,7 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
-use crate::open::{self, CardArgs};
+use crate::open::{self, CardArgs, PolicyArgs};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// The socket. One that no process listens on is replaced.
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
-    /// Folder of the policy package.
-    #[arg(long, value_name = "DIR")]
-    policy: PathBuf,
+    #[command(flatten)]
+    policy: PolicyArgs,
     #[command(flatten)]
     card: CardArgs,
     #[command(flatten)]
@@ -60,7 +59,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let stop = Stop::on_signals()?;
-    let policy = open::policy(&args.policy)?;
+    let policy = args.policy.open()?;
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),

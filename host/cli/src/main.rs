@@ -17,6 +17,7 @@ mod bundle;
 mod card;
 mod check;
 mod choices;
+mod compose;
 mod engine;
 mod explain;
 mod failure;

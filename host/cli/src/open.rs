@@ -8,8 +8,8 @@ use portcullis_core::state::Profile;
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_mapping::Mapper;
-use portcullis_policy::Package;
-use std::path::Path;
+use portcullis_policy::Policies;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Which card.
@@ -42,7 +42,7 @@ pub(crate) struct SimArgs {
     stall: portcullis_sim::Stall,
     /// Simulated card: write an FST trace of every clock (builds with the feature `trace`).
     #[arg(long, value_name = "FILE")]
-    trace: Option<std::path::PathBuf>,
+    trace: Option<PathBuf>,
 }
 
 #[cfg(feature = "sim")]
@@ -111,10 +111,35 @@ impl CardArgs {
     }
 }
 
-/// Loads and compiles the package in a folder.
-pub(crate) fn policy(dir: &Path) -> Result<Arc<Policy>, Failure> {
-    let package = Package::load(dir)?;
-    let compiled = package.compile()?;
+/// Which policy.
+#[derive(clap::Args, Clone)]
+pub(crate) struct PolicyArgs {
+    /// Folder of the policy package, or of a composition of packages (`portcullis policy compose`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) policy: PathBuf,
+    #[command(flatten)]
+    pub(crate) member: MemberArg,
+}
+
+/// Which member of a composition.
+#[derive(clap::Args, Clone)]
+pub(crate) struct MemberArg {
+    /// Member of the composition whose policy judges; a package alone has none.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) member: Option<String>,
+}
+
+impl PolicyArgs {
+    /// Loads and compiles it.
+    pub(crate) fn open(&self) -> Result<Arc<Policy>, Failure> {
+        policy(&self.policy, &self.member)
+    }
+}
+
+/// Loads and compiles the package in a folder, or a composition for one member of it.
+pub(crate) fn policy(dir: &Path, member: &MemberArg) -> Result<Arc<Policy>, Failure> {
+    let policy = Policies::load(dir)?.into_policy(member.member.as_deref())?;
+    let portcullis_policy::Policy { package, compiled, .. } = policy;
     let mapper = Mapper::new(package.manifest(), package.files())
         .with_context(|| format!("policy package `{}`", dir.display()))?;
     Ok(Arc::new(Policy { package, compiled, mapper }))
@@ -129,7 +154,7 @@ pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
 }
 
 /// Opens anchor stores.
-pub(crate) fn anchors(files: &[std::path::PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {
+pub(crate) fn anchors(files: &[PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {
     let stores = files.iter().map(|f| Store::open(f)).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
     Ok(Anchors::new(stores, mapper))
 }

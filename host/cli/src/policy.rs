@@ -1,18 +1,19 @@
 //! `portcullis policy …`: presentation of what the policy crate does.
 
+use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
-use crate::open::{self, CardArgs};
+use crate::open::{self, CardArgs, MemberArg, PolicyArgs};
 use crate::output::{digest, digests};
 use anyhow::{Context, anyhow};
 use ed25519_dalek::SigningKey;
 use portcullis_card::{Session, SessionConfig};
 use portcullis_evidence::approval::Approval;
-use portcullis_gate::{Governor, SaltKey, Settings, banks_on_card, judge_text};
+use portcullis_gate::{Governor, Policy, SaltKey, Settings, banks_on_card, judge_text};
 use portcullis_policy::commands;
 use portcullis_policy::context::Contexts;
 use portcullis_policy::decision::Decision;
 use portcullis_policy::evaluate::Evaluator;
-use portcullis_policy::{Capacity, Package};
+use portcullis_policy::{Capacity, Composition, Package, Policies, is_composition};
 use portcullis_verify::console::{Stdout, json_line, json_pretty};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -25,17 +26,19 @@ pub(crate) enum Command {
         /// Folder to make; its name is the package's.
         dir: PathBuf,
     },
-    /// Compile a package: errors, warnings, and what it costs in table rows.
+    Compose(Box<compose::Args>),
+    /// Compile a package: errors, warnings, and what it costs in table rows. Of a composition: each member, and the
+    /// numbers that its domains and classes have in the common image.
     Check {
-        /// Folder of the package.
+        /// Folder of the package or the composition.
         dir: PathBuf,
         /// Exit with 1 when there is a warning.
         #[arg(long)]
         strict: bool,
     },
-    /// Compile a package to a table image.
+    /// Compile a package or a composition to a table image.
     Build {
-        /// Folder of the package.
+        /// Folder of the package or the composition.
         dir: PathBuf,
         /// Where the image goes.
         #[arg(long, value_name = "FILE")]
@@ -59,26 +62,27 @@ pub(crate) enum Command {
     },
     /// Run the tests that ship with a package: contexts by evaluator and Cedar both, texts by mapping and card.
     Test {
-        /// Folder of the package.
+        /// Folder of the package, or of a composition: then the common image judges, and texts need a member that is used
+        /// with the profile without content.
         dir: PathBuf,
+        #[command(flatten)]
+        member: MemberArg,
         #[command(flatten)]
         card: CardArgs,
     },
     /// Decide contexts: one a line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields that are left
     /// out have neutral values. Prints the decision of both banks with the deciding rules.
     Eval {
-        /// Folder of the package.
-        #[arg(long, value_name = "DIR")]
-        policy: PathBuf,
+        #[command(flatten)]
+        policy: PolicyArgs,
         /// Ask a card (`sim`, `model`, `vfio-user:PATH`) in place of the software evaluator.
         #[arg(long)]
         card: Option<portcullis_card::CardChoice>,
     },
     /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
     Explain {
-        /// Folder of the package.
-        #[arg(long, value_name = "DIR")]
-        policy: PathBuf,
+        #[command(flatten)]
+        policy: PolicyArgs,
     },
     /// What changed from A to B, with descriptors that the two decide differently.
     ///
@@ -93,10 +97,10 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Approve a package as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
+    /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
     /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their approvers.
     Approve {
-        /// Folder of the package.
+        /// Folder of the package or the composition.
         dir: PathBuf,
         /// The approver's private key.
         #[arg(long, value_name = "FILE")]
@@ -114,9 +118,9 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         public: Option<PathBuf>,
     },
-    /// Print the digests of the package and of its image.
+    /// Print the digests of the package or the composition, and of its image.
     Digest {
-        /// Folder of the package.
+        /// Folder of the package or the composition.
         dir: PathBuf,
     },
 }
@@ -133,11 +137,13 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             outln!("made {}; try `portcullis policy test {}`", dir.display(), dir.display());
             Ok(SUCCESS)
         }
+        Command::Compose(args) => compose::run(args),
+        Command::Check { dir, strict } if is_composition(dir) => check_composition(&Composition::load(dir)?, *strict),
         Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
         Command::Build { dir, output } => {
-            let compiled = Package::load(dir)?.compile()?;
-            write(output, compiled.image.as_bytes())?;
-            outln!("{}  {}", digest(&compiled.image.digest()), output.display());
+            let policies = Policies::load(dir)?;
+            write(output, policies.image().as_bytes())?;
+            outln!("{}  {}", digest(&policies.image().digest()), output.display());
             Ok(SUCCESS)
         }
         Command::Schema { dir, print } => {
@@ -152,15 +158,15 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Fmt { dir, check } => format(dir, *check),
-        Command::Test { dir, card } => test(dir, card),
-        Command::Eval { policy, card } => eval(&Package::load(policy)?, card.as_ref()),
+        Command::Test { dir, member, card } => test(&open::policy(dir, member)?, card),
+        Command::Eval { policy, card } => eval(&*policy.open()?, card.as_ref()),
         Command::Explain { policy } => {
-            let package = Package::load(policy)?;
-            let compiled = package.compile()?;
+            let policy = policy.open()?;
+            let Policy { package, compiled, .. } = &*policy;
             let line = std::io::read_to_string(std::io::stdin())?;
             let descriptor =
                 commands::eval_line(Contexts::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
-            let explanation = commands::explain(&compiled, package.vocabulary(), &descriptor);
+            let explanation = commands::explain(compiled, package.vocabulary(), &descriptor);
             outln!("{}", json_pretty(&explanation)?);
             Ok(SUCCESS)
         }
@@ -169,14 +175,13 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             if name.is_empty() || name.chars().count() > NAME_CHARS || name.contains(char::is_control) {
                 return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
             }
-            let package = Package::load(dir)?;
-            let image = package.compile()?.image.digest();
+            let policies = Policies::load(dir)?;
             let key = approver_key(key, *new_key)?;
-            approve(&package, image, &key, name, output, public.as_deref())
+            approve(&policies, &key, name, output, public.as_deref())
         }
         Command::Digest { dir } => {
-            let package = Package::load(dir)?;
-            outln!("{}", digests(&digest(&package.digest()), &digest(&package.compile()?.image.digest())));
+            let policies = Policies::load(dir)?;
+            outln!("{}", digests(&digest(&policies.digest()), &digest(&policies.image().digest())));
             Ok(SUCCESS)
         }
     }
@@ -193,8 +198,7 @@ fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
 }
 
 fn approve(
-    package: &Package,
-    image: [u8; 32],
+    policies: &Policies,
     key: &SigningKey,
     name: &str,
     output: &Path,
@@ -205,12 +209,13 @@ fn approve(
             .with_context(|| format!("an approval needs new files, not `{}`", path.display()))?;
         Ok(file.write_all(bytes)?)
     };
+    let image = policies.image().digest();
     create(output, &Approval::sign(image, name, key))?;
     if let Some(public) = public {
         let pem = portcullis_authority::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
         create(public, pem.as_bytes())?;
     }
-    outln!("{name} approves\n{}", digests(&digest(&package.digest()), &digest(&image)));
+    outln!("{name} approves\n{}", digests(&digest(&policies.digest()), &digest(&image)));
     Ok(SUCCESS)
 }
 
@@ -234,6 +239,17 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
     Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
 }
 
+/// Checks each member by itself, then the composition.
+fn check_composition(composition: &Composition, strict: bool) -> Result<u8, Failure> {
+    let mut code = SUCCESS;
+    for member in composition.members() {
+        outln!("member {}", member.name);
+        code = code.max(check(&member.alone, strict)?);
+    }
+    compose::show(&composition.report(Capacity::default())?, false)?;
+    Ok(code)
+}
+
 fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
     let mut code = SUCCESS;
     for file in commands::format(&Package::load(dir)?)?.iter().filter(|f| f.changed) {
@@ -248,12 +264,11 @@ fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
-    let policy = open::policy(dir)?;
+fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
     let tests = commands::parse_tests(&policy.package)?;
     // Salts do not matter to a determination; a fixed key spares the operating system.
     let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
-    let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?);
+    let governor = Arc::new(Governor::new(Arc::clone(policy), settings).map_err(anyhow::Error::from)?);
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
         judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))
@@ -270,8 +285,7 @@ fn test(dir: &Path, card: &CardArgs) -> Result<u8, Failure> {
     Ok(if failed == 0 { SUCCESS } else { ERROR })
 }
 
-fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
-    let compiled = package.compile()?;
+fn eval(Policy { package, compiled, .. }: &Policy, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
     let contexts = Contexts::new(package.vocabulary());
     let evaluator = Evaluator::new(&compiled.image);
     let mut session = match card {
@@ -291,10 +305,10 @@ fn eval(package: &Package, card: Option<&portcullis_card::CardChoice>) -> Result
         let banks = match &mut session {
             None => evaluator.evaluate(&descriptor),
             Some(session) => {
-                banks_on_card(session, &compiled, &descriptor)?.with_context(|| format!("line {}", number + 1))?
+                banks_on_card(session, compiled, &descriptor)?.with_context(|| format!("line {}", number + 1))?
             }
         };
-        writeln!(out, "{}", json_line(&Decision::new(&compiled, &descriptor, &banks))?)?;
+        writeln!(out, "{}", json_line(&Decision::new(compiled, &descriptor, &banks))?)?;
     }
     if let Some(session) = session {
         session.close()?;

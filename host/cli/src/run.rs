@@ -5,7 +5,7 @@ use crate::engine::{EngineArgs, EngineFactory};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
-use crate::open::{self, CardArgs};
+use crate::open::{self, CardArgs, MemberArg};
 use crate::output::{Output, Shape};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
@@ -41,11 +41,13 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 /// second signal ends the process at once.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the policy package.
+    /// Folder of the policy package, or of a composition of packages (`portcullis policy compose`).
     #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    member: MemberArg,
     /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals", "bundle"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["member", "card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals", "bundle"])]
     gate: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
@@ -250,7 +252,7 @@ fn local(
     maker: Option<Arc<EngineFactory>>,
     shape: Shape,
 ) -> Result<EventSink, Failure> {
-    let policy = open::policy(policy)?;
+    let policy = open::policy(policy, &args.member)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,

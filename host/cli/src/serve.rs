@@ -1,11 +1,13 @@
 //! `portcullis serve`: the gate in front of a model server.
 
 use crate::failure::{Failure, SUCCESS};
-use crate::open::{self, CardArgs};
+use crate::open::{self, CardArgs, MemberArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
 use portcullis_card::SessionConfig;
-use portcullis_gate::{Governor, SaltKey, Settings};
+use portcullis_core::state::Profile;
+use portcullis_gate::anchor::Anchors;
+use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{Config, Limits, Model, Rotation, UpstreamKind};
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
@@ -40,6 +42,8 @@ pub(crate) struct Args {
     /// Folder of the policy package.
     #[arg(long, value_name = "DIR")]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    member: MemberArg,
     /// Base of a model server's paths, such as `http://127.0.0.1:18080/v1`: every model that a client names is asked there.
     #[arg(long, value_name = "URL", required_unless_present = "config")]
     upstream: Option<String>,
@@ -139,6 +143,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             upstream_key: None,
             upstream_ca: None,
             strict_upstream: false,
+            member: args.member.member.clone(),
             profile: None,
         }];
     }
@@ -147,12 +152,14 @@ fn config(args: &Args) -> Result<Config, Failure> {
 
 /// What opens each session: everything that can be wrong with its files is said before the first one.
 fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
-    let policy = open::policy(&config.policy)?;
-    let anchors = open::anchors(&config.anchors, &policy.mapper)?;
-    let profile_of = |model: &Model| open::profile(model.profile.as_deref().or(config.profile.as_deref()));
-    let profiles = config.models.iter().map(profile_of).collect::<anyhow::Result<Vec<_>>>()?;
-    for profile in &profiles {
-        profile.context(policy.package.manifest()).map_err(anyhow::Error::from)?;
+    let mut models = Vec::new();
+    for model in &config.models {
+        let policy = open::policy(&config.policy, &MemberArg { member: model.member.clone() })?;
+        let anchors = open::anchors(&config.anchors, &policy.mapper)?;
+        let profile = open::profile(model.profile.as_deref().or(config.profile.as_deref()))?;
+        let fits = profile.context(policy.package.manifest()).map_err(anyhow::Error::from);
+        fits.with_context(|| format!("model `{}`", model.name))?;
+        models.push((policy, anchors, profile));
     }
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
@@ -161,24 +168,26 @@ fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
     Ok(Box::new(move |salt: SaltKey| {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
         let mut card = card.open().map_err(failed)?;
-        let first = profiles.first().cloned().unwrap_or_default();
+        let Some((policy, anchors, profile)) = models.first() else {
+            return Err(SessionFailure::Open("no model is configured".into()));
+        };
         let (name, recorder, session) = match &bundles {
             Some(bundles) => {
                 let (name, folder) =
                     next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
-                let options = recording.options(folder, None, &first);
-                let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
+                let options = recording.options(folder, None, profile);
+                let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
                 (name, Some(recorder), config)
             }
             None => ("unrecorded".to_owned(), None, SessionConfig::default()),
         };
-        let governor = |profile: &portcullis_core::state::Profile| {
+        let governor = |(policy, anchors, profile): &(Arc<Policy>, Anchors, Profile)| {
             let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };
-            let governor = Governor::new(Arc::clone(&policy), settings);
+            let governor = Governor::new(Arc::clone(policy), settings);
             let governor = governor.map_err(|error| SessionFailure::Open(error.to_string()))?;
             Ok(Arc::new(governor.with_anchors(anchors.clone())))
         };
-        let governors = profiles.iter().map(governor).collect::<Result<_, SessionFailure>>()?;
+        let governors = models.iter().map(governor).collect::<Result<_, SessionFailure>>()?;
         Ok(SessionParts { card, config: session, recorder, name, governors })
     }))
 }

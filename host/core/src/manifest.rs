@@ -1,7 +1,9 @@
 //! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both read it.
 
+use crate::class::ClassId;
+use crate::hex::Hex;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy. It
 /// stands for the version of Unicode's tables, too.
@@ -36,6 +38,51 @@ pub struct Manifest {
     /// What readers get in place of what was refused.
     #[serde(default)]
     pub refusal: Refusal,
+    /// The package's part in a composition; `None` for a package alone. It stands in no file: the composition
+    /// decides it.
+    #[serde(skip)]
+    pub membership: Option<Membership>,
+}
+
+/// What a composition decides about one of its packages: the numbers that the package's declarations have in the
+/// common tables, and the profiles that it is used with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Name and version of the composition, and the member's name: `house 1.0.0/clinical`.
+    pub reference: String,
+    /// Number of the package's first domain; the others follow it.
+    pub first_domain: u8,
+    /// Number of each class, in the order of [`Manifest::classes`].
+    pub classes: Vec<ClassId>,
+    /// Digests of the profiles that the member is used with; no other profile is accepted.
+    pub profiles: BTreeSet<Hex<32>>,
+}
+
+impl Manifest {
+    /// Name and version of the policy, as states, context documents and reports give them: `pii 1.1.0`, or of a
+    /// member of a composition `house 1.0.0/clinical`.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        match &self.membership {
+            Some(membership) => membership.reference.clone(),
+            None => format!("{} {}", self.package.name, self.package.version),
+        }
+    }
+
+    /// Number of the first domain in tables and descriptors.
+    #[must_use]
+    pub fn first_domain(&self) -> u8 {
+        self.membership.as_ref().map_or(0, |membership| membership.first_domain)
+    }
+
+    /// Number of the class at this place of the list, in tables and descriptors; `None` where no layout can carry it.
+    #[must_use]
+    pub fn class_id(&self, index: usize) -> Option<ClassId> {
+        match &self.membership {
+            Some(membership) => membership.classes.get(index).copied(),
+            None => ClassId::try_from(u8::try_from(index).ok()?).ok(),
+        }
+    }
 }
 
 /// Name and version of a package.

@@ -49,7 +49,7 @@ pub struct Intent {
     pub words: BTreeSet<String>,
 }
 
-/// Conditions of the stream; the numbers are places in the policy's lists.
+/// Conditions of the stream, as numbers: places in the policy's lists, but the domain as descriptors carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// Domain.
@@ -187,7 +187,7 @@ impl SemanticState {
             context,
             memory: Commitments::default(),
             policy: PolicyReference {
-                package: format!("{} {}", manifest.package.name, manifest.package.version),
+                package: manifest.reference(),
                 package_digest,
                 image_digest,
                 closed_world: manifest.package.closed_world,

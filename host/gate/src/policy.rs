@@ -20,9 +20,9 @@ impl Policy {
     #[must_use]
     pub fn header(&self, card: &str) -> Header {
         let manifest = self.package.manifest();
-        let (identity, slope) = (&manifest.package, &manifest.trust_slope);
+        let slope = &manifest.trust_slope;
         Header::now(
-            format!("{} {}", identity.name, identity.version),
+            manifest.reference(),
             hex::encode(&self.package.digest()),
             hex::encode(&self.compiled.image.digest()),
             [slope.warning, slope.correction, slope.halt],

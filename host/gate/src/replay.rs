@@ -18,6 +18,7 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, M
 use portcullis_core::hex::Hex;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
+use portcullis_policy::image::Image;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -105,22 +106,28 @@ impl Engine for ReplayEngine {
     fn roll_back(&mut self, _steps: usize) {}
 }
 
-/// Replays streams under one policy.
+/// Replays streams under the policies of one image.
 pub struct Replayer {
-    policy: Arc<Policy>,
+    package_digest: [u8; 32],
+    /// Policies by the name that context documents give them.
+    policies: BTreeMap<String, Arc<Policy>>,
     stores: BTreeMap<Hex<32>, Store>,
-    /// Stores as the streams before looked them up.
-    anchors: BTreeMap<Vec<Hex<32>>, Anchors>,
+    /// Stores as the streams before looked them up, by policy and digests.
+    anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
 }
 
 impl Replayer {
-    /// Replays under `policy`, with these anchor stores.
+    /// Replays under these policies of `image`, with these anchor stores. A stream's context document names its policy.
     ///
     /// # Errors
     /// The model card's.
-    pub fn new(policy: Arc<Policy>, stores: Vec<Store>) -> Result<Self, SessionError> {
+    pub fn new(
+        image: &Image,
+        policies: impl IntoIterator<Item = Arc<Policy>>,
+        stores: Vec<Store>,
+    ) -> Result<Self, SessionError> {
         let records = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&records);
         let sink = move |record: &Record| {
@@ -128,9 +135,11 @@ impl Replayer {
             Ok(())
         };
         let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
-        let session = Session::open(ModelCard::new(), &policy.compiled.image, config)?;
+        let session = Session::open(ModelCard::new(), image, config)?;
         let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
-        Ok(Self { policy, stores, anchors: BTreeMap::new(), session, records })
+        let policies = policies.into_iter().map(|policy| (policy.package.manifest().reference(), policy)).collect();
+        let package_digest = image.header().package_digest;
+        Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records })
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
@@ -147,8 +156,8 @@ impl Replayer {
         let Some(begin) = recorded.first() else {
             return Ok(StreamReplay { records: 0, fault: None, consumed: true });
         };
-        let document = self.document(context, begin, &input)?;
-        let anchors = self.anchors(&document.anchor_digests)?;
+        let (document, policy) = self.document(context, begin, &input)?;
+        let anchors = self.anchors(&document, &policy)?;
         // The digest of a NOTE is of something beside the text: nothing here could make it again.
         let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
         let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
@@ -173,10 +182,8 @@ impl Replayer {
         let again = move || -> Box<dyn Engine> {
             Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
-        let governor = Governor::new(Arc::clone(&self.policy), settings)?
-            .with_anchors(anchors)
-            .with_notes(notes)
-            .with_replay(Arc::new(again));
+        let governor =
+            Governor::new(policy, settings)?.with_anchors(anchors).with_notes(notes).with_replay(Arc::new(again));
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         Arc::new(governor).govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
@@ -185,7 +192,12 @@ impl Replayer {
         Ok(StreamReplay { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
     }
 
-    fn document(&self, bytes: &[u8], begin: &Record, input: &Input) -> Result<ContextDocument, ReplayError> {
+    fn document(
+        &self,
+        bytes: &[u8],
+        begin: &Record,
+        input: &Input,
+    ) -> Result<(ContextDocument, Arc<Policy>), ReplayError> {
         let wrong = |what: &str| ReplayError::Context(what.to_owned());
         if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
             return Err(wrong("not the one that BEGIN bound"));
@@ -194,25 +206,31 @@ impl Replayer {
             ContextError::Version { found } => ReplayError::Version { found },
             ContextError::Malformed(what) => ReplayError::Context(what),
         })?;
-        if document.package_digest.0 != self.policy.package.digest() {
+        if document.package_digest.0 != self.package_digest {
             return Err(wrong("of another policy package"));
         }
+        let Some(policy) = self.policies.get(&document.policy).map(Arc::clone) else {
+            return Err(wrong("it names a policy that the package does not hold"));
+        };
         match (document.mode, input) {
-            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => Ok(document),
+            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => {
+                Ok((document, policy))
+            }
             (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
             (Mode::Recorded | Mode::Driven | Mode::Held, _) => Err(wrong("its mode does not fit the input")),
         }
     }
 
-    fn anchors(&mut self, digests: &[Hex<32>]) -> Result<Anchors, ReplayError> {
-        if let Some(anchors) = self.anchors.get(digests) {
+    fn anchors(&mut self, document: &ContextDocument, policy: &Policy) -> Result<Anchors, ReplayError> {
+        let key = (document.policy.clone(), document.anchor_digests.clone());
+        if let Some(anchors) = self.anchors.get(&key) {
             return Ok(anchors.clone());
         }
         let store =
             |digest: &Hex<32>| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()));
-        let stores = digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
-        let anchors = Anchors::new(stores, &self.policy.mapper);
-        self.anchors.insert(digests.to_vec(), anchors.clone());
+        let stores = document.anchor_digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
+        let anchors = Anchors::new(stores, &policy.mapper);
+        self.anchors.insert(key, anchors.clone());
         Ok(anchors)
     }
 }

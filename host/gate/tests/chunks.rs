@@ -125,7 +125,7 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
     let key = SaltKey::from_bytes([3; 32]);
     let sequences = 0..u32::try_from(records.len()).unwrap();
     let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(Arc::clone(&world.0), Vec::new()).unwrap();
+    let mut replayer = Replayer::new(&world.0.compiled.image, [Arc::clone(&world.0)], Vec::new()).unwrap();
     let input = Input::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
     let replayed = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));

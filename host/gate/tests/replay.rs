@@ -60,7 +60,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     // Without OPEN.
     let records = records.lock().unwrap().split_off(1);
     let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(policy, Vec::new()).unwrap();
+    let mut replayer = Replayer::new(&policy.compiled.image, [Arc::clone(&policy)], Vec::new()).unwrap();
     check(&mut replayer, Trail { context, records, salts });
 }
 

@@ -361,12 +361,11 @@ impl Answer {
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, governor, .. } = self.question;
         let policy = governor.policy();
-        let identity = &policy.package.manifest().package;
         let provenance = Provenance {
             version: 1,
             answer: id,
             mode: "held",
-            policy: format!("{} {}", identity.name, identity.version),
+            policy: policy.package.manifest().reference(),
             package_digest: hex::encode(&policy.package.digest()),
             policy_digest: hex::encode(&policy.compiled.image.digest()),
             session: session.name.clone(),

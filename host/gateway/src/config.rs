@@ -96,6 +96,9 @@ pub struct Model {
     /// Whether a field of the server's that this program does not know ends the answer; else it is dropped and counted.
     #[serde(default)]
     pub strict_upstream: bool,
+    /// The member of a composition that judges its answers; a package alone has none.
+    #[serde(default)]
+    pub member: Option<String>,
     /// Its governed profile (`agent.toml`).
     #[serde(default)]
     pub profile: Option<PathBuf>,

@@ -154,7 +154,7 @@ pub(crate) struct Scanner {
     /// Classes that are not looked for in the view.
     unviewed: ClassSet,
     /// Polarity of each class, and the words that it goes by.
-    polarities: Vec<Polarity>,
+    polarities: BTreeMap<ClassId, Polarity>,
     polar: ClassSet,
     cues: Option<&'static Cues>,
     starting: Option<Starting>,
@@ -173,9 +173,8 @@ impl Scanner {
         let mut patterns = Vec::new();
         let mut sources = Vec::new();
         for (index, class) in manifest.classes.iter().enumerate() {
-            let id = u8::try_from(index).ok().and_then(|i| ClassId::try_from(i).ok());
             let count = manifest.classes.len();
-            let id = id.ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
+            let id = manifest.class_id(index).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
             for file in &class.vocabulary {
                 for phrase in vocabulary(&class.name, file, files)? {
                     if !phrase::has_slots(&phrase) {
@@ -205,9 +204,10 @@ impl Scanner {
         let starting = (!starting.is_empty()).then(|| Starting::new(starting)).transpose();
         let starting = starting.map_err(MappingError::Patterns)?;
         let searched: Vec<LocatedPattern> = searched.into_iter().map(|(pattern, _)| pattern).collect();
-        let polarities: Vec<Polarity> = manifest.classes.iter().map(|class| class.polarity).collect();
-        let polar = (0..).zip(&polarities).filter(|(_, polarity)| **polarity != Polarity::Any);
-        let polar = polar.filter_map(|(class, _)| ClassId::try_from(class).ok()).collect();
+        let polarities = (0..).zip(&manifest.classes).filter(|(_, class)| class.polarity != Polarity::Any);
+        let polarities: BTreeMap<ClassId, Polarity> =
+            polarities.filter_map(|(at, class)| Some((manifest.class_id(at)?, class.polarity))).collect();
+        let polar = polarities.keys().copied().collect();
         // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
@@ -290,7 +290,7 @@ impl Scanner {
 
     /// Whether a hit has the polarity that its class asks for.
     fn counts(&self, hit: &Hit, page: Page<'_>, text: &str) -> bool {
-        let polarity = self.polarities.get(hit.class.index()).copied().unwrap_or_default();
+        let polarity = self.polarities.get(&hit.class).copied().unwrap_or_default();
         match self.cues {
             Some(cues) if polarity != Polarity::Any => {
                 let around = Around::new(page.text, page.view.map(|view| (view, text)), &hit.range);

@@ -41,8 +41,8 @@ impl Tools {
             for tool in &class.tools {
                 let pattern = tool.regex.as_deref().map(|regex| pattern::of_tool(&class.name, regex)).transpose()?;
                 let count = manifest.classes.len();
-                let number = u8::try_from(at).ok().and_then(|i| ClassId::try_from(i).ok());
-                let number = number.ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
+                let number =
+                    manifest.class_id(at).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
                 let name = Some(tool.name.clone()).filter(|n| n != "*");
                 rules.push(Rule { class: number, name, argument: tool.argument.clone(), pattern });
             }

@@ -94,12 +94,13 @@ impl<'a> Contexts<'a> {
         Self { vocabulary }
     }
 
-    /// The context that says nothing: an assertion, the first declared value of every enumeration, a span, empty sets,
+    /// The context without content: an assertion, the first declared value of every enumeration, a span, empty sets,
     /// zero everywhere, uncertainty unknown, no quantity, host stages passed.
     #[must_use]
     pub fn neutral(self) -> Descriptor {
         Descriptor {
             category: Category::Assertion.into(),
+            domain: self.vocabulary.first_domain(),
             granularity: Granularity::Span.into(),
             uncertainty: U16::new(BASIS_POINTS_MAX),
             validation_outcome: StageOutcome::Pass.into(),
@@ -205,12 +206,11 @@ impl<'a> Contexts<'a> {
     }
 
     fn value(self, field: &str, column: usize, name: &str) -> Result<u8, ContextError> {
-        let known = self.vocabulary.enumeration(column);
-        let position = known.iter().position(|value| value == name).and_then(|at| u8::try_from(at).ok());
-        position.ok_or_else(|| ContextError::Name {
+        let number = self.vocabulary.value_number(column, name).and_then(|number| u8::try_from(number).ok());
+        number.ok_or_else(|| ContextError::Name {
             field: field.into(),
             name: name.into(),
-            help: suggestion(name, known.iter().map(String::as_str)),
+            help: suggestion(name, self.vocabulary.enumeration(column).iter().map(String::as_str)),
         })
     }
 
@@ -219,12 +219,12 @@ impl<'a> Contexts<'a> {
         let known = self.vocabulary.set(column);
         list.iter().try_fold(0, |mask, member| {
             let name = member.as_str().ok_or_else(|| wrong(field, "an array of names", member))?;
-            let position = known.iter().position(|known| known == name).ok_or_else(|| ContextError::Name {
+            let number = self.vocabulary.member_number(column, name).ok_or_else(|| ContextError::Name {
                 field: field.into(),
                 name: name.into(),
                 help: suggestion(name, known.iter().map(String::as_str)),
             })?;
-            Ok(mask | bit(position))
+            Ok(mask | bit(number))
         })
     }
 
@@ -300,14 +300,13 @@ impl<'a> Contexts<'a> {
     }
 
     fn name_of(self, field: &'static str, column: usize, value: u8) -> Result<&'a str, ContextError> {
-        let name = self.vocabulary.enumeration(column).get(usize::from(value));
-        name.map(String::as_str).ok_or_else(|| ContextError::Undeclared { field, value: value.to_string() })
+        let name = self.vocabulary.value_name(column, value.into());
+        name.ok_or_else(|| ContextError::Undeclared { field, value: value.to_string() })
     }
 
     fn names_of(self, field: &'static str, column: usize, mask: u128) -> Result<Vec<&'a str>, ContextError> {
-        let known = self.vocabulary.set(column);
         let undeclared = || ContextError::Undeclared { field, value: format!("{mask:#x}") };
-        bits_of(mask).map(|at| known.get(at).map(String::as_str).ok_or_else(undeclared)).collect()
+        bits_of(mask).map(|number| self.vocabulary.member_name(column, number).ok_or_else(undeclared)).collect()
     }
 
     fn present(self, d: &Descriptor) -> Result<Vec<(&'a str, i32)>, ContextError> {

@@ -157,6 +157,20 @@ impl Problem {
         self
     }
 
+    /// The same problem of a package that lies below this folder.
+    pub(crate) fn below(mut self, folder: &str) -> Self {
+        match self.0.place.take() {
+            Some((place, _)) => {
+                let (file, label) = (format!("{folder}{}", place.file), std::mem::take(&mut self.0.label));
+                self.at(Place { file, ..place }, label)
+            }
+            None => {
+                self.0.message.insert_str(0, &format!("`{folder}`: "));
+                self
+            }
+        }
+    }
+
     /// What the problem is about.
     #[must_use]
     pub const fn kind(&self) -> Kind {
@@ -240,6 +254,11 @@ impl PolicyError {
     #[must_use]
     pub fn render(&self) -> String {
         self.problems.iter().map(Problem::render).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The same problems of a package that lies below this folder.
+    pub(crate) fn below(self, folder: &str) -> Self {
+        Self { problems: self.problems.into_iter().map(|problem| problem.below(folder)).collect() }
     }
 
     /// An error of these problems, if there are any.

@@ -6,6 +6,7 @@
 
 pub mod commands;
 pub mod compile;
+pub mod composition;
 pub mod context;
 mod cube;
 pub mod decision;
@@ -14,11 +15,14 @@ pub mod evaluate;
 pub mod image;
 pub mod oracle;
 pub mod package;
+mod policies;
 mod rules;
 pub mod schema;
 mod sources;
 pub mod vocabulary;
 
 pub use compile::{Capacity, Compiled, Rule};
+pub use composition::Composition;
 pub use error::{PolicyError, Problem};
 pub use package::Package;
+pub use policies::{Policies, Policy, is_composition};

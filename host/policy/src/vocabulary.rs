@@ -1,5 +1,6 @@
 //! The columns of a row by the names that Cedar rules use for them, and the values that a policy declares in each.
 
+use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 
@@ -65,7 +66,12 @@ pub struct Vocabulary {
     enumerations: [Vec<String>; 8],
     sets: [Vec<String>; 3],
     quantities: Vec<String>,
+    first_domain: u8,
+    classes: Vec<usize>,
 }
+
+/// Column of the domain among the enumerations.
+const DOMAIN: usize = 5;
 
 fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
     all.iter().map(|value| name(*value).to_owned()).collect()
@@ -101,6 +107,8 @@ impl Vocabulary {
             ],
             sets: [FIELDS_TOUCHED.map(|(name, _)| name.to_owned()).into(), classes.clone(), classes],
             quantities: manifest.quantities.iter().map(|quantity| quantity.name.clone()).collect(),
+            first_domain: manifest.first_domain(),
+            classes: (0..manifest.classes.len()).filter_map(|at| manifest.class_id(at)).map(ClassId::index).collect(),
         }
     }
 
@@ -114,6 +122,53 @@ impl Vocabulary {
     #[must_use]
     pub fn set(&self, column: usize) -> &[String] {
         self.sets.get(column).map_or(&[], Vec::as_slice)
+    }
+
+    /// Number of the first domain.
+    pub(crate) const fn first_domain(&self) -> u8 {
+        self.first_domain
+    }
+
+    /// Number of a value of the enumeration in `column`, as descriptors carry it.
+    #[must_use]
+    pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
+        self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
+    }
+
+    /// The value of the enumeration in `column` that has this number.
+    #[must_use]
+    pub fn value_name(&self, column: usize, number: usize) -> Option<&str> {
+        let at = number.checked_sub(self.first_value(column))?;
+        self.enumeration(column).get(at).map(String::as_str)
+    }
+
+    /// Declared values of the enumeration in `column`, a bit for each number.
+    pub(crate) fn value_mask(&self, column: usize) -> u32 {
+        (prefix_mask(self.enumeration(column).len()) as u32).checked_shl(self.first_value(column) as u32).unwrap_or(0)
+    }
+
+    const fn first_value(&self, column: usize) -> usize {
+        if column == DOMAIN { self.first_domain as usize } else { 0 }
+    }
+
+    /// Number of a member of the set in `column`, as descriptors carry it.
+    #[must_use]
+    pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
+        let at = self.set(column).iter().position(|known| known == name)?;
+        if column == 0 { Some(at) } else { self.classes.get(at).copied() }
+    }
+
+    /// The member of the set in `column` that has this number.
+    #[must_use]
+    pub fn member_name(&self, column: usize, number: usize) -> Option<&str> {
+        let at = if column == 0 { number } else { self.classes.iter().position(|class| *class == number)? };
+        self.set(column).get(at).map(String::as_str)
+    }
+
+    /// Members of the set in `column`, a bit for each number.
+    pub(crate) fn member_mask(&self, column: usize) -> u128 {
+        let own = || self.classes.iter().fold(0, |mask, class| mask | bit(*class));
+        if column == 0 { prefix_mask(self.set(column).len()) } else { own() }
     }
 
     /// Names of the quantity slots.

@@ -14,8 +14,8 @@ use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_mapping::Mapper;
-use portcullis_policy::Package;
+use portcullis_mapping::{Mapper, MappingError};
+use portcullis_policy::Policies;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -107,8 +107,8 @@ fn attempt(
         return Ok(());
     }
     let image = bundle.read(bundle::IMAGE)?;
-    let policy = match compile(sources, &image) {
-        Ok(policy) => Arc::new(policy),
+    let (policies, ready) = match compile(sources, &image) {
+        Ok(compiled) => compiled,
         Err(why) => {
             outcome.add(ReplayCode::ReplayPackage, why);
             return Ok(());
@@ -121,7 +121,7 @@ fn attempt(
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
-    let mut replayer = Replayer::new(policy, stores).map_err(ReplayError::from)?;
+    let mut replayer = Replayer::new(policies.image(), ready, stores).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
     let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
@@ -153,16 +153,20 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     Ok(Some(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
 }
 
-/// The package, its tables and its mapping, or why they are not those that were in force.
-fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<Policy, String> {
-    let compiled = Package::from_listed(sources).and_then(|package| Ok((package.compile()?, package)));
-    let (compiled, package) = compiled.map_err(|error| format!("the policy package does not compile: {error}"))?;
-    if compiled.image.as_bytes() != image {
+/// The policies of the package, ready to govern, or why they are not those that were in force.
+fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Arc<Policy>>), String> {
+    let policies = Policies::from_listed(sources);
+    let policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
+    if policies.image().as_bytes() != image {
         return Err("the policy package does not compile to the table image that was in force".to_owned());
     }
-    let mapper = Mapper::new(package.manifest(), package.files());
-    let mapper = mapper.map_err(|error| format!("the policy package cannot map text: {error}"))?;
-    Ok(Policy { package, compiled, mapper })
+    let ready = |policy: &portcullis_policy::Policy| {
+        let (package, compiled) = (policy.package.clone(), policy.compiled.clone());
+        let mapper = Mapper::new(package.manifest(), package.files())?;
+        Ok(Arc::new(Policy { package, compiled, mapper }))
+    };
+    let ready = policies.iter().map(ready).collect::<Result<_, MappingError>>();
+    Ok((policies, ready.map_err(|error| format!("the policy package cannot map text: {error}"))?))
 }
 
 /// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.

@@ -4,7 +4,7 @@
 use crate::world::{Card, Parts, World, sha};
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
-use portcullis_core::context::Mode;
+use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Fault, Record, RecordType};
 use portcullis_evidence::certificate::key_id;
@@ -12,9 +12,9 @@ use portcullis_evidence::sim::log::Log;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
-use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Policy, SaltKey, Settings};
+use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
 use portcullis_mapping::Mapper;
-use portcullis_policy::Package;
+use portcullis_policy::{Composition, Package, Policies, Policy};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -47,14 +47,16 @@ const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 @id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };
 "#;
 
-fn items() -> Vec<Item> {
-    let text = |id: &str, text: &str| Item::Text { id: id.into(), text: text.into(), task: Task::default() };
+/// The items; those of a member have its name before their own.
+fn items(member: &str) -> Vec<Item> {
+    let text =
+        |id: &str, text: &str| Item::Text { id: format!("{member}{id}"), text: text.into(), task: Task::default() };
     let candidate = |text: &str| Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None };
     let step = |texts: &[&str]| texts.iter().map(|text| candidate(text)).collect();
     let steps = vec![step(&["192.0.2.1", "Call the desk."]), step(&[" Now."])];
     vec![
         text("a", "The line is closed. Write to p@example.org now; it is late.\n"),
-        Item::Candidates { id: "b".into(), steps, task: Task::default() },
+        Item::Candidates { id: format!("{member}b"), steps, task: Task::default() },
         text("c", "Nothing here. Call 415-555-0134 today."),
         text("d", "Ana Silva was born in Porto."),
     ]
@@ -76,26 +78,22 @@ struct Governed {
 }
 
 impl Governed {
-    /// As if the first stream had come in this mode.
-    fn first_in(&mut self, mode: Mode) {
+    /// As if the first stream had begun in another context.
+    fn change_first(&mut self, change: &dyn Fn(&mut ContextDocument)) {
         let Some(EventKind::Begun { context, lane, log_index, .. }) =
             self.events.first_mut().map(|event| &mut event.what)
         else {
             panic!("a session begins with a stream");
         };
-        context.mode = mode;
+        change(context);
         let begin = &mut self.lanes[usize::from(*lane)][log_index.unwrap() as usize];
         begin.descriptor.commitment = context.digest();
         begin.descriptor = Descriptor::sealed(begin.descriptor);
     }
 }
 
-fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
-    let compiled = package.compile().unwrap();
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-    let policy = Arc::new(Policy { package: package.clone(), compiled, mapper });
-    let governor = Governor::new(Arc::clone(&policy), settings).unwrap().with_anchors(anchors.clone());
+/// Governs the items under each policy in turn, in one session.
+fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = {
         let kept = Arc::clone(&kept);
@@ -106,13 +104,20 @@ fn govern(package: &Package, anchors: &Anchors, lanes: u8) -> Governed {
     };
     let config = SessionConfig { epoch: Some(77), sink: Box::new(sink), ..SessionConfig::default() };
     let card = ModelCard::with_lanes(lanes).unwrap();
-    let mut session = Session::open(card, &policy.compiled.image, config).unwrap();
-    let mut events = Vec::new();
-    let keep = |event| {
-        events.push(event);
-        Ok::<(), SessionError>(())
-    };
-    Arc::new(governor).govern(&mut session, items(), keep).unwrap();
+    let mut session = Session::open(card, policies.image(), config).unwrap();
+    let mut events: Vec<Event> = Vec::new();
+    for Policy { name, package, compiled, .. } in policies.iter() {
+        let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+        let settings = Settings::new(SaltKey::from_bytes([7; 32]));
+        let policy = portcullis_gate::Policy { package: package.clone(), compiled: compiled.clone(), mapper };
+        let governor = Governor::new(Arc::new(policy), settings).unwrap().with_anchors(anchors.clone());
+        let before = events.iter().map(|event| event.stream + 1).max().unwrap_or_default();
+        let keep = |event: Event| {
+            events.push(Event { stream: event.stream + before, ..event });
+            Ok::<(), SessionError>(())
+        };
+        Arc::new(governor).govern(&mut session, items(name.as_deref().unwrap_or_default()), keep).unwrap();
+    }
     session.close().unwrap();
     let mut logs = vec![Vec::new(); usize::from(lanes)];
     kept.lock().unwrap().iter().for_each(|record| logs[usize::from(record.answer.lane)].push(*record));
@@ -127,19 +132,56 @@ pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
 /// The same; with a mode, the first stream came in that one, piece by piece.
 pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
-    let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
-    let package = Package::from_files(files).unwrap();
+    let change = mode.map(|mode| move |context: &mut ContextDocument| context.mode = mode);
+    let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
+    session_under(world, card, lanes, change, &Policies::alone(Package::from_files(bytes(files)).unwrap()).unwrap())
+}
+
+fn bytes<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, Vec<u8>> {
+    files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect()
+}
+
+/// The same items under each of two members of a composition: `a` is the policy of the other sessions, `b` refuses what
+/// `a` splits and admits what `a` refuses. With a name, the context document of the first stream, which `a` judged,
+/// names that policy.
+pub fn composed_session(world: &World, card: &Rc<Card>, lanes: u8, first: Option<&str>) -> Parts {
+    let composition =
+        "[composition]\nname = \"two\"\nversion = \"1.0.0\"\n[[member]]\nname = \"a\"\n[[member]]\nname = \"b\"\n";
+    let other = RULES
+        .replace("\"bad\"", "\"mixed\"")
+        .replace("@id(\"SPLIT\") @outcome(\"decompose\") forbid", "@id(\"ALSO\") permit");
+    let files = [
+        ("composition.toml", composition),
+        ("members/a/policy.toml", MANIFEST),
+        ("members/a/rules.cedar", RULES),
+        ("members/b/policy.toml", MANIFEST),
+        ("members/b/rules.cedar", &other),
+    ];
+    let composition = Composition::from_files(bytes(files)).unwrap();
+    let change = first.map(|name| move |context: &mut ContextDocument| context.policy = name.to_owned());
+    let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
+    session_under(world, card, lanes, change, &Policies::composed(&composition).unwrap())
+}
+
+fn session_under(
+    world: &World,
+    card: &Rc<Card>,
+    lanes: u8,
+    change: Option<&dyn Fn(&mut ContextDocument)>,
+    policies: &Policies,
+) -> Parts {
+    let Some(Policy { package, .. }) = policies.iter().next() else { panic!("an image has a policy") };
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
-    let mut governed = govern(&package, &anchors, lanes);
-    if let Some(mode) = mode {
-        governed.first_in(mode);
+    let mut governed = govern(policies, &anchors, lanes);
+    if let Some(change) = change {
+        governed.change_first(change);
     }
 
     let mut parts = world.session(card, 1, [0; 32]);
     parts.count = lanes;
     parts.package = package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect();
-    parts.image = package.compile().unwrap().image.as_bytes().to_vec();
+    parts.image = policies.image().as_bytes().to_vec();
     parts.anchors = anchors.json_lines().into_iter().map(|content| (sha(&content), content)).collect();
     let begun = governed.events.iter().filter_map(|event| match &event.what {
         EventKind::Begun { context, .. } => Some(context.bytes()),

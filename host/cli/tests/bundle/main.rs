@@ -7,6 +7,7 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
+mod compose;
 mod reader;
 mod replay;
 mod scene;

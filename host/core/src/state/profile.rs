@@ -59,8 +59,16 @@ impl Profile {
     /// The conditions that a stream of this agent speaks under.
     ///
     /// # Errors
-    /// [`ProfileError`] names a value that the policy does not declare, and those that it does.
+    /// [`ProfileError`] names a value that the policy does not declare, and those that it does; for a member of a
+    /// composition the digest of a profile that is not one of the member's.
     pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
+        if let Some(membership) = &manifest.membership {
+            let digest = self.digest();
+            if !membership.profiles.contains(&digest) {
+                let known: Vec<_> = membership.profiles.iter().map(ToString::to_string).collect();
+                return Err(ProfileError { field: "digest", value: digest.to_string(), declared: known.join(", ") });
+            }
+        }
         let place = |field, value: &Option<String>, declared: &[String]| match value {
             None => Ok(0),
             Some(value) => {
@@ -70,7 +78,7 @@ impl Profile {
         };
         let lists = &manifest.enumerations;
         Ok(Context {
-            domain: place("domain", &self.domain, &lists.domain)?,
+            domain: manifest.first_domain().saturating_add(place("domain", &self.domain, &lists.domain)?),
             audience: place("audience", &self.audience, &lists.audience)?,
             temporal: place("temporal", &self.temporal, &lists.temporal)?,
             epistemic: self.epistemic.unwrap_or(Epistemic::Standard),

@@ -54,7 +54,7 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     let decision = Decision::new(compiled, descriptor, &banks);
     let bank = |bank: Bank, answer: &BankDecision| {
         let (mut matched, mut missed) = (Vec::new(), Vec::new());
-        for (number, row) in (0u16..).zip(compiled.image.rows(bank)) {
+        for (number, row) in compiled.rows(bank) {
             let rule = compiled.rule_of_row(bank, number).map(|rule| rule.id.clone());
             if row_matches(row, descriptor) {
                 matched.push((number, rule));
@@ -125,9 +125,9 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
     for ((column, name), ((mask, all), value)) in ENUMERATIONS.iter().enumerate().zip(masks.zip(values)) {
         let holds = 1u32.checked_shl(value.into()).is_some_and(|bit| bit & mask != 0);
         if mask != all || !holds {
-            let known = vocabulary.enumeration(column);
-            let found = known.get(usize::from(value)).map_or("undeclared", String::as_str);
-            add(name, found.into(), names(known, (*mask).into()).join(" or "), holds);
+            let name_of = |number| vocabulary.value_name(column, number);
+            let found = name_of(value.into()).unwrap_or("undeclared");
+            add(name, found.into(), names(name_of, (*mask).into()).join(" or "), holds);
         }
     }
     let bits = descriptor_bits(d);
@@ -144,8 +144,7 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
     }
     let sets = [u128::from(d.fields_touched), d.classes.get(), d.established.get()];
     for ((column, name), (condition, value)) in SETS.iter().enumerate().zip(cube.sets.iter().zip(sets)) {
-        let known = vocabulary.set(column);
-        let list = |mask| names(known, mask).join(", ");
+        let list = |mask| names(|number| vocabulary.member_name(column, number), mask).join(", ");
         let held = || if value == 0 { "empty".to_owned() } else { list(value) };
         if condition.all != 0 {
             add(name, held(), format!("all of {}", list(condition.all)), condition.all & !value == 0);
@@ -184,6 +183,6 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
     columns
 }
 
-fn names(known: &[String], mask: u128) -> Vec<&str> {
-    bits_of(mask).map(|at| known.get(at).map_or("?", String::as_str)).collect()
+fn names<'v>(name_of: impl Fn(usize) -> Option<&'v str>, mask: u128) -> Vec<&'v str> {
+    bits_of(mask).map(|number| name_of(number).unwrap_or("?")).collect()
 }

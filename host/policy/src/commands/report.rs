@@ -6,6 +6,7 @@ use crate::error::{Kind, Place, PolicyError, Problem};
 use crate::image::Bank;
 use crate::package::{Package, TESTS_FILE};
 use crate::schema::SCHEMA_FILE;
+use portcullis_core::class::ClassSet;
 use portcullis_core::hex;
 use portcullis_core::manifest::{Class, Manifest, Polarity};
 use portcullis_core::wire::RowKind;
@@ -78,7 +79,7 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
 /// wants to be established.
 fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     let mut opening = 0u128;
-    for row in Bank::ALL.iter().flat_map(|bank| compiled.image.rows(*bank)) {
+    for (_, row) in Bank::ALL.iter().flat_map(|bank| compiled.rows(*bank)) {
         opening |= match RowKind::try_from(row.kind) {
             Ok(RowKind::ForbidReject | RowKind::ForbidDecompose) => row.classes_none.get() | row.established_none.get(),
             Ok(RowKind::Permit) => row.established_all.get() | row.established_any.get(),
@@ -87,7 +88,9 @@ fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     }
     let classes = manifest.classes.iter().enumerate().filter(|(at, class)| {
         let read = !class.vocabulary.is_empty() || !class.patterns.is_empty();
-        opening >> at & 1 == 1 && read && class.polarity != Polarity::Affirmed
+        manifest.class_id(*at).is_some_and(|id| ClassSet(opening).contains(id))
+            && read
+            && class.polarity != Polarity::Affirmed
     });
     let problem = |class: &Class| {
         let message = format!("class `{}` opens a gate, and counts where a text denies it, too", class.name);

@@ -8,7 +8,7 @@ use super::operand::{Operand, Side, describe, operand};
 use crate::cube::{Condition, SetCondition, presence_bit};
 use crate::error::{Kind, Problem, suggestion};
 use crate::rules::place;
-use crate::vocabulary::{Field, QUANTITIES, SETS, Unit, Vocabulary, bit, bits_of, prefix_mask};
+use crate::vocabulary::{Field, QUANTITIES, SETS, Unit, Vocabulary, bit, bits_of};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp};
 use cedar_policy_core::parser::Loc;
 use portcullis_core::wire::{BASIS_POINTS_MAX, Category};
@@ -264,7 +264,7 @@ impl Lowering<'_> {
     }
 
     fn enumeration(&self, column: usize, mask: u32, truth: bool) -> Formula {
-        let declared = prefix_mask(self.vocabulary.enumeration(column).len()) as u32;
+        let declared = self.vocabulary.value_mask(column);
         Formula::Is(Condition::Enumeration(column, if truth { mask } else { declared & !mask }))
     }
 
@@ -279,18 +279,18 @@ impl Lowering<'_> {
     }
 
     fn value(&mut self, column: usize, name: &str, written: &Expr) -> Option<u32> {
-        let known = self.vocabulary.enumeration(column);
-        let position = known.iter().position(|value| value == name);
+        let position = self.vocabulary.value_number(column, name);
         if position.is_none() {
             let field = crate::vocabulary::ENUMERATIONS.get(column).copied().unwrap_or_default();
-            let help = suggestion(name, known.iter().map(String::as_str));
+            let known = self.vocabulary.enumeration(column).iter().map(String::as_str);
+            let help = suggestion(name, known);
             self.unknown(written, format!("`{name}` is no value of `{field}`"), help);
         }
         position.map(|at| bit(at) as u32)
     }
 
     fn members(&self, column: usize) -> u128 {
-        prefix_mask(self.vocabulary.set(column).len())
+        self.vocabulary.member_mask(column)
     }
 
     fn set_members(&mut self, column: usize, names: &[Expr]) -> u128 {
@@ -304,12 +304,12 @@ impl Lowering<'_> {
     }
 
     fn member(&mut self, column: usize, name: &str, written: &Expr) -> Option<u128> {
-        let known = self.vocabulary.set(column);
-        let position = known.iter().position(|member| member == name);
+        let position = self.vocabulary.member_number(column, name);
         if position.is_none() {
             let of = if column == 0 { "field of the semantic state" } else { "class" };
             let field = SETS.get(column).copied().unwrap_or_default();
-            let help = suggestion(name, known.iter().map(String::as_str));
+            let known = self.vocabulary.set(column).iter().map(String::as_str);
+            let help = suggestion(name, known);
             self.unknown(written, format!("unknown {of} `{name}` in `{field}`"), help);
         }
         position.map(bit)

@@ -7,17 +7,16 @@ mod operand;
 mod validate;
 
 use crate::cube::rows::{permit_all, to_row};
-use crate::cube::{Condition, Cube, Universe};
+use crate::cube::{Condition, Cube, Universe, presence_bit};
 use crate::error::{Kind, Place, PolicyError, Problem, suggestion};
 use crate::image::{Bank, Image};
 use crate::package::Package;
 use crate::rules::{self, Parsed};
-use crate::vocabulary::prefix_mask;
 use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
 use formula::{EXPANSION_LIMIT, Formula};
 use lower::Lowering;
 use portcullis_core::reason::{LineageReason, ValidationReason};
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RowKind};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, ROW_NONE, Row, RowKind};
 use std::ops::Range;
 
 pub(crate) use operand::decimal;
@@ -48,7 +47,7 @@ impl Capacity {
     }
 }
 
-/// A rule and where its rows lie. Its number is its place in [`Compiled::rules`].
+/// A rule and where its rows lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The `@id`.
@@ -79,10 +78,12 @@ impl Rule {
 /// A compiled package.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The table image.
+    /// The table image; of a member of a composition the common one.
     pub image: Image,
-    /// Every rule, in bytewise order of the ids.
+    /// Every rule of the package, in bytewise order of the ids.
     pub rules: Vec<Rule>,
+    /// Number of the first rule in the image.
+    first_rule: u16,
     pub(crate) universe: Universe,
     /// Cubes of each rule, in the order of its rows.
     pub(crate) cubes: Vec<Vec<Cube>>,
@@ -105,7 +106,16 @@ impl Compiled {
     #[must_use]
     pub fn rule_of_row(&self, bank: Bank, row: u16) -> Option<&Rule> {
         let row = self.image.rows(bank).get(usize::from(row))?;
-        self.rules.get(usize::from(row.rule.get()))
+        self.rules.get(usize::from(row.rule.get().checked_sub(self.first_rule)?))
+    }
+
+    /// Rows of `bank` with their numbers: those of the package's rules and the permit-all, not those of other members.
+    pub fn rows(&self, bank: Bank) -> impl Iterator<Item = (u16, &Row)> {
+        let own = |row: &Row| {
+            let rule = row.rule.get().checked_sub(self.first_rule);
+            row.rule.get() == ROW_NONE || rule.is_some_and(|rule| usize::from(rule) < self.rules.len())
+        };
+        (0..).zip(self.image.rows(bank)).filter(move |(_, row)| own(row))
     }
 
     /// The rule with this id.
@@ -129,7 +139,16 @@ impl Package {
     /// # Errors
     /// As [`Package::compile`].
     pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
-        compile(self, capacity)
+        if self.manifest().membership.is_some() {
+            let problem = Problem::new(Kind::Manifest, "a member of a composition has no tables of its own");
+            return Err(problem.help("compile the composition").into());
+        }
+        let expanded = Expanded::new(self, capacity)?;
+        let rows = Bank::ALL.map(|bank| (bank, expanded.rows(bank) + usize::from(bank == Bank::Entropy)));
+        let over = rows.into_iter().filter(|(bank, rows)| *rows > usize::from(capacity.of(*bank)));
+        PolicyError::unless_empty(over.map(|(bank, rows)| expanded.overflow(bank, rows, capacity)).collect())?;
+        let mut compiled = link(self.manifest().limits.max_depth, self.digest(), vec![expanded])?;
+        compiled.pop().ok_or_else(|| Problem::new(Kind::Capacity, "compiler fault, please report it").into())
     }
 
     /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
@@ -143,28 +162,72 @@ impl Package {
     }
 }
 
-fn compile(package: &Package, capacity: Capacity) -> Result<Compiled, PolicyError> {
-    let (parsed, mut problems) = rules::parse(package.files());
-    if problems.is_empty() {
-        problems.extend(about_the_whole(package, &parsed));
+/// A package on its way to an image: its rules, and the cubes that each expands to.
+pub(crate) struct Expanded {
+    universe: Universe,
+    parsed: Vec<Parsed>,
+    cubes: Vec<Vec<Cube>>,
+}
+
+impl Expanded {
+    /// Parses, validates, lowers and expands the rules of `package`; `capacity` is for messages.
+    pub(crate) fn new(package: &Package, capacity: Capacity) -> Result<Self, PolicyError> {
+        let (parsed, mut problems) = rules::parse(package.files());
+        if problems.is_empty() {
+            problems.extend(about_the_whole(package, &parsed));
+        }
+        let (formulas, found) = lower(package, &parsed)?;
+        let universe = Universe::new(package.vocabulary());
+        let mut cubes = Vec::with_capacity(parsed.len());
+        for (rule, formula) in parsed.iter().zip(&formulas) {
+            // A rule with a problem has no rows to count.
+            let refused = found.iter().any(|problem| problem.rule() == Some(&rule.head.id));
+            let rows = if refused { Ok(Vec::new()) } else { formula.cubes(&universe) };
+            cubes.push(rows.unwrap_or_else(|formula::TooLarge| {
+                problems.push(explosion(rule, capacity));
+                Vec::new()
+            }));
+        }
+        problems.extend(found);
+        problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
+        problems.extend(package.recognition_problems());
+        PolicyError::unless_empty(problems)?;
+        Ok(Self { universe, parsed, cubes })
     }
-    let (formulas, found) = lower(package, &parsed)?;
-    let universe = Universe::new(package.vocabulary());
-    let mut cubes = Vec::with_capacity(parsed.len());
-    for (rule, formula) in parsed.iter().zip(&formulas) {
-        // A rule with a problem has no rows to count.
-        let refused = found.iter().any(|problem| problem.rule() == Some(&rule.head.id));
-        let rows = if refused { Ok(Vec::new()) } else { formula.cubes(&universe) };
-        cubes.push(rows.unwrap_or_else(|formula::TooLarge| {
-            problems.push(explosion(rule, capacity));
-            Vec::new()
-        }));
+
+    fn rules(&self, bank: Bank) -> impl Iterator<Item = (&Parsed, &Vec<Cube>)> {
+        self.parsed.iter().zip(&self.cubes).filter(move |(rule, _)| rule.head.bank == bank)
     }
-    problems.extend(found);
-    problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
-    problems.extend(package.recognition_problems());
-    PolicyError::unless_empty(problems)?;
-    assemble(package, capacity, universe, &parsed, cubes)
+
+    /// Rows that the rules need in `bank`; the permit-all is not among them.
+    pub(crate) fn rows(&self, bank: Bank) -> usize {
+        self.rules(bank).map(|(_, cubes)| cubes.len()).sum()
+    }
+
+    /// A bank with more rows than the table has: how many over, and which rules they come from.
+    fn overflow(&self, bank: Bank, rows: usize, capacity: Capacity) -> Problem {
+        let room = capacity.of(bank);
+        let mut costs: Vec<_> = self.rules(bank).map(|(rule, cubes)| (rule, cubes.len())).collect();
+        costs.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
+        let listed: Vec<_> = costs.iter().take(5).map(|(rule, rows)| format!("`{}` {rows}", rule.head.id)).collect();
+        let over = rows - usize::from(room);
+        let message = format!(
+            "the {} bank needs {rows} rows and the table has {room}: {over} over. Rows by rule: {}",
+            bank.name(),
+            listed.join(", ")
+        );
+        let problem = Problem::new(Kind::Capacity, message).help(COST_HELP);
+        match costs.first() {
+            Some((rule, rows)) => {
+                let problem = problem.in_rule(&rule.head.id);
+                match rules::first_line(&rule.file, &rule.policy) {
+                    Some(place) => problem.at(place, format!("{rows} rows")),
+                    None => problem,
+                }
+            }
+            None => problem,
+        }
+    }
 }
 
 /// Problems of the rules together, which a rule that did not parse would bring about falsely.
@@ -263,83 +326,71 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
         .collect()
 }
 
-fn assemble(
-    package: &Package,
-    capacity: Capacity,
-    universe: Universe,
-    parsed: &[Parsed],
-    cubes: Vec<Vec<Cube>>,
-) -> Result<Compiled, PolicyError> {
+/// One image of these packages, and each package's part in it. Rows lie in the order of the packages; no two packages
+/// declare a domain in common, so that no descriptor matches rows of two.
+pub(crate) fn link(
+    max_depth: u8,
+    package_digest: [u8; 32],
+    packages: Vec<Expanded>,
+) -> Result<Vec<Compiled>, PolicyError> {
     let too_many = || Problem::new(Kind::Capacity, "more than 65535 rules or rows");
-    let mut rules = Vec::with_capacity(parsed.len());
+    let fault = |what: &dyn std::fmt::Display| {
+        Problem::new(Kind::Capacity, format!("compiler fault, please report it: {what}"))
+    };
+    let universes = packages.iter().map(|package| package.universe.clone());
+    let universe = universes.reduce(|all, one| all.with(&one)).ok_or_else(|| fault(&"no package"))?;
     let mut rows = [Vec::new(), Vec::new()];
-    for ((number, rule), cubes) in parsed.iter().enumerate().zip(&cubes) {
-        let number = u16::try_from(number).ok().filter(|n| *n != u16::MAX).ok_or_else(too_many)?;
-        let [policy, entropy] = &mut rows;
-        let bank = match rule.head.bank {
-            Bank::Policy => policy,
-            Bank::Entropy => entropy,
-        };
-        let first = bank.len();
-        bank.extend(cubes.iter().map(|cube| to_row(cube, &universe, rule.head.kind, number)));
-        let range = |row: usize| u16::try_from(row).map_err(|_| too_many());
-        rules.push(Rule {
-            id: rule.head.id.clone(),
-            bank: rule.head.bank,
-            kind: rule.head.kind,
-            reason: rule.head.reason.clone(),
-            place: rules::extent(&rule.file, &rule.policy),
-            rows: range(first)?..range(bank.len())?,
-        });
+    let mut numbers = 0..ROW_NONE;
+    let mut placed = Vec::with_capacity(packages.len());
+    for package in packages {
+        let first_rule = numbers.start;
+        let mut rules = Vec::with_capacity(package.parsed.len());
+        for ((rule, cubes), number) in package.parsed.iter().zip(&package.cubes).zip(numbers.by_ref()) {
+            let [policy, entropy] = &mut rows;
+            let bank = match rule.head.bank {
+                Bank::Policy => policy,
+                Bank::Entropy => entropy,
+            };
+            let first = bank.len();
+            bank.extend(cubes.iter().map(|cube| to_row(cube, &package.universe, rule.head.kind, number)));
+            let range = |row: usize| u16::try_from(row).map_err(|_| too_many());
+            rules.push(Rule {
+                id: rule.head.id.clone(),
+                bank: rule.head.bank,
+                kind: rule.head.kind,
+                reason: rule.head.reason.clone(),
+                place: rules::extent(&rule.file, &rule.policy),
+                rows: range(first)?..range(bank.len())?,
+            });
+        }
+        if rules.len() < package.parsed.len() {
+            return Err(too_many().into());
+        }
+        placed.push((rules, first_rule, package.universe, package.cubes));
     }
     let [policy, mut entropy] = rows;
     entropy.push(permit_all(&universe));
-    let over = [(Bank::Policy, policy.len()), (Bank::Entropy, entropy.len())];
-    let over = over.into_iter().filter(|(bank, rows)| *rows > usize::from(capacity.of(*bank)));
-    PolicyError::unless_empty(over.map(|(bank, rows)| overflow(bank, rows, capacity, &rules)).collect())?;
     let [_, _, _, _, temporal, domain, audience, register] = universe.all.enumerations;
-    let manifest = package.manifest();
+    let [_, classes, _] = universe.members;
     let header = ImageHeader {
         magic: IMAGE_MAGIC.into(),
         version: LAYOUT_VERSION,
-        max_depth: manifest.limits.max_depth,
-        quantities: prefix_mask(manifest.quantities.len()) as u8,
+        max_depth,
+        quantities: universe.bits >> presence_bit(0),
         temporal: temporal.into(),
         domain: domain.into(),
         audience: audience.into(),
         register: register.into(),
-        classes: prefix_mask(manifest.classes.len()).into(),
+        classes: classes.into(),
         map_digest: MAP_DIGEST,
-        package_digest: package.digest(),
+        package_digest,
         ..ImageHeader::ZERO
     };
     // The prelude always has rows, so both banks have one; anything else here is a fault of the compiler itself.
-    let image = Image::new(header, &policy, &entropy)
-        .map_err(|error| Problem::new(Kind::Capacity, format!("compiler fault, please report it: {error}")))?;
-    Ok(Compiled { image, rules, universe, cubes })
-}
-
-/// A bank with more rows than the table has: how many over, and which rules they come from.
-fn overflow(bank: Bank, rows: usize, capacity: Capacity, rules: &[Rule]) -> Problem {
-    let room = capacity.of(bank);
-    let mut costs: Vec<_> = rules.iter().filter(|rule| rule.bank == bank).collect();
-    costs.sort_by_key(|rule| std::cmp::Reverse(rule.rows.len()));
-    let listed: Vec<_> = costs.iter().take(5).map(|rule| format!("`{}` {}", rule.id, rule.rows.len())).collect();
-    let over = rows - usize::from(room);
-    let message = format!(
-        "the {} bank needs {rows} rows and the table has {room}: {over} over. Rows by rule: {}",
-        bank.name(),
-        listed.join(", ")
-    );
-    let problem = Problem::new(Kind::Capacity, message).help(COST_HELP);
-    match costs.first() {
-        Some(rule) => {
-            let problem = problem.in_rule(&rule.id);
-            match rule.first_line() {
-                Some(place) => problem.at(place, format!("{} rows", rule.rows.len())),
-                None => problem,
-            }
-        }
-        None => problem,
-    }
+    let image = Image::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
+    let compiled = |(rules, first_rule, universe, cubes)| {
+        let image = image.clone();
+        Compiled { image, rules, first_rule, universe, cubes }
+    };
+    Ok(placed.into_iter().map(compiled).collect())
 }

@@ -73,9 +73,9 @@ pub(crate) struct Universe {
 
 impl Universe {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
-        let values = |column| prefix_mask(vocabulary.enumeration(column).len()) as u32;
-        let members = |column| prefix_mask(vocabulary.set(column).len());
-        Self::of(std::array::from_fn(values), std::array::from_fn(members), vocabulary.quantities().len())
+        let values = std::array::from_fn(|column| vocabulary.value_mask(column));
+        let members = std::array::from_fn(|column| vocabulary.member_mask(column));
+        Self::of(values, members, vocabulary.quantities().len())
     }
 
     /// The universe of these declared values, members and number of quantities.
@@ -91,6 +91,15 @@ impl Universe {
         });
         let all = Cube { enumerations, bits_mask: 0, bits_value: 0, ranges, sets: Default::default() };
         Self { all, members, bits: prefix_mask(presence_bit(quantities)) as u8 }
+    }
+
+    /// The universe of what either declares.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.all.enumerations.iter_mut().zip(other.all.enumerations).for_each(|(mask, with)| *mask |= with);
+        both.members.iter_mut().zip(other.members).for_each(|(mask, with)| *mask |= with);
+        both.bits |= other.bits;
+        both
     }
 
     /// The cube of one condition; `None` when nothing meets it.

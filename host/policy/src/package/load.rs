@@ -21,7 +21,7 @@ fn problem(path: impl std::fmt::Display, what: impl std::fmt::Display) -> Proble
 }
 
 /// Every file below `dir` by its path with `/`. Names that start with a dot are no part of a package.
-pub(super) fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
+pub(crate) fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
     let mut files = BTreeMap::new();
     let mut total = 0;
     walk(dir, "", 0, &mut |path, file| {
@@ -83,7 +83,7 @@ fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 /// Paths that a listing can hold, one a line, and that no other file can stand in for.
-pub(super) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
+pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
     for path in files.keys() {
         if path == PRELUDE_FILE {
             return Err(

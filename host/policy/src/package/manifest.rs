@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Name of the manifest's file in a package.
 pub const MANIFEST_FILE: &str = "policy.toml";
 /// Values of one declared enumeration at most: bits of a row's mask.
-const ENUMERATION_VALUES: usize = 32;
+pub(crate) const ENUMERATION_VALUES: usize = 32;
 /// Bytes of a declared name at most.
 const NAME_BYTES: usize = 64;
 
@@ -113,9 +113,7 @@ impl Checks<'_> {
     }
 
     fn name(&mut self, what: &str, name: &str) {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let good = !name.is_empty() && name.len() <= NAME_BYTES && name.chars().all(allowed) && !name.starts_with('.');
-        self.require(good, name, || {
+        self.require(is_name(name), name, || {
             format!("{what} `{name}`: a name is 1 to {NAME_BYTES} ASCII letters, digits, `_`, `-` and `.`, not starting with a dot")
         });
     }
@@ -127,6 +125,12 @@ impl Checks<'_> {
             self.require(seen.insert(name), name, || format!("{what} `{name}` is declared twice"));
         }
     }
+}
+
+/// Whether paths, references and rules can hold `name`.
+pub(crate) fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= NAME_BYTES && name.chars().all(allowed) && !name.starts_with('.')
 }
 
 /// Whether Cedar can write `context.quantity.NAME`.

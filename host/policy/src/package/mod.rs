@@ -1,6 +1,6 @@
 //! A policy package: the files of one folder below `policies/`, together with the prelude that every package includes.
 
-mod load;
+pub(crate) mod load;
 mod manifest;
 mod nearby;
 mod recognition;
@@ -10,14 +10,16 @@ use crate::rules;
 use crate::sources::{self, cedar_sources};
 use crate::vocabulary::Vocabulary;
 use portcullis_core::hex;
-use portcullis_core::manifest::{MAPPING_VERSION, Manifest};
+use portcullis_core::manifest::{MAPPING_VERSION, Manifest, Membership};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 pub use crate::sources::{PRELUDE, PRELUDE_FILE};
 pub use load::{MAX_FILE_BYTES, MAX_FILES};
 pub use manifest::MANIFEST_FILE;
+pub(crate) use manifest::{ENUMERATION_VALUES, is_name};
 
 /// Name of the tests' file in a package.
 pub const TESTS_FILE: &str = "tests.jsonl";
@@ -28,6 +30,8 @@ pub struct Package {
     manifest: Manifest,
     vocabulary: Vocabulary,
     files: BTreeMap<String, Vec<u8>>,
+    /// The files of the composition that the package is a member of.
+    composition: Option<Arc<BTreeMap<String, Vec<u8>>>>,
 }
 
 impl Package {
@@ -68,12 +72,19 @@ impl Package {
         if problems.is_empty()
             && let Some(manifest) = manifest
         {
-            return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files });
+            return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
         }
         // The rest is looked at as far as that is possible without a good manifest.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
+    }
+
+    /// The same package as a member of the composition of these files.
+    pub(crate) fn as_member(&self, membership: Membership, composition: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
+        let manifest = Manifest { membership: Some(membership), ..self.manifest.clone() };
+        let vocabulary = Vocabulary::new(&manifest);
+        Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
     /// Every problem that the mapping has with the declarations.
@@ -114,7 +125,8 @@ impl Package {
     }
 
     /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for each
-    /// file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
+    /// file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. The files of
+    /// a member are those of its composition.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
@@ -124,10 +136,12 @@ impl Package {
         text
     }
 
-    /// Every file that the listing names: the package's own, and the prelude.
+    /// Every file that the listing names: the package's own, or those of the composition that it is a member of, and the
+    /// prelude.
     #[must_use]
     pub fn listed(&self) -> BTreeMap<&str, &[u8]> {
-        let own = self.files.iter().map(|(path, bytes)| (path.as_str(), &**bytes));
+        let files = self.composition.as_deref().unwrap_or(&self.files);
+        let own = files.iter().map(|(path, bytes)| (path.as_str(), &**bytes));
         own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
     }
 
@@ -135,17 +149,22 @@ impl Package {
     ///
     /// # Errors
     /// As [`Package::from_files`]; a prelude that is missing or not the one of this version.
-    pub fn from_listed(mut files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
-        if files.remove(PRELUDE_FILE).as_deref() != Some(PRELUDE.as_bytes()) {
-            let what = format!("`{PRELUDE_FILE}`: not the prelude of this version");
-            Err(Problem::new(Kind::File, what).help("use the version that compiled the policy"))?;
-        }
-        Self::from_files(files)
+    pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        Self::from_files(without_prelude(files)?)
     }
 
-    /// The package digest.
+    /// The package digest: of a member of a composition the composition's, which the header of the common image holds.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.listing().as_bytes()).into()
     }
+}
+
+/// The files of a listing apart from the prelude, which must be the one of this version.
+pub(crate) fn without_prelude(mut files: BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, Vec<u8>>, Problem> {
+    if files.remove(PRELUDE_FILE).as_deref() == Some(PRELUDE.as_bytes()) {
+        return Ok(files);
+    }
+    let what = format!("`{PRELUDE_FILE}`: not the prelude of this version");
+    Err(Problem::new(Kind::File, what).help("use the version that compiled the policy"))
 }

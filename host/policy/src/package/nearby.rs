@@ -1,6 +1,7 @@
 //! What may be meant where a folder is not a package.
 
 use super::MANIFEST_FILE;
+use crate::composition::COMPOSITION_FILE;
 use crate::error::{Kind, Problem, nearest};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,10 @@ pub(super) fn check(dir: &Path) -> Result<(), Problem> {
         return Ok(());
     }
     let problem = |what: &str| Problem::new(Kind::File, format!("`{}`: {what}", dir.display()));
+    if dir.join(COMPOSITION_FILE).is_file() {
+        let problem = problem("this is a composition, not a policy package");
+        return Err(problem.help("the packages of its members lie below `members`"));
+    }
     let problem = match fs::metadata(dir) {
         Err(error) => problem(&error.to_string()),
         Ok(found) if found.is_dir() => problem(&format!("no `{MANIFEST_FILE}`: this is not a policy package")),

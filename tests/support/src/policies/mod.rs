@@ -79,6 +79,16 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
+    /// A case of a package that was not generated: descriptors stand on the bounds of its rows alone.
+    ///
+    /// # Panics
+    /// When the package does not compile.
+    #[must_use]
+    pub fn of(seed: u64, package: Package) -> Self {
+        let compiled = package.compile().expect("the package compiles");
+        Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
+    }
+
     /// The same case with another version of its package; descriptors still stand on the constants of the first.
     ///
     /// # Panics

@@ -1,0 +1,150 @@
+//! `composition.toml`: which members a composition has, and which profiles each is used with.
+
+use super::{MEMBERS, PROFILES};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::package::is_name;
+use crate::sources;
+use portcullis_core::hex::Hex;
+use portcullis_core::state::Profile;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Name of the manifest's file in a composition.
+pub const COMPOSITION_FILE: &str = "composition.toml";
+
+/// `composition.toml`. Unknown keys are errors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompositionManifest {
+    pub(super) composition: Identity,
+    #[serde(default, rename = "member")]
+    pub(super) members: Vec<MemberEntry>,
+}
+
+/// Name and version of a composition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Name, the same as its folder's.
+    pub name: String,
+    /// Version, `major.minor.patch`.
+    pub version: String,
+    /// One sentence.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// A member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemberEntry {
+    pub(super) name: String,
+    #[serde(default, rename = "profile", skip_serializing_if = "Vec::is_empty")]
+    pub(super) profiles: Vec<ProfileEntry>,
+}
+
+/// A profile that a member is used with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProfileEntry {
+    pub(super) name: String,
+    /// [`Profile::digest`] of it: what context documents and tickets name.
+    pub(super) digest: Hex<32>,
+}
+
+fn problem(what: impl std::fmt::Display) -> Problem {
+    Problem::new(Kind::Manifest, format!("{COMPOSITION_FILE}: {what}"))
+}
+
+/// Names that paths and references can hold, each once.
+fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Problem> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !is_name(name) {
+            return Err(problem(format_args!("{what} `{}`: not a name", name.escape_debug()))
+                .help("a name is 1 to 64 ASCII letters, digits, `_`, `-` and `.`, not starting with a dot"));
+        }
+        if !seen.insert(name) {
+            return Err(problem(format_args!("{what} `{name}` is declared twice")).help("give each a name of its own"));
+        }
+    }
+    Ok(())
+}
+
+impl CompositionManifest {
+    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+        let manifest: Self = toml::from_str(text).map_err(|error| problem(error.message()))?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let Identity { name, version, .. } = &self.composition;
+        check_names("composition", std::iter::once(name.as_str()))?;
+        let numbers: Vec<_> = version.split('.').collect();
+        let plain = |part: &&str| part.parse::<u32>().is_ok_and(|number| number.to_string() == **part);
+        if numbers.len() != 3 || !numbers.iter().all(plain) {
+            return Err(problem(format_args!("version `{}` is not `major.minor.patch`", version.escape_debug())));
+        }
+        if self.members.is_empty() {
+            return Err(problem("no member").help("a composition has at least one `[[member]]`"));
+        }
+        check_names("member", self.members.iter().map(|member| member.name.as_str()))?;
+        for member in &self.members {
+            let what = format!("profile of member `{}`", member.name);
+            check_names(&what, member.profiles.iter().map(|profile| profile.name.as_str()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether `path` is a file of a member or one of its profiles.
+    pub(super) fn names(&self, path: &str) -> bool {
+        let of_member = |member: &MemberEntry| {
+            let own = path.strip_prefix(MEMBERS).and_then(|path| path.strip_prefix(&*member.name));
+            own.is_some_and(|rest| rest.starts_with('/'))
+                || member.profiles.iter().any(|profile| path == profile.path(&member.name))
+        };
+        self.members.iter().any(of_member)
+    }
+}
+
+impl ProfileEntry {
+    /// The profile's file in the composition.
+    pub(super) fn path(&self, member: &str) -> String {
+        format!("{PROFILES}{member}/{}.toml", self.name)
+    }
+}
+
+impl MemberEntry {
+    /// The member's profiles, by name.
+    pub(super) fn read_profiles(
+        &self,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<BTreeMap<String, Profile>, PolicyError> {
+        let read = |entry: &ProfileEntry| {
+            let path = entry.path(&self.name);
+            let missing = || Problem::new(Kind::File, format!("no `{path}`, which `{COMPOSITION_FILE}` names"));
+            let profile = parse_profile(&path, files.get(&path).ok_or_else(missing)?)?;
+            if profile.digest() != entry.digest {
+                let what = format!("`{path}` has the digest {}, not the one that is pinned", profile.digest());
+                return Err(problem(what).help("compose again to pin another profile"));
+            }
+            Ok((entry.name.clone(), profile))
+        };
+        Ok(self.profiles.iter().map(read).collect::<Result<_, Problem>>()?)
+    }
+
+    /// Digests of the profiles that the member is used with. Without a profile that is the one without content.
+    pub(super) fn digests(&self) -> BTreeSet<Hex<32>> {
+        match self.profiles.as_slice() {
+            [] => BTreeSet::from([Profile::default().digest()]),
+            profiles => profiles.iter().map(|profile| profile.digest).collect(),
+        }
+    }
+}
+
+/// The profile in a file.
+pub(super) fn parse_profile(path: &str, bytes: &[u8]) -> Result<Profile, Problem> {
+    let text = sources::text(path, bytes)?;
+    toml::from_str(text).map_err(|error| Problem::new(Kind::Manifest, format!("`{path}`: {}", error.message())))
+}

@@ -1,0 +1,168 @@
+//! Several packages in one image: a card holds one image for a session, and a gateway serves several policies.
+//!
+//! Each pair of a member and one of its domains becomes one value of the common enumeration `domain`, so that a
+//! member's rows match descriptors of its own streams only. Classes that are recognised alike share a number. Nothing
+//! else of a member changes: the mapper, the stages on the host, limits, thresholds and tests are those of its package,
+//! and its rules keep their ids.
+//!
+//! A composition is a folder: `composition.toml`, every file of each member below `members/NAME/`, and the profiles
+//! that each member is used with below `profiles/NAME/`. Its digest is the SHA-256 of the same listing as a package's,
+//! over all these files.
+
+mod manifest;
+mod number;
+mod plan;
+mod report;
+
+pub use manifest::{COMPOSITION_FILE, Identity};
+pub use plan::{Plan, PlannedMember};
+pub use report::{CompositionReport, MemberReport, Use};
+
+use crate::compile::{Capacity, Compiled, Expanded, link};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::image::Bank;
+use crate::package::{Package, load, without_prelude};
+use crate::sources;
+use manifest::CompositionManifest;
+use portcullis_core::state::Profile;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Folder of the members' packages in a composition.
+const MEMBERS: &str = "members/";
+/// Folder of the members' profiles in a composition.
+const PROFILES: &str = "profiles/";
+
+/// A composition, loaded and checked; it is not compiled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Composition {
+    identity: Identity,
+    members: Vec<Member>,
+}
+
+/// A package in a composition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name in the composition.
+    pub name: String,
+    /// The package by itself, as its author compiles and tests it.
+    pub alone: Package,
+    /// The package with the composition's numbers; its digest and its listing are the composition's.
+    pub package: Package,
+    /// The profiles that it is used with, by name.
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+impl Composition {
+    /// Loads the composition in the folder `dir`.
+    ///
+    /// # Errors Files that cannot be read, are too large or are links; a member or a profile that is missing, broken,
+    /// or not the one that
+    /// `composition.toml` names; members that do not fit into one image; a composition whose name is not its folder's.
+    pub fn load(dir: &Path) -> Result<Self, PolicyError> {
+        let composition = Self::from_files(load::files(dir)?)?;
+        let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+        let name = &composition.identity.name;
+        match folder {
+            Some(folder) if folder != *name => {
+                let message = format!("composition `{name}` lies in the folder `{folder}`");
+                Err(Problem::new(Kind::Manifest, message).help("give both the same name").into())
+            }
+            _ => Ok(composition),
+        }
+    }
+
+    /// The composition of these files, by path below its folder.
+    ///
+    /// # Errors
+    /// As [`Composition::load`], apart from reading.
+    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        load::check_paths(&files)?;
+        let missing = || Problem::new(Kind::File, format!("no `{COMPOSITION_FILE}`: this is not a composition"));
+        let text = sources::text(COMPOSITION_FILE, files.get(COMPOSITION_FILE).ok_or_else(missing)?)?;
+        let manifest = CompositionManifest::parse(text)?;
+        let named = |path: &str| path == COMPOSITION_FILE || manifest.names(path);
+        if let Some(path) = files.keys().find(|path| !named(path)) {
+            let what = format!("`{path}`: a file that `{COMPOSITION_FILE}` does not name");
+            return Err(Problem::new(Kind::File, what)
+                .help("make the composition with `portcullis policy compose`")
+                .into());
+        }
+        let alone = manifest.members.iter().map(|member| {
+            let folder = format!("{MEMBERS}{}/", member.name);
+            let own = files.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
+            let own = own.filter_map(|(path, bytes)| Some((path.strip_prefix(&folder)?.to_owned(), bytes.clone())));
+            let package = Package::from_files(own.collect()).map_err(|error| error.below(&folder))?;
+            Ok((member, package, member.read_profiles(&files)?))
+        });
+        let alone = alone.collect::<Result<Vec<_>, PolicyError>>()?;
+        let numbered: Vec<_> = alone.iter().map(|(member, package, _)| (member.name.as_str(), package)).collect();
+        let memberships = number::memberships(&manifest, &numbered)?;
+        let files = Arc::new(files);
+        let members = alone.into_iter().zip(memberships).map(|((member, alone, profiles), membership)| {
+            let package = alone.as_member(membership, Arc::clone(&files));
+            Member { name: member.name.clone(), alone, package, profiles }
+        });
+        Ok(Self { members: members.collect(), identity: manifest.composition })
+    }
+
+    /// The composition from every file that its listing names.
+    ///
+    /// # Errors
+    /// As [`Composition::from_files`]; a prelude that is missing or not the one of this version.
+    pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        Self::from_files(without_prelude(files)?)
+    }
+
+    /// Name, version and description.
+    #[must_use]
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The members in the order of `composition.toml`; at least one.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Compiles the composition for the default tables: each member's part, in the order of the members. Their images
+    /// are the same.
+    ///
+    /// # Errors
+    /// Every problem of every member's rules, or the first member that does not fit.
+    pub fn compile(&self) -> Result<Vec<Compiled>, PolicyError> {
+        self.compile_for(Capacity::default())
+    }
+
+    /// Compiles the composition for tables of this size.
+    ///
+    /// # Errors
+    /// As [`Composition::compile`].
+    pub fn compile_for(&self, capacity: Capacity) -> Result<Vec<Compiled>, PolicyError> {
+        let (mut expanded, mut problems) = (Vec::new(), Vec::new());
+        for member in &self.members {
+            match Expanded::new(&member.package, capacity) {
+                Ok(one) => expanded.push(one),
+                Err(error) => {
+                    let error = error.below(&format!("{MEMBERS}{}/", member.name));
+                    problems.extend(error.problems().iter().cloned());
+                }
+            }
+        }
+        PolicyError::unless_empty(problems)?;
+        for bank in Bank::ALL {
+            let rows = self.members.iter().zip(&expanded).map(|(member, one)| (member.name.as_str(), one.rows(bank)));
+            // The permit-all is common.
+            let free = usize::from(capacity.of(bank)).saturating_sub(usize::from(bank == Bank::Entropy));
+            let what = format!("rows of the {} bank", bank.name());
+            let help = "leave it out and compose it into an image for another card, or let rules need fewer rows: \
+                 `portcullis policy check` shows each rule's";
+            number::fits(&what, free, rows, help)?;
+        }
+        let first = self.members.first().map(|member| (&member.package, member.package.manifest().limits.max_depth));
+        let Some((package, max_depth)) = first else { return Ok(Vec::new()) };
+        link(max_depth, package.digest(), expanded)
+    }
+}

@@ -1,0 +1,103 @@
+//! What `policy compose` works from: packages and profiles that lie anywhere, by the names that they get.
+
+use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
+use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
+use crate::error::{Kind, PolicyError, Problem};
+use crate::package::Package;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A composition that is to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the
+/// folder of its
+/// `package`, and the files of its `profiles`. Unknown keys are errors.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Version, `major.minor.patch`.
+    pub version: String,
+    /// One sentence.
+    #[serde(default)]
+    pub description: String,
+    /// The members, in the order in which they are numbered.
+    #[serde(default, rename = "member")]
+    pub members: Vec<PlannedMember>,
+}
+
+/// A member of a composition that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedMember {
+    /// Its name in the composition.
+    pub name: String,
+    /// Folder of its package.
+    pub package: PathBuf,
+    /// Files of the profiles that it is used with; without one it is used with the profile without content.
+    #[serde(default)]
+    pub profiles: Vec<PathBuf>,
+}
+
+impl Plan {
+    /// Reads a plan. Its paths are relative to the plan's folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is not a plan.
+    pub fn load(path: &Path) -> Result<Self, PolicyError> {
+        let shown = path.display();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Problem::new(Kind::File, format!("`{shown}`: {error}")))?;
+        let plan: Result<Self, _> = toml::from_str(&text);
+        let mut plan = plan.map_err(|error| {
+            Problem::new(Kind::Manifest, format!("`{shown}`: {}", error.message()))
+                .help("a plan has `version`, and for each `[[member]]` `name`, `package` and `profiles`")
+        })?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        for member in &mut plan.members {
+            member.package = folder.join(&member.package);
+            member.profiles.iter_mut().for_each(|profile| *profile = folder.join(&*profile));
+        }
+        Ok(plan)
+    }
+
+    /// The files of the composition called `name`. The same packages and profiles give the same bytes.
+    ///
+    /// # Errors
+    /// Packages and profiles that cannot be read or are broken, and members that do not fit into one image.
+    pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
+        let mut files = BTreeMap::new();
+        let mut members = Vec::new();
+        for member in &self.members {
+            let package = Package::load(&member.package)?;
+            let own = package.files().iter();
+            files.extend(own.map(|(path, bytes)| (format!("{MEMBERS}{}/{path}", member.name), bytes.clone())));
+            let mut entry = MemberEntry { name: member.name.clone(), profiles: Vec::new() };
+            for path in &member.profiles {
+                let (profile, bytes) = read_profile(path, &package, &member.name)?;
+                files.insert(profile.path(&member.name), bytes);
+                entry.profiles.push(profile);
+            }
+            members.push(entry);
+        }
+        let (version, description) = (self.version.clone(), self.description.clone());
+        let composition = Identity { name: name.to_owned(), version, description };
+        let manifest = CompositionManifest { composition, members };
+        manifest.check()?;
+        let text = toml::to_string(&manifest).map_err(|error| Problem::new(Kind::Manifest, error.to_string()))?;
+        files.insert(COMPOSITION_FILE.to_owned(), text.into_bytes());
+        Composition::from_files(files.clone())?.compile()?;
+        Ok(files)
+    }
+}
+
+/// A profile under the name of its file, and its bytes.
+fn read_profile(path: &Path, package: &Package, member: &str) -> Result<(ProfileEntry, Vec<u8>), Problem> {
+    let shown = path.display().to_string();
+    let problem = |what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{shown}`: {what}"));
+    let bytes = std::fs::read(path).map_err(|error| problem(&error))?;
+    let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(|| problem(&"the name is not UTF-8"))?;
+    let profile = parse_profile(&shown, &bytes)?;
+    profile.context(package.manifest()).map_err(|error| {
+        Problem::new(Kind::Manifest, format!("`{shown}` is not a profile for member `{member}`: {error}"))
+    })?;
+    Ok((ProfileEntry { name: name.to_owned(), digest: profile.digest() }, bytes))
+}

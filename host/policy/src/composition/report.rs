@@ -1,0 +1,152 @@
+//! What a composition uses of an image, and the numbers that its members have there.
+
+use super::{Composition, Member};
+use crate::compile::{Capacity, Compiled};
+use crate::error::PolicyError;
+use crate::image::Bank;
+use crate::package::ENUMERATION_VALUES;
+use portcullis_core::hex::Hex;
+use portcullis_core::wire::CLASSES;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How much of something is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Use {
+    /// Used.
+    pub used: usize,
+    /// What there is.
+    pub of: usize,
+}
+
+/// A composition, its digests, and what it uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CompositionReport {
+    /// Name and version.
+    pub composition: String,
+    /// SHA-256 of the listing of its files.
+    pub package_digest: Hex<32>,
+    /// SHA-256 of its image.
+    pub policy_digest: Hex<32>,
+    /// Values of the enumeration `domain`.
+    pub domains: Use,
+    /// Classes.
+    pub classes: Use,
+    /// Rows of the policy bank.
+    pub policy_rows: Use,
+    /// Rows of the entropy bank, the common permit-all among them.
+    pub entropy_rows: Use,
+    /// The members, in the order of their numbers.
+    pub members: Vec<MemberReport>,
+}
+
+/// A member, its numbers, and what it uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberReport {
+    /// Its name in the composition.
+    pub name: String,
+    /// What context documents call its policy.
+    pub reference: String,
+    /// Name and version of its package.
+    pub package: String,
+    /// Number of each domain.
+    pub domains: BTreeMap<String, u8>,
+    /// Number of each class.
+    pub classes: BTreeMap<String, u8>,
+    /// Rows of the policy bank.
+    pub policy_rows: usize,
+    /// Rows of the entropy bank.
+    pub entropy_rows: usize,
+    /// Digests of the profiles that it is used with, by name.
+    pub profiles: BTreeMap<String, Hex<32>>,
+}
+
+impl Composition {
+    /// Compiles the composition and reports what it uses.
+    ///
+    /// # Errors
+    /// As [`Composition::compile`].
+    pub fn report(&self, capacity: Capacity) -> Result<CompositionReport, PolicyError> {
+        let compiled = self.compile_for(capacity)?;
+        let members: Vec<_> = self.members.iter().zip(&compiled).map(|(member, own)| member.report(own)).collect();
+        let identity = &self.identity;
+        let (mut package_digest, mut policy_digest) = ([0; 32], [0; 32]);
+        let mut rows = [0; 2];
+        let mut classes = 0;
+        if let Some(one) = compiled.first() {
+            (package_digest, policy_digest) = (one.image.header().package_digest, one.image.digest());
+            rows = Bank::ALL.map(|bank| one.image.rows(bank).len());
+            classes = one.image.header().classes.get().count_ones() as usize;
+        }
+        let [policy_rows, entropy_rows] = rows;
+        Ok(CompositionReport {
+            composition: format!("{} {}", identity.name, identity.version),
+            package_digest: Hex(package_digest),
+            policy_digest: Hex(policy_digest),
+            domains: Use { used: members.iter().map(|member| member.domains.len()).sum(), of: ENUMERATION_VALUES },
+            classes: Use { used: classes, of: CLASSES },
+            policy_rows: Use { used: policy_rows, of: capacity.policy.into() },
+            entropy_rows: Use { used: entropy_rows, of: capacity.entropy.into() },
+            members,
+        })
+    }
+}
+
+impl Member {
+    fn report(&self, compiled: &Compiled) -> MemberReport {
+        let manifest = self.package.manifest();
+        let domains = (manifest.first_domain()..).zip(&manifest.enumerations.domain);
+        let class = |(at, class): (usize, &portcullis_core::manifest::Class)| {
+            Some((class.name.clone(), u8::from(manifest.class_id(at)?)))
+        };
+        let rows =
+            |bank: Bank| compiled.rules.iter().filter(|rule| rule.bank == bank).map(|rule| rule.rows.len()).sum();
+        MemberReport {
+            name: self.name.clone(),
+            reference: manifest.reference(),
+            package: format!("{} {}", manifest.package.name, manifest.package.version),
+            domains: domains.map(|(number, name)| (name.clone(), number)).collect(),
+            classes: manifest.classes.iter().enumerate().filter_map(class).collect(),
+            policy_rows: rows(Bank::Policy),
+            entropy_rows: rows(Bank::Entropy),
+            profiles: self.profiles.iter().map(|(name, profile)| (name.clone(), profile.digest())).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.used, self.of)
+    }
+}
+
+impl fmt::Display for CompositionReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.composition)?;
+        writeln!(f, "domains: {}; classes: {}", self.domains, self.classes)?;
+        writeln!(f, "policy bank: {} rows; entropy bank: {} rows", self.policy_rows, self.entropy_rows)?;
+        for member in &self.members {
+            writeln!(f, "member {}: {}", member.name, member.package)?;
+            writeln!(
+                f,
+                "  rows: {} of the policy bank, {} of the entropy bank",
+                member.policy_rows, member.entropy_rows
+            )?;
+            let numbered = |list: &BTreeMap<String, u8>| {
+                let mut numbers: Vec<_> = list.iter().map(|(name, number)| (number, name)).collect();
+                numbers.sort();
+                numbers.iter().map(|(number, name)| format!("{number} {name}")).collect::<Vec<_>>().join(", ")
+            };
+            writeln!(f, "  domains: {}", numbered(&member.domains))?;
+            if !member.classes.is_empty() {
+                writeln!(f, "  classes: {}", numbered(&member.classes))?;
+            }
+            for (name, digest) in &member.profiles {
+                writeln!(f, "  profile {name}: {digest}")?;
+            }
+        }
+        writeln!(f, "package digest {}", self.package_digest)?;
+        write!(f, "policy digest  {}", self.policy_digest)
+    }
+}

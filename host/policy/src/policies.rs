@@ -1,0 +1,128 @@
+//! What a folder gives to govern by: a package, or the members of a composition, compiled into one image.
+
+use crate::compile::Compiled;
+use crate::composition::{COMPOSITION_FILE, Composition};
+use crate::error::{Kind, PolicyError, Problem, suggestion};
+use crate::image::Image;
+use crate::package::Package;
+use portcullis_core::state::Profile;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The policies of one image.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    first: Policy,
+    others: Vec<Policy>,
+}
+
+/// A compiled package: alone in its image, or as the member of a composition.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The member's name; `None` for a package alone.
+    pub name: Option<String>,
+    /// The package.
+    pub package: Package,
+    /// Its part of the image.
+    pub compiled: Compiled,
+    /// The profiles that a member is used with, by name.
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+impl Policies {
+    /// Loads and compiles the package or the composition in the folder `dir`.
+    ///
+    /// # Errors
+    /// As [`Package::load`] and [`Package::compile`], or [`Composition::load`] and [`Composition::compile`].
+    pub fn load(dir: &Path) -> Result<Self, PolicyError> {
+        if is_composition(dir) { Self::composed(&Composition::load(dir)?) } else { Self::alone(Package::load(dir)?) }
+    }
+
+    /// The same from every file that a listing names, as a bundle keeps them.
+    ///
+    /// # Errors
+    /// As [`Policies::load`], apart from reading.
+    pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+        if files.contains_key(COMPOSITION_FILE) {
+            Self::composed(&Composition::from_listed(files)?)
+        } else {
+            Self::alone(Package::from_listed(files)?)
+        }
+    }
+
+    /// A package alone.
+    ///
+    /// # Errors
+    /// As [`Package::compile`].
+    pub fn alone(package: Package) -> Result<Self, PolicyError> {
+        let compiled = package.compile()?;
+        let first = Policy { name: None, package, compiled, profiles: BTreeMap::new() };
+        Ok(Self { first, others: Vec::new() })
+    }
+
+    /// The members of a composition.
+    ///
+    /// # Errors
+    /// As [`Composition::compile`].
+    pub fn composed(composition: &Composition) -> Result<Self, PolicyError> {
+        let members = composition.members().iter().zip(composition.compile()?);
+        let mut policies = members.map(|(member, compiled)| Policy {
+            name: Some(member.name.clone()),
+            package: member.package.clone(),
+            compiled,
+            profiles: member.profiles.clone(),
+        });
+        let first = policies.next().ok_or_else(|| Problem::new(Kind::Manifest, "a composition without a member"))?;
+        Ok(Self { first, others: policies.collect() })
+    }
+
+    /// Every policy, in the order of the members.
+    pub fn iter(&self) -> impl Iterator<Item = &Policy> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The image that holds all of them.
+    #[must_use]
+    pub const fn image(&self) -> &Image {
+        &self.first.compiled.image
+    }
+
+    /// Digest of the package, or of the composition.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.image().header().package_digest
+    }
+
+    /// The policy of the member called `member`; of a package alone, without a name.
+    ///
+    /// # Errors
+    /// A composition and no name, a package alone and a name, or a name that no member has.
+    pub fn into_policy(self, member: Option<&str>) -> Result<Policy, PolicyError> {
+        let names: Vec<String> = self.iter().filter_map(|policy| policy.name.clone()).collect();
+        let mut all = std::iter::once(self.first).chain(self.others);
+        if let Some(policy) = all.find(|policy| policy.name.as_deref() == member) {
+            return Ok(policy);
+        }
+        let known = || names.iter().map(String::as_str);
+        Err(match member {
+            Some(name) if names.is_empty() => {
+                Problem::new(Kind::Name, format!("member `{name}` of a package: only a composition has members"))
+                    .help("leave the member out")
+            }
+            Some(name) => Problem::new(Kind::Name, format!("the composition has no member `{name}`"))
+                .help(suggestion(name, known())),
+            None => {
+                let names: Vec<_> = known().map(|name| format!("`{name}`")).collect();
+                Problem::new(Kind::Name, "a composition, and no member is named")
+                    .help(format!("name one with `--member`: {}", names.join(", ")))
+            }
+        }
+        .into())
+    }
+}
+
+/// Whether `dir` holds a composition.
+#[must_use]
+pub fn is_composition(dir: &Path) -> bool {
+    dir.join(COMPOSITION_FILE).is_file()
+}

@@ -1,0 +1,52 @@
+//! A bundle whose streams were judged under two members of a composition, in one session.
+#![cfg(test)]
+
+use portcullis_core::context::ContextDocument;
+use portcullis_evidence::verify::{Options, ReplayCode, Status};
+use portcullis_recorder::check;
+use portcullis_test_support::real;
+use portcullis_test_support::world::World;
+use std::collections::BTreeMap;
+
+#[test]
+fn streams_of_two_members_verify_and_replay_from_one_bundle() {
+    for lanes in [1, 4] {
+        let world = World::new();
+        let parts = real::composed_session(&world, &world.card, lanes, None);
+        let mut named: BTreeMap<String, u32> = BTreeMap::new();
+        for context in parts.contexts.values() {
+            *named.entry(ContextDocument::parse(context).unwrap().policy).or_default() += 1;
+        }
+        assert_eq!(named, BTreeMap::from([("two 1.0.0/a".to_owned(), 4), ("two 1.0.0/b".to_owned(), 4)]));
+        let domains: BTreeMap<u8, u32> = parts.log.lanes.iter().flatten().filter(|r| r.descriptor.opcode == 1).fold(
+            BTreeMap::new(),
+            |mut domains, record| {
+                *domains.entry(record.descriptor.domain).or_default() += 1;
+                domains
+            },
+        );
+        assert_eq!(domains.keys().copied().collect::<Vec<_>>(), [0, 1], "each member has a domain of its own");
+        // The verifier and the independent one, which know no compositions.
+        let files = parts.files();
+        let report = world.check(&files);
+        assert_eq!(report.status, Status::Affirmed, "{report:#?}");
+        let checked = check(&files, &world.trust(false), Options::default(), &mut |_| (), &mut || ()).unwrap();
+        let replayed = checked.replay.unwrap();
+        assert_eq!((checked.exit_code, replayed.streams, replayed.replayed), (0, 8, 8), "{:#?}", replayed.reasons);
+    }
+}
+
+#[test]
+fn a_stream_that_names_another_member_does_not_replay() {
+    for (name, detail) in [("two 1.0.0/b", "is not what the replay gives"), ("two 1.0.0/c", "does not hold")] {
+        let world = World::new();
+        let files = real::composed_session(&world, &world.card, 1, Some(name)).files();
+        assert_eq!(world.check(&files).status, Status::Affirmed, "the verifier judges no text");
+        let checked = check(&files, &world.trust(false), Options::default(), &mut |_| (), &mut || ()).unwrap();
+        let replayed = checked.replay.unwrap();
+        assert_eq!((checked.status, replayed.replayed), (Status::Contradicted, 7));
+        let [reason] = replayed.reasons.as_slice() else { panic!("{:#?}", replayed.reasons) };
+        assert_eq!(reason.code, ReplayCode::ReplayDiffers);
+        assert!(reason.detail.contains(detail), "{}", reason.detail);
+    }
+}
