@@ -9,7 +9,7 @@ use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_core::wire::{Descriptor, Opcode, ROW_NONE, Record};
-use portcullis_gate::replay::{Input as Given, ReplayError, ReplayPolicy, Replayer};
+use portcullis_gate::replay::{Input as Given, ReplayError, Replayer};
 use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::commands::{Input, check, explain, parse_tests};
@@ -256,8 +256,8 @@ fn salt_key() -> SaltKey {
 
 /// Every determination of the texts among a package's tests as `run --json` prints it, and every entry that was judged.
 fn govern_tests(package: &Package, compiled: &Compiled) -> (Vec<String>, Vec<Record>) {
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    let governor = Governor::new(package, compiled, &mapper, Settings::new(salt_key())).unwrap();
+    let policy = portcullis_gate::Policy::new(package.clone(), compiled.clone()).unwrap();
+    let governor = Arc::new(Governor::new(Arc::new(policy), Settings::new(salt_key())).unwrap());
     let items = parse_tests(package).unwrap().into_iter().filter_map(|test| match test.input {
         Input::Text { text, task } => Some(Item::Text { id: test.name, text, task }),
         Input::Context { .. } => None,
@@ -616,15 +616,12 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     const TEXT: &str = "Write to p@example.org. The meeting is on Monday.";
     let (pii, privilege) = (shipped("pii"), shipped("privilege"));
     let policies = Policies::composed(&composition(&[("desk", &pii), ("counsel", &privilege)]).unwrap()).unwrap();
-    let mapper = |policy: &Policy| Mapper::new(policy.package.manifest(), policy.package.files()).unwrap();
-    let mappers: Vec<Mapper> = policies.iter().map(mapper).collect();
-    let governors: Vec<Governor<'_>> = policies
-        .iter()
-        .zip(&mappers)
-        .map(|(policy, mapper)| {
-            Governor::new(&policy.package, &policy.compiled, mapper, Settings::new(salt_key())).unwrap()
-        })
-        .collect();
+    let ready = |policy: &Policy| {
+        Arc::new(portcullis_gate::Policy::new(policy.package.clone(), policy.compiled.clone()).unwrap())
+    };
+    let ready: Vec<_> = policies.iter().map(ready).collect();
+    let governor = |policy| Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt_key())).unwrap());
+    let governors: Vec<_> = ready.iter().map(governor).collect();
     let first = policies.iter().next().unwrap();
     let (mut session, records) = session(&first.compiled);
     let mut trails = Vec::new();
@@ -658,12 +655,7 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
         .collect();
     assert_eq!(domains, [BTreeSet::from([0]), BTreeSet::from([3])]);
 
-    let in_force = policies.iter().zip(&mappers).map(|(policy, mapper)| ReplayPolicy {
-        package: &policy.package,
-        compiled: &policy.compiled,
-        mapper,
-    });
-    let mut replayer = Replayer::new(policies.image(), in_force, Vec::new()).unwrap();
+    let mut replayer = Replayer::new(policies.image(), ready, Vec::new()).unwrap();
     let mut replay = |context: &[u8], trail: &Trail, records: &[Record]| {
         replayer.stream(context, Given::Text(TEXT.into()), trail.salts.clone(), records)
     };

@@ -140,9 +140,8 @@ impl PolicyArgs {
 pub(crate) fn policy(dir: &Path, member: &MemberArg) -> Result<Arc<Policy>, Failure> {
     let policy = Policies::load(dir)?.into_policy(member.member.as_deref())?;
     let portcullis_policy::Policy { package, compiled, .. } = policy;
-    let mapper = Mapper::new(package.manifest(), package.files())
-        .with_context(|| format!("policy package `{}`", dir.display()))?;
-    Ok(Arc::new(Policy { package, compiled, mapper }))
+    let policy = Policy::new(package, compiled).with_context(|| format!("policy package `{}`", dir.display()))?;
+    Ok(Arc::new(policy))
 }
 
 /// Reads an agent's profile; without a file, one that says nothing.

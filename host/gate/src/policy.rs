@@ -2,7 +2,7 @@
 
 use crate::ledger::Header;
 use portcullis_core::hex;
-use portcullis_mapping::Mapper;
+use portcullis_mapping::{Mapper, MappingError};
 use portcullis_policy::{Compiled, Package};
 
 /// A package with what it compiles to and the mapping that it declares.
@@ -16,6 +16,15 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// A package with what it compiled to.
+    ///
+    /// # Errors
+    /// [`MappingError`]: what the package declares cannot be looked for in texts.
+    pub fn new(package: Package, compiled: Compiled) -> Result<Self, MappingError> {
+        let mapper = Mapper::new(package.manifest(), package.files())?;
+        Ok(Self { package, compiled, mapper })
+    }
+
     /// The header of a ledger under this policy, on a card of this kind.
     #[must_use]
     pub fn header(&self, card: &str) -> Header {

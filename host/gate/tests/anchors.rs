@@ -9,6 +9,7 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
 use portcullis_gate::{Candidate, Event, EventKind, Item, Trigger};
 use std::path::PathBuf;
+use std::sync::Arc;
 use support::*;
 
 const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silva"],"kind":"person"}}
@@ -35,21 +36,21 @@ impl Folder {
     }
 }
 
-fn closed() -> Policy {
+fn closed() -> Arc<Policy> {
     let manifest =
         MANIFEST.replace("description = \"For tests.\"", "description = \"For tests.\"\nclosed_world = true");
     policy(&format!("{manifest}\n[continuity]\npresupposition = false\n"), RULES)
 }
 
-fn judge(policy: &Policy, anchors: Anchors, intent: &str, said: &str) -> Vec<Event> {
+fn judge(policy: &Arc<Policy>, anchors: Anchors, intent: &str, said: &str) -> Vec<Event> {
     let mut item = text("a", said);
     if let Item::Text { task, .. } = &mut item {
         task.intent = intent.into();
     }
-    run(&governor(policy, settings()).with_anchors(anchors), policy, vec![item])
+    run(governor(policy, settings()).with_anchors(anchors), policy, vec![item])
 }
 
-fn with_store(policy: &Policy, intent: &str, said: &str) -> Vec<Event> {
+fn with_store(policy: &Arc<Policy>, intent: &str, said: &str) -> Vec<Event> {
     let folder = Folder::new();
     let store = Store::open(&folder.file("store.jsonl", STORE)).unwrap();
     judge(policy, Anchors::new(vec![store], &policy.mapper), intent, said)
@@ -205,7 +206,7 @@ fn a_call_is_a_whole_in_a_closed_world() {
     let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
     let task = Task { intent: "Tell of Ana Silva".into(), facts: Vec::new() };
     let governor = governor(&policy, settings()).with_anchors(Anchors::new(vec![store], &policy.mapper));
-    let events = run(&governor, &policy, vec![Item::Candidates { id: "a".into(), steps, task }]);
+    let events = run(governor, &policy, vec![Item::Candidates { id: "a".into(), steps, task }]);
     assert_eq!(rules(&events), ["CLOSED-WORLD-PARTIAL"]);
     assert_eq!(released(&events), "");
 }

@@ -15,7 +15,7 @@ use portcullis_core::wire::Record;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::replay::{Input, Replayer};
 use portcullis_gate::{
-    Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Release, SaltKey, Seat, Settings,
+    Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Policy, Release, SaltKey, Seat, Settings,
 };
 use portcullis_mapping::{Call, LogProbs, Mapper};
 use portcullis_policy::Package;

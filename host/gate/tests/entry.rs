@@ -19,14 +19,14 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
     let (count, judged) = (Arc::clone(&made), judged_bytes(&task));
     let governor = governor(&policy, settings()).with_engines(
         filter(),
-        Box::new(move |_, pass| {
+        Arc::new(move |_, pass| {
             *count.lock().unwrap() += 1;
             // The pass is for the bytes of this very task.
             pass.spend(&judged).unwrap();
             Ok(Box::new(NgramEngine::new("Birds sing well here.", 2, 1, 1)?))
         }),
     );
-    let events = run(&governor, &policy, vec![Item::Prompt { id: "a".into(), task }]);
+    let events = run(governor, &policy, vec![Item::Prompt { id: "a".into(), task }]);
     let ended = summary(&events).termination.as_ref().map(|t| t.trigger);
     let made = *made.lock().unwrap();
     (made, ended)

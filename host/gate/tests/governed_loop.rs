@@ -202,8 +202,8 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
             let item =
                 Item::Prompt { id: "a".into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } };
             let settings = Settings { release, max_proposals: 3_000, ..settings() };
-            let governor = governor(&policy, settings).with_engines(filter(), Box::new(make));
-            let events = run(&governor, &policy, vec![item]);
+            let governor = governor(&policy, settings).with_engines(filter(), Arc::new(make));
+            let events = run(governor, &policy, vec![item]);
             let shown = shown.lock().unwrap();
             let mut asked = shown.clone();
             asked.sort();
@@ -218,7 +218,7 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
 }
 
 /// A policy that refuses e-mail addresses and card numbers, decomposing what holds one.
-fn identifiers() -> Policy {
+fn identifiers() -> Arc<Policy> {
     policy(
         "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
          temporal = [\"n\"]\nregister = [\"r\"]\n[[class]]\nname = \"mail\"\n\
@@ -306,9 +306,9 @@ fn the_engine_goes_on_from_what_is_pending() {
     let policy = identifiers();
     let seen = Arc::clone(&shown);
     let governor = governor(&policy, settings())
-        .with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Noted(Arc::clone(&seen))))));
+        .with_engines(filter(), Arc::new(move |_, _| Ok(Box::new(Noted(Arc::clone(&seen))))));
     let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
-    let events = run(&governor, &policy, vec![item]);
+    let events = run(governor, &policy, vec![item]);
     assert_eq!(released(&events), "Pay 4111 crowns. Yes.");
     assert_eq!(*shown.lock().unwrap(), ["", "Pay 41", "Pay 4111", "Pay 4111 crowns.", "Pay 4111 crowns. Yes."]);
 }

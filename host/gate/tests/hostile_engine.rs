@@ -10,12 +10,13 @@ use portcullis_gate::{Candidate, Event, EventKind, Item, OnRefuse, Release, Sett
 use portcullis_mapping::LogProbs;
 use portcullis_test_support::random::Random;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use support::*;
 
 /// Proposes bad, mixed, empty, huge, odd and good text in an order that a seed gives; remembers what it was shown.
 struct Hostile {
     random: Random,
-    shown: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    shown: Arc<std::sync::Mutex<Vec<String>>>,
 }
 
 const PARTS: &[&str] = &[
@@ -68,16 +69,14 @@ impl Engine for Hostile {
 fn run_hostile(seed: u64, release: Release, on_refuse: OnRefuse) -> (Vec<Event>, Vec<String>) {
     let policy = package("[limits]\nmax_depth = 2\ndefer = [\"NEEDS-KEY\"]\n");
     let settings = Settings { release, on_refuse: Some(on_refuse), max_proposals: 120, ..settings() };
-    let shown = std::sync::Arc::default();
-    let engine_shown = std::sync::Arc::clone(&shown);
+    let shown = Arc::default();
+    let engine_shown = Arc::clone(&shown);
     let made = governor(&policy, settings).with_engines(
         filter(),
-        Box::new(move |_, _| {
-            Ok(Box::new(Hostile { random: Random::new(seed), shown: std::sync::Arc::clone(&engine_shown) }))
-        }),
+        Arc::new(move |_, _| Ok(Box::new(Hostile { random: Random::new(seed), shown: Arc::clone(&engine_shown) }))),
     );
     let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
-    let events = run(&made, &policy, vec![item]);
+    let events = run(made, &policy, vec![item]);
     let shown = shown.lock().unwrap().clone();
     (events, shown)
 }
@@ -195,9 +194,9 @@ fn engines_that_propose_nothing_endlessly_or_die_end_in_a_stated_outcome() {
         (4, Trigger::Limit, 50 * 21),
     ] {
         let made =
-            governor(&policy, settings.clone()).with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Odd(kind)))));
+            governor(&policy, settings.clone()).with_engines(filter(), Arc::new(move |_, _| Ok(Box::new(Odd(kind)))));
         let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
-        let events = run(&made, &policy, vec![item]);
+        let events = run(made, &policy, vec![item]);
         let termination = summary(&events).termination.unwrap();
         assert_eq!((termination.trigger, released(&events).len()), (trigger, left), "{kind}");
     }

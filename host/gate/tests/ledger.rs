@@ -8,6 +8,7 @@ use portcullis_gate::ledger::{Fsync, Header, Ledger, LedgerError, Reader, Sink, 
 use proptest::prelude::*;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use support::*;
 
 fn header() -> Header {
@@ -124,11 +125,12 @@ fn a_full_disk_ends_the_run_and_nothing_is_released_after_it() {
         let mut session = portcullis_card::Session::open(card, &policy.compiled.image, config).unwrap();
         let mut kept: Vec<Event> = Vec::new();
         let items = vec![text("a", "Good. Fine. Well. Better. Best.")];
-        let result = governor(&policy, settings()).govern(&mut session, items, |event| -> Result<(), Failure> {
-            ledger.append(&event).map_err(Failure::Ledger)?;
-            kept.push(event);
-            Ok(())
-        });
+        let result =
+            Arc::new(governor(&policy, settings())).govern(&mut session, items, |event| -> Result<(), Failure> {
+                ledger.append(&event).map_err(Failure::Ledger)?;
+                kept.push(event);
+                Ok(())
+            });
         if let Err(Failure::Ledger(error)) = result {
             assert!(error.to_string().contains("nothing further is released"), "{error}");
             assert!(matches!(ledger.append(&events()[0]), Err(LedgerError::Poisoned { .. })), "{room}");

@@ -8,6 +8,7 @@ use portcullis_policy::Package;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use support::*;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -17,18 +18,18 @@ fn rows(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn shipped(name: &str) -> Policy {
+fn shipped(name: &str) -> Arc<Policy> {
     let folder = ["policies", "tests/cases/bytes/policies"].map(|dir| format!("{ROOT}/{dir}/{name}"));
     let folder = folder.iter().find(|dir| Path::new(dir).is_dir()).unwrap();
     let package = Package::load(Path::new(folder)).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Policy { package, compiled, mapper }
+    Arc::new(Policy { package, compiled, mapper })
 }
 
 /// What leaves of each row's text.
 fn leaves(rows: &[Value]) -> Vec<String> {
-    let mut policies: BTreeMap<String, Policy> = BTreeMap::new();
+    let mut policies: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
     let mut left = Vec::new();
     for row in rows {
         let policy = policies.entry(row["policy"].as_str().unwrap().to_owned());

@@ -234,19 +234,19 @@ proptest! {
             max_proposals: 60,
             ..settings()
         };
-        let governor = governor(&policy, settings).with_filter(filter());
+        let governor = Arc::new(governor(&policy, settings).with_filter(filter()));
         let alone = |kind: &Kind| {
             let run = |handle: SessionHandle| {
                 let stream = open(&handle, &governor, kind);
                 play(&stream, &governor, kind, Duration::ZERO)
             };
-            let (shown, kept) = with_loop(&governor, &policy, Bounds::default(), run);
+            let (shown, kept) = with_loop(&policy, Bounds::default(), run);
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
         // Tight bounds, so that callers wait for the loop and the loop for callers.
         let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
-        let (shown, kept) = with_loop(&governor, &policy, bounds, |handle| {
+        let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
             std::thread::scope(|scope| {
                 let open = |(kind, wait): &(Kind, u64)| {
@@ -276,18 +276,16 @@ fn a_list_of_items_and_the_inbox_judge_alike() {
         let texts = (0..70).map(|n| text(&format!("t{n}"), &good.repeat(1 + n % 5)));
         texts.chain([candidates("c", &[&["It is bad.", "Birds sing."], &[" Ships carry grain."]])]).collect()
     };
-    let governor = governor(&policy, settings()).with_filter(filter());
-    let listed = run(&governor, &policy, items());
-    assert_eq!(run(&governor, &policy, items()), listed);
-    let (shown, _) =
-        with_loop(&governor, &policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
-            let streams: Vec<_> =
-                items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
-            streams
-                .iter()
-                .map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO))
-                .collect::<Vec<_>>()
-        });
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
+    let listed = run(Arc::clone(&governor), &policy, items());
+    assert_eq!(run(Arc::clone(&governor), &policy, items()), listed);
+    let (shown, _) = with_loop(&policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
+        let streams: Vec<_> = items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
+        streams
+            .iter()
+            .map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO))
+            .collect::<Vec<_>>()
+    });
     for (number, shown) in (0u64..).zip(shown) {
         assert_eq!(said(&shown), said(&of_stream(&listed, number)), "{number}");
     }
@@ -322,12 +320,12 @@ fn an_engine_that_panics_ends_its_stream_and_no_other() {
     let policy = package(SECTIONS);
     let made = governor(&policy, settings()).with_engines(
         filter(),
-        Box::new(|number, _| {
+        Arc::new(|number, _| {
             let slow = Slow { parts: vec![0, 7, 3], at: 0, wait: Duration::from_millis(2) };
             Ok(if number == 1 { Box::new(Dies) as Box<dyn Engine> } else { Box::new(slow) })
         }),
     );
-    let events = run(&made, &policy, vec![prompt("a"), prompt("b"), prompt("c")]);
+    let events = run(made, &policy, vec![prompt("a"), prompt("b"), prompt("c")]);
     assert_eq!(released(&of_stream(&events, 1)), "Birds sing.");
     assert_eq!(trigger(&of_stream(&events, 1)), (Trigger::Engine, "the engine is gone: it panicked".into()));
     for number in [0, 2] {
@@ -342,20 +340,21 @@ fn slow_engines_cost_nobody_else() {
     let policy = package(SECTIONS);
     let wait = Duration::from_millis(150);
     let made = governor(&policy, settings())
-        .with_engines(filter(), Box::new(move |_, _| Ok(Box::new(Slow { parts: vec![0, 7, 3], at: 0, wait }))));
+        .with_engines(filter(), Arc::new(move |_, _| Ok(Box::new(Slow { parts: vec![0, 7, 3], at: 0, wait }))));
     let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let items: Vec<_> =
         (0..16).map(|n| prompt(&format!("{n}"))).chain([text("t", "Birds sing. Ships sail.")]).collect();
     let start = Instant::now();
     let mut ended = BTreeMap::new();
-    made.govern(&mut session, items, |event| -> Result<(), SessionError> {
-        if matches!(event.what, EventKind::Ended { .. }) {
-            ended.insert(event.stream, start.elapsed());
-        }
-        Ok(())
-    })
-    .unwrap();
+    Arc::new(made)
+        .govern(&mut session, items, |event| -> Result<(), SessionError> {
+            if matches!(event.what, EventKind::Ended { .. }) {
+                ended.insert(event.stream, start.elapsed());
+            }
+            Ok(())
+        })
+        .unwrap();
     assert_eq!(ended.len(), 17);
     assert!(ended[&16] < wait, "{ended:?}");
     // Sixteen engines, four waits each: one after the other they would take 9.6 s.
@@ -365,7 +364,7 @@ fn slow_engines_cost_nobody_else() {
 #[test]
 fn bounds_hold_and_who_reaches_one_waits_alone() {
     let policy = package(SECTIONS);
-    let governor = governor(&policy, settings()).with_filter(filter());
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let bounds = Bounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8 };
     let slots = usize::try_from(
         CardChoice::Model
@@ -374,7 +373,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
             .unwrap(),
     )
     .unwrap();
-    with_loop(&governor, &policy, bounds, |handle| {
+    with_loop(&policy, bounds, |handle| {
         // Every slot is taken by a stream that has nothing to judge.
         let held = || governor.held_request("a".into(), Task::default());
         let open: Vec<_> = (0..slots).map(|_| handle.open(held()).unwrap()).collect();
@@ -416,10 +415,10 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
 #[test]
 fn a_caller_that_does_not_read_stands_still_alone() {
     let policy = package(SECTIONS);
-    let governor = governor(&policy, settings()).with_filter(filter());
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let bounds = Bounds { messages: 8, ..Bounds::default() };
     let item = || text("t", &"Birds sing. ".repeat(200));
-    with_loop(&governor, &policy, bounds, |handle| {
+    with_loop(&policy, bounds, |handle| {
         let deaf = handle.open(governor.request(item())).unwrap();
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
@@ -433,9 +432,9 @@ fn a_caller_that_does_not_read_stands_still_alone() {
 #[test]
 fn a_shut_down_ends_every_stream_with_a_reason() {
     let policy = package(SECTIONS);
-    let governor = governor(&policy, settings()).with_filter(filter());
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let bounds = Bounds { messages: 8, ..Bounds::default() };
-    let ((), kept) = with_loop(&governor, &policy, bounds, |handle| {
+    let ((), kept) = with_loop(&policy, bounds, |handle| {
         let asked = handle.open(governor.request(prompt("asked"))).unwrap();
         let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
         held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
@@ -471,7 +470,7 @@ fn a_journal_that_fails_ends_every_stream() {
         Card(#[from] SessionError),
     }
     let policy = package(SECTIONS);
-    let governor = governor(&policy, settings()).with_filter(filter());
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let session_loop = SessionLoop::new(Bounds::default());

@@ -9,9 +9,10 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{Candidate, EventKind, Item, Judgement, OnRefuse, Release, Settings};
 use portcullis_mapping::Call;
+use std::sync::Arc;
 use support::*;
 
-fn tools() -> Policy {
+fn tools() -> Arc<Policy> {
     let classes = r#"
 [[class]]
 name = "shell"

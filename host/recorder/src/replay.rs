@@ -14,7 +14,7 @@ use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Store;
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_mapping::{Mapper, MappingError};
+use portcullis_mapping::MappingError;
 use portcullis_policy::Policies;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,9 +161,7 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies
         return Err("the policy package does not compile to the table image that was in force".to_owned());
     }
     let ready = |policy: &portcullis_policy::Policy| {
-        let (package, compiled) = (policy.package.clone(), policy.compiled.clone());
-        let mapper = Mapper::new(package.manifest(), package.files())?;
-        Ok(Arc::new(Policy { package, compiled, mapper }))
+        Ok(Arc::new(Policy::new(policy.package.clone(), policy.compiled.clone())?))
     };
     let ready = policies.iter().map(ready).collect::<Result<_, MappingError>>();
     Ok((policies, ready.map_err(|error| format!("the policy package cannot map text: {error}"))?))

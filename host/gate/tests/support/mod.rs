@@ -90,11 +90,12 @@ pub fn governor(policy: &Arc<Policy>, settings: Settings) -> Governor {
     Governor::new(Arc::clone(policy), settings).unwrap()
 }
 
-pub fn run(governor: Governor, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
+pub fn run(governor: impl Into<Arc<Governor>>, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
     let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let mut events = Vec::new();
-    Arc::new(governor)
+    governor
+        .into()
         .govern(&mut session, items, |event| -> Result<(), SessionError> {
             events.push(event);
             Ok(())
