@@ -11,7 +11,6 @@ use portcullis_core::state::Profile;
 use portcullis_core::wire::{Descriptor, Opcode, ROW_NONE, Record};
 use portcullis_gate::replay::{Input as Given, ReplayError, Replayer};
 use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
-use portcullis_mapping::Mapper;
 use portcullis_policy::commands::{Input, check, explain, parse_tests};
 use portcullis_policy::composition::{COMPOSITION_FILE, Plan};
 use portcullis_policy::context::{Contexts, Missing};

@@ -7,6 +7,7 @@ use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardError, DmaBuffer, Session, SessionConfig, SessionError, Watch, forward_card};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Event, EventKind, Trigger};
+use std::sync::Arc;
 use support::*;
 
 /// A card that is there for so many submissions, once a session is open.
@@ -51,7 +52,7 @@ impl Card for Mortal {
 /// What four streams leave when the card is gone after so many submissions.
 fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
     let policy = package("");
-    let governor = governor(&policy, settings());
+    let governor = Arc::new(governor(&policy, settings()));
     let card = Mortal { card: ModelCard::new(), left: None };
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     session.card_mut().left = Some(submissions);

@@ -516,7 +516,7 @@ fn a_journal_that_fails_ends_every_stream() {
 #[test]
 fn streams_take_turns_when_the_ring_is_short() {
     let policy = package(SECTIONS);
-    let governor = governor(&policy, Settings { streams: 64, ..settings() });
+    let governor = Arc::new(governor(&policy, Settings { streams: 64, ..settings() }));
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
     let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
     assert!(session.room() < 64);

@@ -23,6 +23,7 @@ fn manifest() -> Manifest {
         continuity: Default::default(),
         trust_slope: TrustSlope { warning: 2_000, correction: 4_000, halt: 8_000, ..TrustSlope::default() },
         prefilter: Default::default(),
+        refusal: Default::default(),
         membership: None,
     }
 }
