@@ -267,6 +267,29 @@ proptest! {
     }
 }
 
+/// A caller that has an open stream may open a further one while the session is being shut down; nobody else may.
+#[test]
+fn a_shut_down_takes_the_further_streams_of_open_ones() {
+    let policy = package(SECTIONS);
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
+    let request = || governor.held_request("a".into(), Task::default());
+    let ((), kept) = with_loop(&policy, Bounds::default(), |handle| {
+        let open = handle.open(request()).unwrap();
+        // Its BEGIN is recorded.
+        assert!(matches!(open.receive(), Some(StreamMessage::Event(_))));
+        handle.shut_down(Duration::from_secs(20));
+        assert!(handle.try_open(request()).is_err());
+        let further = handle.try_open_further(&open, request()).unwrap().unwrap();
+        for stream in [&further, &open] {
+            parts(&governor, &["Birds sing."]).into_iter().for_each(|part| stream.submit(part).unwrap());
+            while stream.receive().is_some() {}
+            assert_eq!(stream.end(), Some(Ok(())));
+        }
+        assert!(handle.try_open_further(&open, request()).is_err(), "the stream has ended");
+    });
+    assert_eq!(kept.iter().filter(|event| matches!(event.what, EventKind::Released { .. })).count(), 2);
+}
+
 /// The iterator of `run` and the inbox of `gated` judge alike, and `run` leaves the same log each time.
 #[test]
 fn a_list_of_items_and_the_inbox_judge_alike() {

@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::section::{Given, Manner, Section, SectionEnd};
 use crate::session::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
+use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
 use portcullis_core::state::Task;
@@ -17,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-/// Governed streams of one choice at most: a model that goes to and fro between its channels more often is cut off.
-const SECTIONS: usize = 64;
+/// Bytes of a text that wait for what follows them.
+const PENDING_BYTES: usize = 512 << 10;
 /// Bytes of one tool call at most.
 const CALL_BYTES: usize = 1 << 20;
 /// Longest wait for the usage of an answer that is whole.
@@ -27,17 +28,21 @@ const USAGE: Duration = Duration::from_secs(1);
 pub(crate) const OUTPUTS: usize = 32;
 
 /// What is answered, and under which governor.
+#[derive(Clone)]
 pub(crate) struct Question {
     /// Identity of the answer.
     pub(crate) id: String,
     pub(crate) request: Request,
     pub(crate) session: Arc<OpenSession>,
-    pub(crate) governor: Arc<Governor>,
+    /// Place of the model in the configuration.
+    pub(crate) place: usize,
     pub(crate) task: Task,
     /// Digest of what the pre-execution filter said.
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
     pub(crate) client: Duration,
+    /// Longest time for the whole answer, and again for its end.
+    pub(crate) limit: Duration,
 }
 
 /// How an answer ended.
@@ -60,9 +65,12 @@ struct CallPieces {
 /// One choice of the answer.
 #[derive(Default)]
 struct Choice {
+    /// One for each channel, in the order in which the model began to write in them.
     sections: Vec<Section>,
     /// The first section whose outputs have not all left.
     leaving: usize,
+    /// A tool call was made: no text follows.
+    called: bool,
     call: Option<CallPieces>,
     /// Calls that left.
     calls: u32,
@@ -75,6 +83,7 @@ struct Choice {
 /// An answer while it is written.
 pub(crate) struct Answer {
     question: Question,
+    governor: Arc<Governor>,
     choices: BTreeMap<u32, Choice>,
     changed: Arc<Notify>,
     outputs: mpsc::Sender<Output>,
@@ -88,8 +97,19 @@ enum Break {
     Upstream(UpstreamError),
     /// What the model wrote cannot be judged.
     Unfit(&'static str),
+    /// The whole time is over.
+    Late,
     /// The gate.
     Gate,
+}
+
+/// Why no stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unopened {
+    /// As many streams wait as may.
+    Full,
+    /// The session takes none any more: the next one does.
+    Closed,
 }
 
 impl Break {
@@ -98,6 +118,7 @@ impl Break {
         match self {
             Self::Client(why) | Self::Unfit(why) => (*why).into(),
             Self::Upstream(error) => error.to_string(),
+            Self::Late => "the whole time is over".into(),
             Self::Gate => "the gate failed".into(),
         }
     }
@@ -108,41 +129,71 @@ impl Break {
             Self::Upstream(error) => ApiError::upstream(&error.to_string()),
             Self::Unfit(why) => ApiError::upstream(why),
             Self::Client(why) => ApiError::gate(why),
+            Self::Late => ApiError::upstream_late("the answer was not whole in time"),
             Self::Gate => ApiError::gate("the gate failed, and releases nothing more of this answer"),
         }
     }
 }
 
 impl Answer {
-    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
+    /// `None`: the session has no governor for the model.
+    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Option<Self> {
+        let governor = question.session.governors.get(question.place)?;
+        // A JSON value is judged whole: nothing can be left out of it.
+        let on_refuse = match governor.policy().package.manifest().refusal.on_refuse {
+            AfterRefusal::Redact if !question.request.is_json() => OnRefuse::Skip,
+            AfterRefusal::Redact | AfterRefusal::Stop => OnRefuse::Stop,
+        };
+        let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
-        Self { question, choices, changed: Arc::new(Notify::new()), outputs, usage: Usage::default() }
+        Some(Self { question, governor, choices, changed: Arc::new(Notify::new()), outputs, usage: Usage::default() })
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
-    pub(crate) async fn refuse(mut self, why: String) -> AnswerEnd {
-        let opened = self.open_refused(why);
-        if opened.is_ok() {
-            let _ = self.settle().await;
-        }
-        self.end(opened.err())
-    }
-
-    fn open_refused(&mut self, why: String) -> Result<(), Break> {
+    ///
+    /// # Errors
+    /// [`Unopened`].
+    pub(crate) async fn refuse(mut self, why: String) -> Result<AnswerEnd, Unopened> {
         let section = self.open(0, Channel::Content, Some(why))?;
         self.choices.entry(0).or_default().sections.push(section);
-        Ok(())
+        let settled = self.settle().await;
+        Ok(self.end(settled.err()))
+    }
+
+    /// Begins a stream for each choice: its BEGIN is recorded before the upstream is asked.
+    ///
+    /// # Errors
+    /// [`Unopened`].
+    pub(crate) async fn begin(&mut self) -> Result<(), Unopened> {
+        let (changed, limit) = (Arc::clone(&self.changed), self.question.client);
+        for choice in 0..self.question.request.choices {
+            let section = self.open(choice, Channel::Content, None)?;
+            self.choices.entry(choice).or_default().sections.push(section);
+        }
+        let recorded = async {
+            loop {
+                match self.sections().map(Section::is_recorded).reduce(|all, one| Some(all? && one?)).flatten() {
+                    Some(true) => return Ok(()),
+                    Some(false) => {}
+                    // The session ended before it took the stream.
+                    None => return Err(Unopened::Closed),
+                }
+                changed.notified().await;
+            }
+        };
+        timeout(limit, recorded).await.unwrap_or(Err(Unopened::Full))
     }
 
     /// Asks the upstream, and writes the answer to its end.
     pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
-        let written = self.pump(upstream).await;
+        let limit = self.question.limit;
+        let written = timeout(limit, self.pump(upstream)).await.unwrap_or(Err(Break::Late));
         if let Err(broken) = &written {
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
         // What was admitted before still leaves, and every stream gets its end.
-        let settled = self.settle().await;
+        let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
         let failed = written.err().or(settled.err());
         self.end(failed)
     }
@@ -152,11 +203,6 @@ impl Answer {
     }
 
     async fn pump(&mut self, upstream: &Upstream) -> Result<(), Break> {
-        // BEGIN is recorded before the upstream is asked.
-        for choice in 0..self.question.request.choices {
-            let section = self.open(choice, Channel::Content, None)?;
-            self.choices.entry(choice).or_default().sections.push(section);
-        }
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
         let asked = tokio::select! {
             asked = upstream.ask(&self.question.request) => asked,
@@ -173,9 +219,13 @@ impl Answer {
                     if self.is_broken() {
                         return Err(Break::Gate);
                     }
+                    deltas.resume();
                 }
                 delta = deltas.next(), if !full => match delta.map_err(Break::Upstream)? {
-                    Some(delta) => self.take(delta)?,
+                    Some(delta) => {
+                        self.take(delta)?;
+                        self.choices.values_mut().for_each(Choice::go);
+                    }
                     None => return Ok(()),
                 },
             }
@@ -200,13 +250,21 @@ impl Answer {
             Delta::Usage(usage) => self.usage = usage,
             Delta::Text { choice, channel, text } => {
                 self.end_call(choice)?;
+                if channel == Channel::Content && self.choices.get(&choice).is_some_and(|choice| choice.called) {
+                    return Err(Break::Unfit("an answer that goes on after its tool calls"));
+                }
                 if let Some(section) = self.section(choice, channel)? {
                     section.give(&Given::Text(&text)).map_err(|_| Break::Unfit("a text that is not UTF-8"))?;
+                    if section.pending() > PENDING_BYTES {
+                        return Err(Break::Unfit("a text of which no part is a sentence or a value"));
+                    }
                 }
             }
             Delta::Call { choice, index, name, arguments } => {
                 let found = self.choices.entry(choice).or_default();
-                if found.call.as_ref().is_some_and(|call| call.index != index) {
+                // A call is told from the one before by its index, or by a name of its own.
+                let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
+                if found.call.as_ref().is_some_and(is_other) {
                     self.end_call(choice)?;
                 }
                 let found = self.choices.entry(choice).or_default();
@@ -234,6 +292,7 @@ impl Answer {
             return Ok(());
         };
         let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
+        self.choices.entry(choice).or_default().called = true;
         if let Some(section) = self.section(choice, Channel::Content)? {
             let call = Call { name, arguments };
             section.give(&Given::Call(&call)).map_err(|_| Break::Unfit("a text that ends inside a character"))?;
@@ -243,25 +302,42 @@ impl Answer {
 
     /// The section that takes what a choice's channel says next; `None` when the choice takes nothing more.
     fn section(&mut self, choice: u32, channel: Channel) -> Result<Option<&mut Section>, Break> {
+        let at = self.place(choice, channel)?;
+        let found = self.choices.entry(choice).or_default();
+        Ok(at.and_then(|at| found.sections.get_mut(at)))
+    }
+
+    /// Its place among the sections of its choice.
+    fn place(&mut self, choice: u32, channel: Channel) -> Result<Option<usize>, Break> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
             return Ok(None);
         }
-        if found.sections.last().is_none_or(|last| last.channel() != channel) {
-            if found.sections.len() >= SECTIONS {
-                return Err(Break::Unfit("an answer that changes its channel too often"));
+        if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
+            let known = |section: &Section| (section.is_open(), section.is_begun());
+            // What a client reads in one channel is one text, and judged as one.
+            match found.sections.get(at).map(known) {
+                Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
+                Some((true, true)) => return Ok(Some(at)),
+                Some((true, false)) | None => {}
             }
-            let finished = found.sections.iter_mut().try_for_each(Section::finish);
-            finished.map_err(|_| Break::Unfit("a text that ends inside a character"))?;
-            let section = self.open(choice, channel, None)?;
-            self.choices.entry(choice).or_default().sections.push(section);
+            found.leave_others(channel)?;
+            let section = found.sections.remove(at);
+            let at = found.begun();
+            found.sections.insert(at, section);
+            return Ok(Some(at));
         }
-        Ok(self.choices.entry(choice).or_default().sections.last_mut())
+        found.leave_others(channel)?;
+        let section = self.open(choice, channel, None).map_err(|_| Break::Gate)?;
+        let found = self.choices.entry(choice).or_default();
+        let at = found.begun();
+        found.sections.insert(at, section);
+        Ok(Some(at))
     }
 
     /// Opens a governed stream. Its identity binds the request and the client's nonce.
-    fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Break> {
-        let Question { id, request, session, governor, task, note, .. } = &self.question;
+    fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
+        let (Question { id, request, session, task, note, .. }, governor) = (&self.question, &self.governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let digest = hex::encode(&request.digest);
@@ -270,7 +346,16 @@ impl Answer {
         if let Some(why) = refusal {
             asked = asked.refused(why);
         }
-        let Ok(Ok(stream)) = session.handle.try_open(asked) else { return Err(Break::Gate) };
+        let sibling = self.choices.values().flat_map(|choice| &choice.sections).map(Section::stream);
+        let opened = match sibling.into_iter().find(|stream| stream.end().is_none()) {
+            Some(sibling) => session.handle.try_open_further(sibling, asked),
+            None => session.handle.try_open(asked),
+        };
+        let stream = match opened {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(_)) => return Err(Unopened::Full),
+            Err(_) => return Err(Unopened::Closed),
+        };
         let manner =
             Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content };
         Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed))
@@ -278,7 +363,7 @@ impl Answer {
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
-        let refusal = &self.question.governor.policy().package.manifest().refusal;
+        let refusal = &self.governor.policy().package.manifest().refusal;
         (refusal.on_refuse == AfterRefusal::Redact && !self.question.request.is_json())
             .then(|| Arc::from(refusal.placeholder.as_str()))
     }
@@ -301,8 +386,8 @@ impl Answer {
         for number in numbers {
             let Some(choice) = self.choices.get_mut(&number) else { continue };
             let mut leaving = Vec::new();
-            choice.sections.iter_mut().for_each(Section::submit);
             while let Some(section) = choice.sections.get_mut(choice.leaving) {
+                section.go();
                 leaving.extend(section.outputs(&mut choice.calls));
                 match section.end() {
                     Some(SectionEnd::Whole) => choice.leaving += 1,
@@ -323,9 +408,9 @@ impl Answer {
             };
             if let Some(finish) = finish.filter(|_| !choice.over && !broken && (is_done || stopped)) {
                 choice.over = true;
-                if stopped {
-                    let text = self.question.governor.policy().package.manifest().refusal.text.clone();
-                    leaving.push(Output::Constant { choice: number, text });
+                let content = choice.sections.iter_mut().find(|s| s.channel() == Channel::Content);
+                if let Some(section) = content.filter(|_| stopped) {
+                    leaving.push(section.close_with(&self.governor.policy().package.manifest().refusal.text));
                 }
                 leaving.push(Output::End { choice: number, finish });
             }
@@ -351,16 +436,14 @@ impl Answer {
 
     fn end(mut self, broken: Option<Break>) -> AnswerEnd {
         let tokens: u64 = self.sections().map(|section| section.tokens()).sum();
-        let whole = self.sections().all(|section| section.report().rejected == 0);
-        let completion = if whole && broken.is_none() {
-            self.usage.completion
-        } else {
-            tokens.min(self.usage.completion.max(tokens))
-        };
+        let is_whole =
+            |section: &mut Section| section.end() == Some(SectionEnd::Whole) && section.report().rejected == 0;
+        let whole = broken.is_none() && self.sections().all(is_whole);
+        let completion = if whole { self.usage.completion } else { tokens };
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
-        let Question { id, request, session, governor, .. } = self.question;
-        let policy = governor.policy();
+        let Question { id, request, session, .. } = self.question;
+        let policy = self.governor.policy();
         let provenance = Provenance {
             version: 1,
             answer: id,
@@ -378,6 +461,24 @@ impl Answer {
 }
 
 impl Choice {
+    /// The model writes in another channel: what it began in others is whole.
+    fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
+        let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
+        let finished = begun.try_for_each(Section::finish);
+        finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
+    }
+
+    /// The section whose turn it is goes on.
+    fn go(&mut self) {
+        self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
+        self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);
+    }
+
+    /// Sections in which something was written: one in which nothing was comes later.
+    fn begun(&self) -> usize {
+        self.sections.iter().take_while(|section| section.is_begun()).count()
+    }
+
     /// Whether the gate ended one of its streams.
     fn is_stopped(&self) -> bool {
         self.sections.iter().any(|section| section.end() == Some(SectionEnd::Refused))

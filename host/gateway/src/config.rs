@@ -264,6 +264,20 @@ impl Config {
                 return unfit(format!("the upstream of model `{}` is not a URL of http or https", model.name));
             }
         }
+        for model in self.models.iter().filter(|model| model.upstream_key.is_some()) {
+            let url = url::Url::parse(&model.upstream).ok();
+            let is_near = |host: url::Host<&str>| match host {
+                url::Host::Domain(name) => name == "localhost",
+                url::Host::Ipv4(address) => address.is_loopback(),
+                url::Host::Ipv6(address) => address.is_loopback(),
+            };
+            if url.is_some_and(|url| url.scheme() == "http" && !url.host().is_some_and(is_near)) {
+                return unfit(format!(
+                    "the key of model `{}` would cross the network in the clear; use https",
+                    model.name
+                ));
+            }
+        }
         for key in &self.keys {
             if let Some(name) = key.models.iter().find(|name| !self.models.iter().any(|model| model.name == **name)) {
                 return unfit(format!("key `{}` opens model `{name}`, which is not configured", key.name));

@@ -70,6 +70,8 @@ pub enum Output {
     Constant {
         /// Choice.
         choice: u32,
+        /// Channel.
+        channel: Channel,
         /// The text.
         text: String,
     },
@@ -147,7 +149,8 @@ pub struct StreamReport {
     pub rejected: u64,
     /// Rules that refused, in order, each once.
     pub rules: Vec<String>,
-    /// Where constants stand in the choice's text of this channel: first byte and length.
+    /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left without them is what
+    /// the records admitted.
     pub constants: Vec<(usize, usize)>,
     /// Why it ended early, in the gate's words; absent when it did not.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,8 @@ pub struct Request {
     pub response_format: Option<Value>,
     /// How much the model thinks, in OpenAI's words.
     pub reasoning_effort: Option<String>,
+    /// How much the model says, in OpenAI's words.
+    pub verbosity: Option<String>,
     /// What the client wants bound to its answer's records: at most 64 letters, digits, `-` or `_`.
     pub nonce: Option<String>,
     /// SHA-256 of the body.
@@ -48,6 +50,8 @@ pub enum Input {
 pub struct Sampling {
     /// Most tokens.
     pub max_tokens: Option<u64>,
+    /// Whether the bound is the newer one, which counts reasoning, too (`max_completion_tokens`).
+    pub counts_reasoning: bool,
     /// Temperature.
     pub temperature: Option<Number>,
     /// Nucleus.
@@ -143,6 +147,7 @@ impl Request {
             parallel_tool_calls: None,
             response_format: None,
             reasoning_effort: None,
+            verbosity: None,
             nonce: None,
             digest: Sha256::digest(body).into(),
         }
@@ -162,7 +167,9 @@ impl Request {
                     let calls = message.calls.iter().map(|call| format!("\n{} {}", call.name, call.arguments));
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
-                said.chain(tools).filter(|(_, text)| !text.is_empty()).collect()
+                let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));
+                // The conversation's end comes last: it is what a stream's task holds.
+                tools.chain(format).chain(said).filter(|(_, text)| !text.is_empty()).collect()
             }
         }
     }

@@ -1,11 +1,13 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
 use crate::output::{Channel, Output, StreamReport};
+use portcullis_core::hex;
 use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -29,7 +31,9 @@ pub(crate) struct Section {
     stream: StreamHandle,
     /// Until the text is whole.
     reader: Option<PartReader>,
-    /// Parts that the session has no room for.
+    /// It is its turn: what stands before it in its choice has left.
+    live: bool,
+    /// Parts that the session has no room for, or whose turn it is not.
     waiting: VecDeque<Part>,
     /// What stands in place of what is refused; absent: a refusal ends the stream.
     placeholder: Option<Arc<str>>,
@@ -47,14 +51,16 @@ pub(crate) struct Section {
     written: usize,
     report: StreamReport,
     end: Option<SectionEnd>,
+    /// Its BEGIN is recorded.
+    recorded: bool,
 }
 
-/// What a released tool call looks like: the canonical JSON of its name and its arguments.
+/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they are written there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
     name: String,
-    arguments: Value,
+    arguments: Box<RawValue>,
 }
 
 /// How a section's outputs leave.
@@ -102,6 +108,7 @@ impl Section {
             id,
             stream,
             reader: Some(PartReader::new(governor)),
+            live: false,
             waiting: VecDeque::new(),
             placeholder,
             unmarked: false,
@@ -113,6 +120,7 @@ impl Section {
             written: 0,
             report,
             end: None,
+            recorded: false,
         }
     }
 
@@ -130,6 +138,9 @@ impl Section {
 
     /// Tokens of which something was released, as far as the upstream's pieces are tokens.
     pub(crate) fn tokens(&self) -> u64 {
+        if self.held.is_some() && self.end != Some(SectionEnd::Whole) {
+            return 0;
+        }
         self.pieces.iter().filter(|begin| **begin < self.released).count() as u64
     }
 
@@ -150,6 +161,38 @@ impl Section {
         self.waiting.extend(part);
         self.submit();
         Ok(())
+    }
+
+    /// Whether something was given to it.
+    pub(crate) const fn is_begun(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// Whether it takes more.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Whether its BEGIN is recorded; `None` when there will be none.
+    pub(crate) fn is_recorded(&mut self) -> Option<bool> {
+        self.outputs(&mut 0);
+        (self.recorded || self.end.is_none()).then_some(self.recorded)
+    }
+
+    pub(crate) const fn stream(&self) -> &StreamHandle {
+        &self.stream
+    }
+
+    /// Bytes that wait for what follows them.
+    pub(crate) fn pending(&self) -> usize {
+        self.reader.as_ref().map_or(0, PartReader::pending)
+    }
+
+    /// A constant that stands behind everything that the section says.
+    pub(crate) fn close_with(&mut self, text: &str) -> Output {
+        self.report.constants.push((self.written, text.len()));
+        self.written += text.len();
+        Output::Constant { choice: self.choice, channel: self.channel, text: text.to_owned() }
     }
 
     /// Nothing follows.
@@ -180,8 +223,22 @@ impl Section {
         !self.waiting.is_empty()
     }
 
+    /// It is the section's turn: its parts are judged from now on.
+    pub(crate) fn go(&mut self) {
+        self.live = true;
+        self.submit();
+    }
+
+    /// It is not the section's turn: another came before it.
+    pub(crate) fn rest(&mut self) {
+        self.live = false;
+    }
+
     /// Hands parts to the session, as many as it has room for.
-    pub(crate) fn submit(&mut self) {
+    fn submit(&mut self) {
+        if !self.live {
+            return;
+        }
         while let Some(part) = self.waiting.pop_front() {
             match self.stream.try_submit(part) {
                 Ok(()) => {}
@@ -235,22 +292,23 @@ impl Section {
                 }
                 self.text(text.get(from..).unwrap_or_default(), outputs);
             }
+            // What waited for information, and got none, is refused after all.
+            EventKind::Expired { .. } => self.unmarked = true,
             EventKind::Ended { summary, .. } => {
                 self.mark(outputs);
+                let is_cut = self.held.is_some() && self.report.rejected > 0;
                 self.report.stopped = summary.stopped;
                 self.end = Some(match summary.termination.map(|termination| termination.trigger) {
-                    None if summary.faults == 0 => SectionEnd::Whole,
+                    None if summary.faults == 0 && !is_cut => SectionEnd::Whole,
+                    None if summary.faults == 0 => SectionEnd::Refused,
                     Some(Trigger::NoAdmissibleCandidate | Trigger::DriftHalt | Trigger::Prefilter) => {
                         SectionEnd::Refused
                     }
                     _ => SectionEnd::Broken,
                 });
             }
-            EventKind::Begun { .. }
-            | EventKind::Proposed(_)
-            | EventKind::Expired { .. }
-            | EventKind::RolledBack { .. }
-            | EventKind::Drift { .. } => {}
+            EventKind::Begun { .. } => self.recorded = true,
+            EventKind::Proposed(_) | EventKind::RolledBack { .. } | EventKind::Drift { .. } => {}
         }
     }
 
@@ -279,7 +337,8 @@ impl Section {
         {
             self.report.constants.push((self.written, placeholder.len()));
             self.written += placeholder.len();
-            outputs.push(Output::Constant { choice: self.choice, text: placeholder.to_string() });
+            let (choice, channel) = (self.choice, self.channel);
+            outputs.push(Output::Constant { choice, channel, text: placeholder.to_string() });
         }
     }
 
@@ -296,7 +355,9 @@ impl Section {
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else { return };
         let index = *call_index;
         *call_index += 1;
-        let id = format!("call_{}_{index}", self.id.split('/').next().unwrap_or_default());
-        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments: arguments.to_string() });
+        // Servers take at most 40 characters when it comes back to them.
+        let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.id)).into();
+        let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
+        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments: arguments.get().to_owned() });
     }
 }

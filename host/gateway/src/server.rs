@@ -20,6 +20,9 @@ use tokio_rustls::TlsAcceptor;
 /// Pause after a connection that cannot be accepted: of file descriptors there may be more soon.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Time for the last event of an answer that was ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// Why a gateway ends before it is asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -59,7 +62,7 @@ pub fn serve(
     let drain = Duration::from_millis(config.rotation.drain_ms);
     // Answers that are being written end with their session.
     let ended = sessions.stop(drain);
-    runtime.shutdown_timeout(drain);
+    runtime.shutdown_timeout(LAST_WORDS);
     served.and(ended.map_err(ServeError::Session))
 }
 
@@ -124,9 +127,10 @@ async fn run(
     drop(listener);
     drain.send_replace(true);
     timer.abort();
-    // Answers have as long as a session that is rotated.
+    // Answers have as long as a session that is rotated, and then a moment to say how they ended.
     let patience = Duration::from_millis(config.rotation.drain_ms);
-    let _ = timeout(patience, graceful.shutdown()).await;
+    sessions.drain(patience);
+    let _ = timeout(patience + LAST_WORDS, graceful.shutdown()).await;
     Ok(())
 }
 
@@ -136,15 +140,13 @@ fn rotate(sessions: &Sessions, config: &Config) -> impl Future<Output = ()> + Se
     let request = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     async move {
         while seconds > 0 {
-            if state.wait_for(|state| matches!(state, SessionState::Open(_))).await.is_err() {
-                return;
-            }
-            let between = state.wait_for(|state| !matches!(state, SessionState::Open(_)));
-            if timeout(Duration::from_secs(seconds), between).await.is_err() {
+            let name = match state.wait_for(|state| matches!(state, SessionState::Open(_))).await.as_deref() {
+                Ok(SessionState::Open(session)) => session.name.clone(),
+                _ => return,
+            };
+            let other = state.wait_for(|state| !matches!(state, SessionState::Open(open) if open.name == name));
+            if timeout(Duration::from_secs(seconds), other).await.is_err() {
                 request.ask();
-                if state.wait_for(|state| !matches!(state, SessionState::Open(_))).await.is_err() {
-                    return;
-                }
             }
         }
     }

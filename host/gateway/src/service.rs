@@ -1,6 +1,6 @@
 //! The HTTP service: who may ask, what is asked, and how the answer travels.
 
-use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question};
+use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{Config, ConfigError, Limits};
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
@@ -16,13 +16,10 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
 use hyper::body::Frame;
-use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
-use portcullis_core::manifest::AfterRefusal;
 use portcullis_prefilter::FilterPolicyError;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -31,6 +28,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+/// Sessions that a request is offered to, one after the other.
+const ATTEMPTS: usize = 3;
 /// Pieces of an answer that wait for the network.
 const PIECES: usize = 16;
 
@@ -55,7 +54,7 @@ pub struct Service {
     filter: PromptFilter,
     limits: Limits,
     sessions: watch::Receiver<SessionState>,
-    room: Semaphore,
+    room: Arc<Semaphore>,
     started: u64,
     /// No further request is taken.
     draining: watch::Receiver<bool>,
@@ -117,7 +116,7 @@ impl Service {
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             sessions,
-            room: Semaphore::new(config.limits.requests),
+            room: Arc::new(Semaphore::new(config.limits.requests)),
             started: now(),
             draining,
         })
@@ -159,7 +158,9 @@ impl Service {
     fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
         let may = |place: &usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(place));
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
-        named(name).or_else(|| named("*")).ok_or_else(ApiError::no_model)
+        // A name of its own goes before any name.
+        let known = self.models.iter().any(|model| model.name == name);
+        named(if known { name } else { "*" }).ok_or_else(ApiError::no_model)
     }
 
     /// A session that takes streams; waits while one follows another.
@@ -185,27 +186,18 @@ impl Service {
         let body = body.map_err(|_| refuse(ApiError::too_large(self.limits.body_bytes)))?;
         let request = dialect.parse(&body).map_err(refuse)?;
         let place = self.model(caller, &request.model).map_err(refuse)?;
-        let service = Arc::clone(&self);
-        if self.room.available_permits() == 0 {
+        let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
+        model.upstream.check(&request).map_err(refuse)?;
+        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
             return Err(refuse(ApiError::unavailable("as many requests are answered as may be")));
-        }
-        let session = self.session().await.map_err(refuse)?;
-        let Some(governor) = session.governors.get(place).cloned() else {
-            return Err(refuse(ApiError::gate("no governor for the model")));
         };
-        // A JSON value is judged whole: nothing can be left out of it.
-        let on_refuse = match governor.policy().package.manifest().refusal.on_refuse {
-            AfterRefusal::Redact if !request.is_json() => OnRefuse::Skip,
-            AfterRefusal::Redact | AfterRefusal::Stop => OnRefuse::Stop,
-        };
-        let governor = Arc::new(Arc::unwrap_or_clone(governor).with_on_refuse(on_refuse));
         let judging = Arc::clone(&self);
         let judged = tokio::task::spawn_blocking(move || {
             let verdict = judging.filter.judge(&request);
             (prompt::task(&request), verdict, request)
         });
-        let (task, verdict, request) =
-            judged.await.map_err(|_| refuse(ApiError::gate("the pre-execution filter failed")))?;
+        let failed = |_| refuse(ApiError::gate("the pre-execution filter failed"));
+        let (task, verdict, request) = judged.await.map_err(failed)?;
         let header = Header {
             id: dialect.identity(&random().map_err(refuse)?),
             model: request.model.clone(),
@@ -213,32 +205,45 @@ impl Service {
             include_usage: request.include_usage,
         };
         let stream = request.stream;
-        let (send, outputs) = mpsc::channel(OUTPUTS);
-        let question = Question {
+        let mut question = Question {
             id: header.id.clone(),
+            session: self.session().await.map_err(refuse)?,
             request,
-            session,
-            governor,
+            place,
             task,
             note: verdict.note,
             client: self.limits.client(),
+            limit: self.limits.whole() + self.limits.client(),
         };
-        let answer = Answer::new(question, send);
-        let rules = verdict.rules;
-        if !rules.is_empty() {
-            // It is recorded even if the client does not wait for it.
-            let _ = tokio::spawn(answer.refuse(rules.join(", "))).await;
-            return Err(refuse(ApiError::input_refused(&rules)));
+        for _ in 0..ATTEMPTS {
+            let (send, outputs) = mpsc::channel(OUTPUTS);
+            let Some(mut answer) = Answer::new(question.clone(), send) else { break };
+            let opened = if verdict.rules.is_empty() {
+                answer.begin().await.map(|()| Some(answer))
+            } else {
+                // It is recorded even if the client does not wait for it.
+                let refusal = tokio::spawn(answer.refuse(verdict.rules.join(", ")));
+                refusal.await.unwrap_or(Err(Unopened::Full)).map(|_| None)
+            };
+            let answer = match opened {
+                Ok(Some(answer)) => answer,
+                Ok(None) => return Err(refuse(ApiError::input_refused(&verdict.rules))),
+                Err(Unopened::Full) => return Err(refuse(ApiError::unavailable("the card has no room for a stream"))),
+                Err(Unopened::Closed) => {
+                    // The session was about to end: the next one takes the request.
+                    question.session = self.session().await.map_err(refuse)?;
+                    continue;
+                }
+            };
+            let upstream = model.upstream.clone();
+            let written = tokio::spawn(async move {
+                let _room = room;
+                answer.write(&upstream).await
+            });
+            let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
+            return if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await };
         }
-        let written = tokio::spawn(async move {
-            let _room = service.room.acquire().await;
-            match service.models.get(place) {
-                Some(model) => answer.write(&model.upstream).await,
-                None => answer.refuse("no such model".into()).await,
-            }
-        });
-        let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
-        if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await }
+        Err(refuse(ApiError::unavailable("no session of the card took the request")))
     }
 }
 
@@ -287,7 +292,7 @@ impl Exchange {
         let id = self.header.id.clone();
         let (pieces, body) = mpsc::channel(PIECES);
         tokio::spawn(self.write_events(first, pieces, silence, client));
-        let mut response = Response::new(Body::new(EventBody(body)));
+        let mut response = Response::new(Body::new(EventBody(Some(body))));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -299,13 +304,13 @@ impl Exchange {
     async fn write_events(
         mut self,
         first: Option<Output>,
-        pieces: mpsc::Sender<Bytes>,
+        pieces: mpsc::Sender<Piece>,
         silence: Duration,
         client: Duration,
     ) {
         let mut events = self.dialect.events(self.header.clone());
         let send = async |text: String| {
-            text.is_empty() || matches!(timeout(client, pieces.send(text.into())).await, Ok(Ok(())))
+            text.is_empty() || matches!(timeout(client, pieces.send(Piece::Bytes(text.into()))).await, Ok(Ok(())))
         };
         if !send(events.start()).await {
             return;
@@ -335,20 +340,46 @@ impl Exchange {
                 Some(error) => events.fail(&error, &provenance),
                 None => events.end(usage, &provenance),
             };
-            send(last).await;
+            if send(last).await {
+                let _ = timeout(client, pieces.send(Piece::End)).await;
+            }
         }
     }
 }
 
-/// The bytes of an answer as they come.
-struct EventBody(mpsc::Receiver<Bytes>);
+/// A piece of an answer that is a stream.
+enum Piece {
+    Bytes(Bytes),
+    /// The answer has been written to its end.
+    End,
+}
+
+/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no client takes it for whole.
+struct EventBody(Option<mpsc::Receiver<Piece>>);
+
+/// An answer was not written to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer was not written to its end")]
+struct CutOff;
 
 impl hyper::body::Body for EventBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = CutOff;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
+        let Some(pieces) = &mut self.0 else { return Poll::Ready(None) };
+        let Poll::Ready(piece) = pieces.poll_recv(cx) else { return Poll::Pending };
+        Poll::Ready(match piece {
+            Some(Piece::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Piece::End) => {
+                self.0 = None;
+                None
+            }
+            None => {
+                self.0 = None;
+                Some(Err(CutOff))
+            }
+        })
     }
 }
 

@@ -5,8 +5,8 @@ use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop};
 use portcullis_recorder::{Recorder, RecorderError};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -73,16 +73,40 @@ pub enum SessionState {
 
 /// The sessions of a gateway, one after the other.
 pub struct Sessions {
-    state: watch::Receiver<SessionState>,
+    board: Arc<Board>,
     /// No session follows the one that is open.
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
 }
 
+/// What the thread of the sessions and its callers share.
+struct Board {
+    state: watch::Sender<SessionState>,
+    /// The session that runs, whether it takes streams or not.
+    running: Mutex<Option<SessionHandle>>,
+}
+
+impl Board {
+    /// The running session takes no further stream, and its open ones end within `drain`. Callers are told at once.
+    fn drain(&self, drain: Duration) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(running) = running {
+            self.state.send_if_modified(|state| {
+                let is_open = matches!(state, SessionState::Open(_));
+                if is_open {
+                    *state = SessionState::Between;
+                }
+                is_open
+            });
+            running.shut_down(drain);
+        }
+    }
+}
+
 /// Asks for the end of the open session.
 #[derive(Clone)]
 pub struct RotationRequest {
-    state: watch::Receiver<SessionState>,
+    board: Arc<Board>,
     drain: Duration,
 }
 
@@ -92,28 +116,36 @@ impl Sessions {
     /// # Errors
     /// The system gives no thread.
     pub fn start(open: Opener, rotation: Rotation) -> std::io::Result<Self> {
-        let (tell, state) = watch::channel(SessionState::Between);
+        let state = watch::Sender::new(SessionState::Between);
+        let board = Arc::new(Board { state, running: Mutex::default() });
+        let shared = Arc::clone(&board);
         let stop = Arc::new(AtomicBool::new(false));
         let flags = Arc::clone(&stop);
         let run = move || {
-            let ran = run_sessions(open, &rotation, &tell, &flags);
-            tell.send_replace(SessionState::Over);
+            let ran = run_sessions(open, &rotation, &shared, &flags);
+            shared.state.send_replace(SessionState::Over);
             ran
         };
         let thread = std::thread::Builder::new().name("session".into()).spawn(run)?;
-        Ok(Self { state, stop, thread })
+        Ok(Self { board, stop, thread })
     }
 
     /// What callers see.
     #[must_use]
     pub fn state(&self) -> watch::Receiver<SessionState> {
-        self.state.clone()
+        self.board.state.subscribe()
     }
 
     /// For whoever asks for a rotation.
     #[must_use]
     pub fn rotation(&self, drain: Duration) -> RotationRequest {
-        RotationRequest { state: self.state.clone(), drain }
+        RotationRequest { board: Arc::clone(&self.board), drain }
+    }
+
+    /// Ends the open session within `drain`; none follows.
+    pub fn drain(&self, drain: Duration) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.board.drain(drain);
     }
 
     /// Ends the open session within `drain`, and waits until its bundle is finished. Blocks.
@@ -121,11 +153,9 @@ impl Sessions {
     /// # Errors
     /// Why a session ended before it was asked to.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
-        self.stop.store(true, Ordering::SeqCst);
-        let request = self.rotation(drain);
         // A session that is about to open while this is said sees the flag, or is seen here the next time.
         while !self.thread.is_finished() {
-            request.ask();
+            self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));
         }
         self.thread.join().unwrap_or(Err(SessionFailure::Panicked))
@@ -135,22 +165,21 @@ impl Sessions {
 impl RotationRequest {
     /// Asks the open session to end; the next one follows.
     pub fn ask(&self) {
-        if let SessionState::Open(session) = &*self.state.borrow() {
-            session.handle.shut_down(self.drain);
-        }
+        self.board.drain(self.drain);
     }
 }
 
 fn run_sessions(
     mut open: Opener,
     rotation: &Rotation,
-    tell: &watch::Sender<SessionState>,
+    board: &Arc<Board>,
     stop: &AtomicBool,
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
         let SessionParts { card, config, recorder, name, governors } = open(SaltKey::random()?)?;
-        let ran = run_session(card, config, recorder, name, governors, rotation, tell);
-        tell.send_replace(SessionState::Between);
+        let ran = run_session(card, config, recorder, name, governors, rotation, board);
+        board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        board.state.send_replace(SessionState::Between);
         ran?;
     }
     Ok(())
@@ -164,7 +193,7 @@ fn run_session(
     name: String,
     governors: Vec<Arc<Governor>>,
     rotation: &Rotation,
-    tell: &watch::Sender<SessionState>,
+    board: &Arc<Board>,
 ) -> Result<(), SessionFailure> {
     let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
         return Err(SessionFailure::Open("no model is configured".into()));
@@ -173,8 +202,9 @@ fn run_session(
         let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
         let session_loop = SessionLoop::new(Bounds { waiting: slots, ..Bounds::default() });
         let handle = session_loop.handle();
-        let mut meter = Meter::new(rotation, handle.clone());
-        tell.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle })));
+        let mut meter = Meter::new(rotation, Arc::clone(board));
+        *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
+        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle })));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
@@ -183,7 +213,7 @@ fn run_session(
             Ok(())
         });
         // Who still holds the state sees that this session takes no more.
-        tell.send_replace(SessionState::Between);
+        board.state.send_replace(SessionState::Between);
         let closed = session.close()?;
         match closed.cause {
             Fault::None => ran,
@@ -199,15 +229,15 @@ struct Meter {
     records: u64,
     bytes: u64,
     drain: Duration,
-    handle: SessionHandle,
+    board: Arc<Board>,
     asked: bool,
 }
 
 impl Meter {
-    fn new(rotation: &Rotation, handle: SessionHandle) -> Self {
+    fn new(rotation: &Rotation, board: Arc<Board>) -> Self {
         let bound = |most: u64| if most == 0 { u64::MAX } else { most };
         let drain = Duration::from_millis(rotation.drain_ms);
-        Self { records: bound(rotation.records), bytes: bound(rotation.bytes), drain, handle, asked: false }
+        Self { records: bound(rotation.records), bytes: bound(rotation.bytes), drain, board, asked: false }
     }
 
     fn count(&mut self, event: &Event) {
@@ -217,7 +247,7 @@ impl Meter {
         }
         if !self.asked && (self.records == 0 || self.bytes == 0) {
             self.asked = true;
-            self.handle.shut_down(self.drain);
+            self.board.drain(self.drain);
         }
     }
 }

@@ -131,6 +131,54 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
     assert_eq!(strict.post("/v1/chat/completions", &ask("fine", false)).status, 200);
 }
 
+/// What a client joins is judged as one text: a word cannot be parted by another channel or by a call.
+#[test]
+fn a_channel_is_one_text() {
+    let upstream = server(|asked| match asked {
+        "thought" => {
+            let thought = |text: &str| delta(json!({"reasoning_content": text}));
+            chat([text("A ba"), thought("I think."), text("dword here.")], "stop")
+        }
+        "back" => {
+            let thought = |text: &str| delta(json!({"reasoning_content": text}));
+            chat([thought("A ba"), text("Fine."), thought("dword here.")], "stop")
+        }
+        _ => {
+            let call = json!({"index": 0, "id": "a", "function": {"name": "look", "arguments": "{}"}});
+            chat([text("A ba"), delta(json!({"tool_calls": [call]})), text("dword here.")], "stop")
+        }
+    });
+    let gateway = Gateway::new(&policy("stop"), &upstream, "");
+    for what in ["thought", "back", "call"] {
+        for stream in [false, true] {
+            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+            assert!(answer.body.contains("upstream_error"), "{what}: {}", answer.body);
+            assert!(!answer.body.contains("dword"), "{what}: {}", answer.body);
+        }
+    }
+}
+
+/// Arguments leave as they were judged, numbers too; two calls without an index are two.
+#[test]
+fn arguments_leave_as_they_were_judged() {
+    let arguments = "{\"a\":1e2,\"b\":123456789012345678901,\"c\":1.10,\"d\":1e999}";
+    let upstream = server(move |_| {
+        let call = |name: &str, arguments: &str| {
+            delta(json!({"tool_calls": [{"id": name, "function": {"name": name, "arguments": arguments}}]}))
+        };
+        chat([call("look", arguments), call("see", "{}")], "tool_calls")
+    });
+    let gateway = Gateway::new(&policy("stop"), &upstream, "");
+    let answer = gateway.post("/v1/chat/completions", &ask("go", false)).json();
+    let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap();
+    let left: Vec<&str> = calls.iter().map(|call| call["function"]["arguments"].as_str().unwrap()).collect();
+    assert_eq!(left, [arguments, "{}"]);
+    assert!(
+        calls.iter().all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
+    );
+    assert_ne!(calls[0]["id"], calls[1]["id"]);
+}
+
 /// 5: an error of the upstream that quotes.
 #[test]
 fn errors_do_not_quote() {

@@ -104,6 +104,10 @@ fn a_refused_input_reaches_no_server() {
             assert_eq!(answer.json()["error"]["code"], "content_filter");
         }
     }
+    let schema = json!({"type": "json_schema", "json_schema": {"name": "a", "schema": {"description": attack}}});
+    let mut body = ask("Hello.", false);
+    body["response_format"] = schema;
+    assert_eq!(gateway.post("/v1/chat/completions", &body).status, 400);
     for role in ["system", "user", "assistant", "tool"] {
         let messages =
             json!([{"role": role, "content": attack, "tool_call_id": "a"}, {"role": "user", "content": "Hello."}]);
@@ -167,6 +171,11 @@ fn requests_that_are_not_taken_name_the_field() {
             "/v1/chat/completions",
             json!({"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}),
             "messages[0].content",
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"model": "m", "messages": [{"role": "assistant", "content": "So"}, {"role": "system", "content": "."}]}),
+            "messages",
         ),
         ("/v1/chat/completions", json!({"model": "other", "messages": [{"role": "user", "content": "a"}]}), "model"),
         ("/v1/chat/completions", json!({"model": "m", "messages": [], "portcullis": {"nonce": "a b"}}), "messages"),
@@ -299,6 +308,14 @@ fn keys_open_their_models() {
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((listed("sk-one"), listed("sk-all")), (vec!["a".into()], vec!["a".into(), "b".into()]));
+    // A key of any name does not open a model that has a name of its own.
+    let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
+    let any = Gateway::with(&policy("stop"), &config);
+    let ask = |model: &str| {
+        let body = json!({"model": model, "messages": [{"role": "user", "content": "Hello."}]});
+        any.post_with("/v1/chat/completions", &body, "authorization: Bearer sk-one\r\n").status
+    };
+    assert_eq!((ask("c"), ask("b")), (200, 404));
     assert_eq!((gateway.get("/livez").status, gateway.get("/readyz").status), (200, 200));
 }
 

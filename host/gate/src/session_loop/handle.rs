@@ -1,6 +1,6 @@
 //! The callers' side of a session loop.
 
-use super::mailbox::{Credit, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
+use super::mailbox::{Credit, Entry, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
 use crate::engine::{EngineError, Proposal};
 use crate::stream::{Part, Source, StreamRequest};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl SessionHandle {
     /// [`SessionClosed`].
     pub fn open(&self, request: StreamRequest) -> Result<StreamHandle, SessionClosed> {
         let supply = supply(&request);
-        match self.inbox.arrive(request, supply, true) {
+        match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
             // Only those who do not wait are refused for that.
@@ -63,8 +63,29 @@ impl SessionHandle {
     /// # Errors
     /// [`SessionClosed`].
     pub fn try_open(&self, request: StreamRequest) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
+        self.enter(request, Entry { wait: false, further: false })
+    }
+
+    /// Opens a further stream for a caller that holds `open`, a stream of this session that has not ended: the session takes it even while
+    /// it is being shut down. Gives it back where that would mean to wait.
+    ///
+    /// # Errors
+    /// [`SessionClosed`].
+    pub fn try_open_further(
+        &self,
+        open: &StreamHandle,
+        request: StreamRequest,
+    ) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
+        self.enter(request, Entry { wait: false, further: open.end().is_none() })
+    }
+
+    fn enter(
+        &self,
+        request: StreamRequest,
+        entry: Entry,
+    ) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
         let supply = supply(&request);
-        match self.inbox.arrive(request, supply, false) {
+        match self.inbox.arrive(request, supply, entry) {
             Ok(mailbox) => Ok(Ok(StreamHandle { mailbox })),
             Err(Refusal::Full(request)) => Ok(Err(request)),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),

@@ -68,6 +68,8 @@ pub(super) struct Arrival {
     pub(super) request: StreamRequest,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) supply: Supply,
+    /// Its caller has an open stream: a session that is being shut down takes it, too.
+    pub(super) further: bool,
 }
 
 /// How a stream gets its candidates through its mailbox, and whether its caller reads events.
@@ -104,6 +106,15 @@ pub(super) struct Inbox {
     left: Condvar,
 }
 
+/// How a stream gets in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Whoever brings it waits for room.
+    pub(super) wait: bool,
+    /// See [`Arrival::further`].
+    pub(super) further: bool,
+}
+
 /// Why a stream is not taken.
 pub(super) enum Refusal {
     Full(Box<StreamRequest>),
@@ -131,14 +142,14 @@ impl Inbox {
         self: &Arc<Self>,
         request: StreamRequest,
         supply: Supply,
-        wait: bool,
+        Entry { wait, further }: Entry,
     ) -> Result<Arc<Mailbox>, Refusal> {
         let mut state = self.state();
         loop {
             if let Some(why) = &state.over {
                 return Err(Refusal::Over(why.clone()));
             }
-            if state.drain.is_some() {
+            if state.drain.is_some() && !further {
                 return Err(Refusal::Over(DRAINING.into()));
             }
             if state.arrivals.len() < self.bounds.waiting {
@@ -151,7 +162,7 @@ impl Inbox {
         }
         let mailbox = self.mailbox(state.numbered);
         state.numbered += 1;
-        state.arrivals.push_back(Arrival { request, mailbox: Arc::clone(&mailbox), supply });
+        state.arrivals.push_back(Arrival { request, mailbox: Arc::clone(&mailbox), supply, further });
         self.arrived.notify_one();
         Ok(mailbox)
     }
@@ -183,7 +194,9 @@ impl Inbox {
         let until = Instant::now() + within;
         let mut state = self.state();
         state.drain = Some(state.drain.map_or(until, |earlier| earlier.min(until)));
-        let arrivals = std::mem::take(&mut state.arrivals);
+        let (kept, arrivals) = std::mem::take(&mut state.arrivals).into_iter().partition(|arrival| arrival.further);
+        state.arrivals = kept;
+        let arrivals: VecDeque<Arrival> = arrivals;
         drop(state);
         self.left.notify_all();
         self.arrived.notify_one();

@@ -25,6 +25,7 @@ struct Body {
     parallel_tool_calls: Option<bool>,
     response_format: Option<Value>,
     reasoning_effort: Option<String>,
+    verbosity: Option<String>,
     seed: Option<i64>,
     stop: Option<OneOrMany>,
     max_tokens: Option<u64>,
@@ -56,7 +57,6 @@ struct Body {
     web_search_options: Option<Value>,
     functions: Option<Value>,
     function_call: Option<Value>,
-    verbosity: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +126,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         ("logit_bias", &body.logit_bias, "it is not handed on"),
         ("functions", &body.functions, "use `tools`"),
         ("function_call", &body.function_call, "use `tool_choice`"),
-        ("verbosity", &body.verbosity, "it is not handed on"),
     ])?;
     let is_text = |modalities: &Value| *modalities == json!(["text"]);
     if fields::is_set(&body.modalities) && !body.modalities.as_ref().is_some_and(is_text) {
@@ -149,6 +148,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         choices,
         sampling: Sampling {
             max_tokens: body.max_completion_tokens.or(body.max_tokens),
+            counts_reasoning: body.max_completion_tokens.is_some(),
             temperature: body.temperature,
             top_p: body.top_p,
             top_k: None,
@@ -162,6 +162,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         parallel_tool_calls: body.parallel_tool_calls,
         response_format: body.response_format.filter(|format| !format.is_null()),
         reasoning_effort: body.reasoning_effort,
+        verbosity: body.verbosity,
         nonce: body.portcullis.unwrap_or_default().nonce()?,
         ..Request::of(bytes, body.model, Input::Messages(messages))
     })
@@ -196,7 +197,8 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
 
 /// A conversation that a model can be asked to go on with.
 pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
-    match messages.last() {
+    match messages.iter().rfind(|message| message.role != Role::System) {
+        None if !messages.is_empty() => Ok(messages),
         None => Err(ApiError::invalid("messages", "there is no message")),
         Some(last) if last.role == Role::Assistant => {
             let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
@@ -263,8 +265,9 @@ impl EventWriter for Events {
 
     fn output(&mut self, output: &Output) -> String {
         match output {
-            Output::Text { choice, channel, text } => self.delta(*choice, json!({field(*channel): text}), None),
-            Output::Constant { choice, text } => self.delta(*choice, json!({"content": text}), None),
+            Output::Text { choice, channel, text } | Output::Constant { choice, channel, text } => {
+                self.delta(*choice, json!({field(*channel): text}), None)
+            }
             Output::Call { choice, index, id, name, arguments } => {
                 let function = json!({"name": name, "arguments": arguments});
                 let call = json!({"index": index, "id": id, "type": "function", "function": function});
@@ -275,7 +278,9 @@ impl EventWriter for Events {
     }
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
-        let mut last = self.chunk(json!([]));
+        // Many clients look at the first choice of every chunk; that there is none means the usage, for those who asked for it.
+        let choice = json!({"index": 0, "delta": {}, "finish_reason": null});
+        let mut last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         if let Some(last) = last.as_object_mut() {
             if self.header.include_usage {
                 last.insert("usage".into(), usage_object(usage));
@@ -308,8 +313,9 @@ pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
     for output in outputs {
         let choice = choices.entry(output.choice()).or_default();
         match output {
-            Output::Text { channel, text, .. } => choice.texts.entry(*channel).or_default().push_str(text),
-            Output::Constant { text, .. } => choice.texts.entry(Channel::Content).or_default().push_str(text),
+            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
+                choice.texts.entry(*channel).or_default().push_str(text);
+            }
             Output::Call { id, name, arguments, .. } => {
                 choice.calls.push((id.clone(), name.clone(), arguments.clone()));
             }

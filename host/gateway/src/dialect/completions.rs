@@ -38,6 +38,8 @@ struct Body {
 #[serde(deny_unknown_fields)]
 struct StreamOptions {
     include_usage: Option<bool>,
+    #[serde(rename = "include_obfuscation")]
+    _include_obfuscation: Option<bool>,
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
@@ -59,6 +61,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         include_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         sampling: Sampling {
             max_tokens: body.max_tokens,
+            counts_reasoning: false,
             temperature: body.temperature,
             top_p: body.top_p,
             top_k: None,
@@ -109,17 +112,17 @@ impl EventWriter for Events {
 
     fn output(&mut self, output: &Output) -> String {
         match output {
-            Output::Text { choice, channel: Channel::Content, text } | Output::Constant { choice, text } => {
-                self.text(*choice, text, None)
-            }
+            Output::Text { choice, channel: Channel::Content, text }
+            | Output::Constant { choice, channel: Channel::Content, text } => self.text(*choice, text, None),
             // Completions have no other channel.
-            Output::Text { .. } | Output::Call { .. } => String::new(),
+            Output::Text { .. } | Output::Constant { .. } | Output::Call { .. } => String::new(),
             Output::End { choice, finish } => self.text(*choice, "", Some(*finish)),
         }
     }
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
-        let mut last = self.chunk(json!([]));
+        let choice = json!({"index": 0, "text": "", "logprobs": null, "finish_reason": null});
+        let mut last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         if let Some(last) = last.as_object_mut() {
             if self.header.include_usage {
                 last.insert("usage".into(), usage_object(usage));

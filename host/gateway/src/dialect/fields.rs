@@ -21,7 +21,14 @@ pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
             Some(field) => {
                 ApiError::invalid(field, "the gateway does not know this field and hands none on that it does not know")
             }
-            None => ApiError::invalid("body", text),
+            None if text.starts_with("missing field") => ApiError::invalid("body", text),
+            None => {
+                let (line, column) = (error.line(), error.column());
+                ApiError::invalid(
+                    "body",
+                    format!("a value that this API does not take, before line {line}, column {column}"),
+                )
+            }
         }
     })
 }
@@ -150,10 +157,12 @@ pub(super) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Resul
             let part = |part: &Value| {
                 let kind = part.get("type").and_then(Value::as_str).ok_or_else(wrong)?;
                 if !texts.contains(&kind) {
-                    let why = format!("a part of type `{kind}` cannot be judged here; text can");
-                    return Err(ApiError::invalid(param, why));
+                    return Err(ApiError::invalid(param, "a part that is not text: it cannot be judged here"));
                 }
-                part.get("text").and_then(Value::as_str).map(str::to_owned).ok_or_else(wrong)
+                part.get(if kind == "refusal" { kind } else { "text" })
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+                    .ok_or_else(wrong)
             };
             Ok(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?.join("\n"))
         }

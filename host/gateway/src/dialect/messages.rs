@@ -29,7 +29,10 @@ struct Body {
     _metadata: Option<Value>,
     #[serde(rename = "service_tier")]
     _service_tier: Option<Value>,
+    #[serde(rename = "cache_control")]
+    _cache_control: Option<Value>,
     thinking: Option<Value>,
+    output_config: Option<Value>,
     container: Option<Value>,
     mcp_servers: Option<Value>,
     context_management: Option<Value>,
@@ -49,6 +52,7 @@ struct MessagesTool {
     description: Option<String>,
     input_schema: Option<Value>,
     r#type: Option<String>,
+    strict: Option<bool>,
     #[serde(rename = "cache_control")]
     _cache_control: Option<Value>,
 }
@@ -78,6 +82,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let thinking = body.thinking.filter(|thinking| !is_off(thinking));
     fields::refuse(&[
         ("thinking", &thinking, "it is not handed on"),
+        ("output_config", &body.output_config, "it is not handed on"),
         ("container", &body.container, "it is not handed on"),
         ("mcp_servers", &body.mcp_servers, "the upstream would call tools whose results nothing judged"),
         ("context_management", &body.context_management, "it is not handed on"),
@@ -91,9 +96,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         read_turn(at, turn, &mut messages)?;
     }
     let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_deref() {
-        None | Some("custom") => {
-            Ok(Tool { name: tool.name, description: tool.description, parameters: tool.input_schema, strict: None })
-        }
+        None | Some("custom") => Ok(Tool {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.input_schema,
+            strict: tool.strict,
+        }),
         Some(_) => {
             Err(ApiError::invalid("tools", "the upstream would run this tool; only tools of the client are handed on"))
         }
@@ -179,7 +187,7 @@ fn usage_object(usage: Usage) -> Value {
 fn stop_details(finish: Finish) -> Value {
     match finish {
         Finish::Refused => {
-            let why = "the gate refused a part of the answer; `portcullis` names the rules";
+            let why = "a part of the answer was refused; `portcullis` names the rules, where the gate did";
             json!({"type": "refusal", "category": null, "explanation": why})
         }
         _ => Value::Null,
@@ -259,7 +267,8 @@ impl EventWriter for Events {
 
     fn output(&mut self, output: &Output) -> String {
         match output {
-            Output::Text { channel: Channel::Reasoning, text, .. } => self.text(Open::Thinking, text),
+            Output::Text { channel: Channel::Reasoning, text, .. }
+            | Output::Constant { channel: Channel::Reasoning, text, .. } => self.text(Open::Thinking, text),
             Output::Text { text, .. } | Output::Constant { text, .. } => self.text(Open::Text, text),
             Output::Call { id, name, arguments, .. } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
@@ -307,7 +316,10 @@ pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance
     };
     for output in outputs {
         match output {
-            Output::Text { channel: Channel::Reasoning, text, .. } => say("thinking", "thinking", text, &mut blocks),
+            Output::Text { channel: Channel::Reasoning, text, .. }
+            | Output::Constant { channel: Channel::Reasoning, text, .. } => {
+                say("thinking", "thinking", text, &mut blocks)
+            }
             Output::Text { text, .. } | Output::Constant { text, .. } => say("text", "text", text, &mut blocks),
             Output::Call { id, name, arguments, .. } => {
                 let input: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);

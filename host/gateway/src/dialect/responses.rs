@@ -61,8 +61,7 @@ struct FunctionTool {
 #[serde(deny_unknown_fields)]
 struct TextConfig {
     format: Option<Value>,
-    #[serde(rename = "verbosity")]
-    _verbosity: Option<Value>,
+    verbosity: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -130,6 +129,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         tools: tools.collect::<Result<_, _>>()?,
         tool_choice: fields::tool_choice(body.tool_choice)?,
         parallel_tool_calls: body.parallel_tool_calls,
+        verbosity: body.text.as_ref().and_then(|text| text.verbosity.clone()),
         response_format: body.text.and_then(|text| text.format).map(chat_format),
         reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
         nonce: body.portcullis.unwrap_or_default().nonce()?,
@@ -152,7 +152,7 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
     let param = format!("input[{at}]");
     let wrong = |why: &str| ApiError::invalid(param.clone(), why);
     let item: Item = serde_json::from_value(item).map_err(|_| wrong("an item that is not one"))?;
-    let texts = ["input_text", "output_text", "text"];
+    let texts = ["input_text", "output_text", "text", "refusal"];
     match item.r#type.as_deref() {
         None | Some("message") => {
             let role = match item.role.as_deref() {
@@ -336,8 +336,9 @@ impl EventWriter for Events {
 
     fn output(&mut self, output: &Output) -> String {
         match output {
-            Output::Text { channel, text, .. } => self.text(*channel == Channel::Reasoning, text),
-            Output::Constant { text, .. } => self.text(false, text),
+            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
+                self.text(*channel == Channel::Reasoning, text)
+            }
             Output::Call { id, name, arguments, .. } => {
                 let closed = self.close();
                 let part = Part::Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() };

@@ -27,6 +27,7 @@ pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Valu
         let schema = tool.parameters.clone().unwrap_or_else(|| json!({"type": "object"}));
         let mut fields = Map::from_iter([("name".to_owned(), json!(tool.name)), ("input_schema".to_owned(), schema)]);
         fields.extend(tool.description.as_ref().map(|text| ("description".to_owned(), json!(text))));
+        fields.extend(tool.strict.map(|strict| ("strict".to_owned(), json!(strict))));
         Value::Object(fields)
     });
     let tools: Vec<Value> = tools.collect();

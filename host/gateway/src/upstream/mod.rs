@@ -7,6 +7,7 @@ mod sse;
 pub use sse::{SseError, SseEvent, SseReader};
 
 use crate::config::{Limits, UpstreamKind};
+use crate::error::ApiError;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Input, Request};
 use serde_json::Value;
@@ -162,6 +163,31 @@ impl Upstream {
         Self { client, kind, base, key, model, strict, limits }
     }
 
+    /// Refuses what this server cannot be asked, before anything begins.
+    ///
+    /// # Errors
+    /// [`ApiError`] names the field.
+    pub fn check(&self, request: &Request) -> Result<(), ApiError> {
+        if self.kind != UpstreamKind::Anthropic {
+            return Ok(());
+        }
+        let sampling = &request.sampling;
+        let fields = [
+            ("prompt", matches!(request.input, Input::Prompt(_))),
+            ("n", request.choices != 1),
+            ("response_format", request.response_format.is_some()),
+            ("reasoning_effort", request.reasoning_effort.is_some()),
+            ("verbosity", request.verbosity.is_some()),
+            ("seed", sampling.seed.is_some()),
+            ("presence_penalty", sampling.presence_penalty.is_some()),
+            ("frequency_penalty", sampling.frequency_penalty.is_some()),
+        ];
+        match fields.iter().find(|(_, is_set)| *is_set) {
+            Some((field, _)) => Err(ApiError::invalid(*field, "the server of this model has no such field")),
+            None => Ok(()),
+        }
+    }
+
     /// Asks for an answer.
     ///
     /// # Errors
@@ -278,6 +304,11 @@ impl DeltaStream {
                 return Err(UpstreamError::Malformed("a field that this program does not know"));
             }
         }
+    }
+
+    /// Reading goes on after a pause that was not the server's: it has its time anew.
+    pub fn resume(&mut self) {
+        self.due = self.due.max(Instant::now() + self.limits.between_tokens());
     }
 
     /// Fields that this program does not know, which were dropped.

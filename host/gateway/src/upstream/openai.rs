@@ -13,7 +13,8 @@ fn common(request: &Request, model: &str) -> Map<String, Value> {
     body.insert("stream".into(), json!(true));
     body.insert("stream_options".into(), json!({"include_usage": true}));
     let mut put = |name: &str, value: Option<Value>| body.extend(value.map(|value| (name.to_owned(), value)));
-    put("max_tokens", sampling.max_tokens.map(|n| json!(n)));
+    let most = if sampling.counts_reasoning { "max_completion_tokens" } else { "max_tokens" };
+    put(most, sampling.max_tokens.map(|n| json!(n)));
     put("temperature", sampling.temperature.as_ref().map(|n| json!(n)));
     put("top_p", sampling.top_p.as_ref().map(|n| json!(n)));
     put("top_k", sampling.top_k.map(|n| json!(n)));
@@ -54,6 +55,7 @@ pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) ->
     body.extend(request.parallel_tool_calls.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel))));
     body.extend(request.response_format.clone().map(|format| ("response_format".to_owned(), format)));
     body.extend(request.reasoning_effort.as_ref().map(|effort| ("reasoning_effort".to_owned(), json!(effort))));
+    body.extend(request.verbosity.as_ref().map(|verbosity| ("verbosity".to_owned(), json!(verbosity))));
     Value::Object(body)
 }
 
