@@ -2,7 +2,7 @@
 
 use crate::failure::{FAULT, Failure, SUCCESS};
 use crate::machine;
-use crate::open::{self, CardArgs};
+use crate::open::CardArgs;
 use portcullis_card::diagnostics::bench::BenchConfig;
 use portcullis_card::diagnostics::{bench, selftest};
 use portcullis_card::machine::pci::Bdf;
@@ -74,7 +74,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "LANES", default_value_t = 1)]
         lanes: u8,
         #[command(flatten)]
-        sim: open::SimArgs,
+        sim: crate::open::SimArgs,
     },
     /// Saturate a card and say how fast it judges: verdicts a second, clocks a second, clocks a verdict, use of the bus, latency. For the
     /// simulated card also how fast one of its tables alone is swept, in the same run.

@@ -139,7 +139,10 @@ fn rotate(sessions: &Sessions, config: &Config) -> impl Future<Output = ()> + Se
     let (mut state, seconds) = (sessions.state(), config.rotation.seconds);
     let request = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     async move {
-        while seconds > 0 {
+        if seconds == 0 {
+            return;
+        }
+        loop {
             let name = match state.wait_for(|state| matches!(state, SessionState::Open(_))).await.as_deref() {
                 Ok(SessionState::Open(session)) => session.name.clone(),
                 _ => return,
