@@ -103,6 +103,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 /// The configuration, with the flags over it.
 fn config(args: &Args) -> Result<Config, Failure> {
+    if args.member.member.is_some() && args.upstream.is_none() {
+        return Err(anyhow!(
+            "`--member` belongs to `--upstream`; in a configuration each `[[model]]` names its member"
+        )
+        .into());
+    }
     let mut config = match &args.config {
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;

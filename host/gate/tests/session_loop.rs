@@ -267,7 +267,7 @@ proptest! {
     }
 }
 
-/// A caller that has an open stream may open a further one while the session is being shut down; nobody else may.
+/// While a session is being shut down, it takes new streams only from callers that hold an open one.
 #[test]
 fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let policy = package(SECTIONS);

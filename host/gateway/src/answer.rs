@@ -262,7 +262,7 @@ impl Answer {
             }
             Delta::Call { choice, index, name, arguments } => {
                 let found = self.choices.entry(choice).or_default();
-                // A call is told from the one before by its index, or by a name of its own.
+                // Another index or a second name begins another call.
                 let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
                 if found.call.as_ref().is_some_and(is_other) {
                     self.end_call(choice)?;

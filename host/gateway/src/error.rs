@@ -1,4 +1,4 @@
-//! What a client is told when there is no answer. No message ever holds text of a request or of an upstream.
+//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name of a field.
 
 use axum::http::StatusCode;
 

@@ -2,7 +2,7 @@
 
 use crate::request::{Request, Role};
 use portcullis_core::state::Task;
-use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, Prefilter};
+use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, Prefilter, STRUCT_UNSPECIFIED};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,7 +78,12 @@ impl PromptFilter {
         if let Some(verdict) = kept().get(&name) {
             return verdict.clone();
         }
-        let verdict = verdict(&filter.report(text.as_bytes()));
+        let report = filter.report(text.as_bytes());
+        let verdict = verdict(&report);
+        if report.is_fault() {
+            // It says nothing of the text: the next request has it judged anew.
+            return verdict;
+        }
         let mut kept = kept();
         if kept.len() >= KEPT {
             kept.clear();
@@ -95,6 +100,9 @@ fn verdict(report: &FilterReport) -> Verdict {
             if !rules.contains(&violation.id) {
                 rules.push(violation.id.clone());
             }
+        }
+        if rules.is_empty() {
+            rules.push(STRUCT_UNSPECIFIED.to_owned());
         }
     }
     Verdict { report: report.digest(), rules: rules.into() }

@@ -80,7 +80,7 @@ pub(crate) enum Given<'a> {
 }
 
 impl Section {
-    /// A section over a stream of the session. `changed` is told whenever there is something to look at.
+    /// A section over a stream of the session. `changed` is notified after each change.
     pub(crate) fn new(
         (choice, channel): (u32, Channel),
         id: String,
@@ -351,8 +351,11 @@ impl Section {
 
     /// A call leaves as what the records commit to says.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself; another could not be shown as a call.
-        let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else { return };
+        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer for whole.
+        let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
+            self.end = Some(SectionEnd::Broken);
+            return;
+        };
         let index = *call_index;
         *call_index += 1;
         // Servers take at most 40 characters when it comes back to them.

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::hex;
 use portcullis_prefilter::FilterPolicyError;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -269,7 +269,7 @@ impl Exchange {
             Some(error) => Err(Refusal(self.dialect, error)),
             None => {
                 let body = self.dialect.body(&self.header, &outputs, usage, &provenance);
-                Ok(json_response(StatusCode::OK, &body, &self.header.id))
+                Ok(json_response(StatusCode::OK, body, &self.header.id))
             }
         }
     }
@@ -401,7 +401,8 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
     let shown = shown.map(
         |(_, model)| json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"}),
     );
-    json_response(StatusCode::OK, &json!({"object": "list", "data": shown.collect::<Vec<_>>()}), "models")
+    let list = json!({"object": "list", "data": shown.collect::<Vec<_>>()});
+    json_response(StatusCode::OK, list.to_string(), "models")
 }
 
 fn broken(dialect: Dialect) -> Refusal {
@@ -414,8 +415,8 @@ fn put_request_id(headers: &mut HeaderMap, id: &str) {
     }
 }
 
-fn json_response(status: StatusCode, body: &Value, id: &str) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+fn json_response(status: StatusCode, body: String, id: &str) -> Response {
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -424,7 +425,7 @@ fn json_response(status: StatusCode, body: &Value, id: &str) -> Response {
 }
 
 fn error_response(dialect: Dialect, error: &ApiError) -> Response {
-    let mut response = json_response(error.status, &dialect.error(error), "");
+    let mut response = json_response(error.status, dialect.error(error).to_string(), "");
     let headers = response.headers_mut();
     headers.remove("x-request-id");
     if let Some(seconds) = error.retry_after {

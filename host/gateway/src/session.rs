@@ -87,7 +87,7 @@ struct Board {
 }
 
 impl Board {
-    /// The running session takes no further stream, and its open ones end within `drain`. Callers are told at once.
+    /// Makes the running session refuse further streams and end its open ones within `drain`. Callers see that at once.
     fn drain(&self, drain: Duration) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {

@@ -161,7 +161,7 @@ fn every_split_of_five_hundred_texts_gives_the_same_spans() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(config(100))]
     #[test]
     fn many_chunks_give_the_same_text(which in 0..CORPUS.len(), sizes in prop::collection::vec(0_usize..6, 0..60)) {
         let reader = reader("pii");
@@ -269,6 +269,12 @@ const NASTY: &[&str] = &[
     "buy",
 ];
 
+/// So many random texts, and forty times as many in a long run.
+fn config(cases: u32) -> ProptestConfig {
+    let times = if std::env::var_os("PORTCULLIS_LONG").is_some() { 40 } else { 1 };
+    ProptestConfig::with_cases(cases * times)
+}
+
 fn chunks<'t>(text: &'t str, sizes: &[usize]) -> Vec<&'t [u8]> {
     let mut rest = text.as_bytes();
     let mut chunks = Vec::new();
@@ -311,6 +317,13 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
+/// A comment that stands open behind a value may join it to what follows the comment.
+#[test]
+fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
+    let reader = reader("pii");
+    assert_same(&reader, "pii", "\n\\My card is 4012.\n<!--. > 99 -->8888 8888 1881 if you need it.", &[7, 6, 8]);
+}
+
 /// How far a sentence goes on behind a hit decides whether the hit counts as affirmed.
 #[test]
 fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking() {
@@ -334,10 +347,10 @@ fn cases(files: &[&str]) -> Vec<String> {
 const VALUES: &[&str] = &["bypass", "lookalikes", "quantities", "citations", "enumerations", "measured"];
 /// What ends a sentence in the middle of a value, or lets markup stand open there.
 const BREAKS: &[&str] =
-    &["\n", ". ", "! ", "\r\n", ".\n", "? <b ", "\n[", "! $", ". {\"", "\n\\", "! &", "\n|", "\n- "];
+    &["\n", ". ", "! ", "\r\n", ".\n", "? <b ", "\n[", "! $", ". {\"", "\n\\", "! &", "\n|", "\n- ", "\n<!-- > ", " --> ", "<a b=\"> "];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(config(4000))]
     #[test]
     fn broken_values_are_the_same_in_every_chunking(
         which in any::<prop::sample::Index>(),
@@ -362,7 +375,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(config(1500))]
     #[test]
     fn nasty_texts_are_the_same_in_every_chunking(
         parts in prop::collection::vec((0..NASTY.len(), 1_usize..4), 1..40),
@@ -376,7 +389,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(config(100))]
     #[test]
     fn long_nasty_texts_are_the_same_in_every_chunking(
         parts in prop::collection::vec((0..NASTY.len(), prop_oneof![9 => 1_usize..3, 1 => 40_usize..200]), 60..200),

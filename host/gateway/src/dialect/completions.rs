@@ -2,7 +2,7 @@
 
 use super::chat::{choices, usage_object};
 use super::fields::{self, Extension, OneOrMany};
-use super::{EventWriter, Header, data, openai_error};
+use super::{EventWriter, Header, data, done, openai_error};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Request, Sampling};
@@ -122,22 +122,12 @@ impl EventWriter for Events {
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
         let choice = json!({"index": 0, "text": "", "logprobs": null, "finish_reason": null});
-        let mut last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
-        if let Some(last) = last.as_object_mut() {
-            if self.header.include_usage {
-                last.insert("usage".into(), usage_object(usage));
-            }
-            last.insert("portcullis".into(), json!(provenance));
-        }
-        data(&last) + "data: [DONE]\n\n"
+        let last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
+        done(last, self.header.include_usage.then_some(usage), provenance)
     }
 
     fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
-        let mut last = openai_error(error);
-        if let Some(last) = last.as_object_mut() {
-            last.insert("portcullis".into(), json!(provenance));
-        }
-        data(&last) + "data: [DONE]\n\n"
+        done(openai_error(error), None, provenance)
     }
 }
 

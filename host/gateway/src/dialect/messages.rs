@@ -7,7 +7,8 @@ use super::{EventWriter, Header, named};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall, ToolChoice};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Number, Value, json};
 
 #[derive(Deserialize)]
@@ -302,35 +303,63 @@ impl EventWriter for Events {
     }
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
-    let mut blocks: Vec<Value> = Vec::new();
+/// A block of a whole answer. The arguments of a call stand there as they were judged.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WholeBlock {
+    Text { text: String },
+    Thinking { thinking: String, signature: &'static str },
+    ToolUse { id: String, name: String, input: Box<RawValue> },
+}
+
+/// A whole answer.
+#[derive(Serialize)]
+struct WholeMessage<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    role: &'static str,
+    model: &'a str,
+    content: Vec<WholeBlock>,
+    stop_reason: &'static str,
+    stop_sequence: Option<String>,
+    stop_details: Value,
+    usage: Value,
+    portcullis: &'a Provenance,
+}
+
+pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
+    let mut content: Vec<WholeBlock> = Vec::new();
     let mut finish = Finish::Stop;
-    let say = |kind: &str, field: &str, text: &str, blocks: &mut Vec<Value>| {
-        let last = blocks.last_mut().filter(|last| last.get("type").and_then(Value::as_str) == Some(kind));
-        let said = last.and_then(|last| last.get_mut(field));
-        match said {
-            Some(Value::String(said)) => said.push_str(text),
-            _ if kind == "thinking" => blocks.push(json!({"type": kind, "thinking": text, "signature": ""})),
-            _ => blocks.push(json!({"type": kind, "text": text})),
-        }
-    };
     for output in outputs {
         match output {
-            Output::Text { channel: Channel::Reasoning, text, .. }
-            | Output::Constant { channel: Channel::Reasoning, text, .. } => {
-                say("thinking", "thinking", text, &mut blocks)
+            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
+                match (content.last_mut(), *channel == Channel::Reasoning) {
+                    (Some(WholeBlock::Thinking { thinking: said, .. }), true)
+                    | (Some(WholeBlock::Text { text: said }), false) => said.push_str(text),
+                    (_, true) => content.push(WholeBlock::Thinking { thinking: text.clone(), signature: "" }),
+                    (_, false) => content.push(WholeBlock::Text { text: text.clone() }),
+                }
             }
-            Output::Text { text, .. } | Output::Constant { text, .. } => say("text", "text", text, &mut blocks),
             Output::Call { id, name, arguments, .. } => {
-                let input: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-                blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+                // They were parsed before they were judged.
+                let input = RawValue::from_string(arguments.clone()).unwrap_or_default();
+                content.push(WholeBlock::ToolUse { id: id.clone(), name: name.clone(), input });
             }
             Output::End { finish: why, .. } => finish = *why,
         }
     }
-    json!({
-        "id": header.id, "type": "message", "role": "assistant", "model": header.model, "content": blocks,
-        "stop_reason": stop_reason(finish), "stop_sequence": null, "stop_details": stop_details(finish),
-        "usage": usage_object(usage), "portcullis": provenance,
-    })
+    let whole = WholeMessage {
+        id: &header.id,
+        r#type: "message",
+        role: "assistant",
+        model: &header.model,
+        content,
+        stop_reason: stop_reason(finish),
+        stop_sequence: None,
+        stop_details: stop_details(finish),
+        usage: usage_object(usage),
+        portcullis: provenance,
+    };
+    // Strings and JSON always serialise.
+    serde_json::to_string(&whole).unwrap_or_default()
 }

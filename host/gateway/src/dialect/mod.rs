@@ -39,7 +39,7 @@ pub struct Header {
     pub include_usage: bool,
 }
 
-/// Writes one answer as a stream of events. What it gives is the events' bytes; empty where an output needs none.
+/// Writes one answer as a stream of events. Each method returns the bytes of its events, or nothing where an output needs no event.
 pub trait EventWriter: Send {
     /// What comes first.
     fn start(&mut self) -> String;
@@ -107,11 +107,11 @@ impl Dialect {
 
     /// The whole answer as one JSON object.
     #[must_use]
-    pub fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+    pub fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
         match self {
-            Self::Chat => chat::body(header, outputs, usage, provenance),
-            Self::Completions => completions::body(header, outputs, usage, provenance),
-            Self::Responses => responses::body(header, outputs, usage, provenance),
+            Self::Chat => chat::body(header, outputs, usage, provenance).to_string(),
+            Self::Completions => completions::body(header, outputs, usage, provenance).to_string(),
+            Self::Responses => responses::body(header, outputs, usage, provenance).to_string(),
             Self::Messages => messages::body(header, outputs, usage, provenance),
         }
     }
@@ -130,6 +130,15 @@ impl Dialect {
 fn openai_error(error: &ApiError) -> Value {
     let ApiError { kind, code, param, message, .. } = error;
     json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
+}
+
+/// The last events of OpenAI's streams: one with the provenance, then `[DONE]`.
+fn done(mut last: Value, usage: Option<Usage>, provenance: &Provenance) -> String {
+    if let Some(last) = last.as_object_mut() {
+        last.extend(usage.map(|usage| ("usage".to_owned(), chat::usage_object(usage))));
+        last.insert("portcullis".into(), json!(provenance));
+    }
+    data(&last) + "data: [DONE]\n\n"
 }
 
 /// An event without a name: a data line and a blank line.

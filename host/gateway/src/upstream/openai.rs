@@ -143,25 +143,36 @@ fn finish(choice: u32, reason: &Value, deltas: &mut Deltas) -> Result<(), Upstre
     deltas.push(Delta::Finish { choice, finish })
 }
 
+/// Reads the choices of a chunk. `read` takes the field that holds what is said, and tells whether it knows the field.
+fn read_choices(
+    event: &SseEvent,
+    deltas: &mut Deltas,
+    read: impl Fn(u32, &str, &Value, &mut Deltas) -> Result<bool, UpstreamError>,
+) -> Result<(), UpstreamError> {
+    for choice in choices(event, deltas)?.into_iter().flatten() {
+        let at = index(&choice)?;
+        for (name, value) in &choice {
+            let is_known = match (name.as_str(), value) {
+                ("index" | "finish_reason" | "logprobs" | "stop_reason" | "matched_stop", _) | (_, Value::Null) => true,
+                (name, value) => read(at, name, value, deltas)?,
+            };
+            deltas.unknown += u64::from(!is_known);
+        }
+        finish(at, choice.get("finish_reason").unwrap_or(&Value::Null), deltas)?;
+    }
+    Ok(())
+}
+
 /// Chunks of chat completions.
 pub(super) struct ChatChunks;
 
 impl Decoder for ChatChunks {
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
-        for choice in choices(event, deltas)?.into_iter().flatten() {
-            let at = index(&choice)?;
-            for (name, value) in &choice {
-                match (name.as_str(), value) {
-                    ("index" | "finish_reason", _) | (_, Value::Null) => {}
-                    ("delta", Value::Object(delta)) => read_delta(at, delta, deltas)?,
-                    ("delta", _) => return Err(NOT_AN_OBJECT),
-                    ("logprobs" | "stop_reason" | "matched_stop", _) => {}
-                    _ => deltas.unknown += 1,
-                }
-            }
-            finish(at, choice.get("finish_reason").unwrap_or(&Value::Null), deltas)?;
-        }
-        Ok(())
+        read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
+            ("delta", Value::Object(delta)) => read_delta(choice, delta, deltas).map(|()| true),
+            ("delta", _) => Err(NOT_AN_OBJECT),
+            _ => Ok(false),
+        })
     }
 }
 
@@ -171,6 +182,8 @@ fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut Deltas) -> R
             (_, Value::Null) | ("role", _) => continue,
             ("content", _) => Channel::Content,
             ("refusal", _) => Channel::Refusal,
+            // Some servers write the same text under both names.
+            ("reasoning", _) if delta.get("reasoning_content").is_some_and(|other| !other.is_null()) => continue,
             ("reasoning_content" | "reasoning", _) => Channel::Reasoning,
             ("tool_calls", Value::Array(calls)) => {
                 calls.iter().try_for_each(|call| read_call(choice, call, deltas))?;
@@ -214,22 +227,13 @@ pub(super) struct CompletionChunks;
 
 impl Decoder for CompletionChunks {
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
-        for choice in choices(event, deltas)?.into_iter().flatten() {
-            let at = index(&choice)?;
-            for (name, value) in &choice {
-                match (name.as_str(), value) {
-                    ("index" | "finish_reason", _) | (_, Value::Null) => {}
-                    ("text", Value::String(text)) if text.is_empty() => {}
-                    ("text", Value::String(text)) => {
-                        deltas.push(Delta::Text { choice: at, channel: Channel::Content, text: text.clone() })?;
-                    }
-                    ("text", _) => return Err(NOT_TEXT),
-                    ("logprobs" | "stop_reason" | "matched_stop", _) => {}
-                    _ => deltas.unknown += 1,
-                }
+        read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
+            ("text", Value::String(text)) if text.is_empty() => Ok(true),
+            ("text", Value::String(text)) => {
+                deltas.push(Delta::Text { choice, channel: Channel::Content, text: text.clone() }).map(|()| true)
             }
-            finish(at, choice.get("finish_reason").unwrap_or(&Value::Null), deltas)?;
-        }
-        Ok(())
+            ("text", _) => Err(NOT_TEXT),
+            _ => Ok(false),
+        })
     }
 }

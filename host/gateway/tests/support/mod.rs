@@ -2,7 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
-use portcullis_card::{CardChoice, SessionConfig};
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Card, CardChoice, CardError, DmaBuffer, SessionConfig, Watch, forward_card};
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts, Sessions};
@@ -211,6 +212,31 @@ impl Gateway {
         Self::over(config, Box::new(open))
     }
 
+    /// A gateway whose card dies after so many submissions.
+    pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32) -> Self {
+        let config = format!(
+            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+            upstream.address
+        );
+        let policy = Arc::clone(policy);
+        let open = move |salt: SaltKey| {
+            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            Ok(SessionParts {
+                card: Box::new(MortalCard { card: ModelCard::new(), left: submissions }),
+                config: SessionConfig::default(),
+                recorder: None,
+                name: "session".into(),
+                governors: vec![governor],
+            })
+        };
+        Self::over(Config::parse(&config).unwrap(), Box::new(open))
+    }
+
+    /// How the service ended by itself.
+    pub fn wait(mut self) -> Result<(), ServeError> {
+        self.served.take().map_or(Ok(()), |served| served.join().unwrap())
+    }
+
     /// A gateway of this configuration, whose sessions are opened so.
     pub fn over(config: Config, open: Opener) -> Self {
         let sessions = Sessions::start(open, config.rotation.clone()).unwrap();
@@ -269,6 +295,50 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+/// A card that dies after so many submissions of its session.
+struct MortalCard {
+    card: ModelCard,
+    left: u32,
+}
+
+impl MortalCard {
+    fn alive(&self) -> Result<(), CardError> {
+        if self.left == 0 { Err(CardError::Gone(0)) } else { Ok(()) }
+    }
+}
+
+impl Card for MortalCard {
+    forward_card!(card: describe, allocate, release, quantum, patience);
+
+    fn read32(&mut self, address: u32) -> Result<u32, CardError> {
+        self.alive()?;
+        self.card.read32(address)
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.write32(address, value)
+    }
+
+    fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.dma_read(buffer, offset, into)
+    }
+
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
+        // An entry is 128 bytes; the tables of a session that is being opened are longer.
+        if from.len() == 128 {
+            self.left = self.left.saturating_sub(1);
+        }
+        self.card.dma_write(buffer, offset, from)
+    }
+
+    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+        self.alive()?;
+        self.card.wait(watch)
     }
 }
 

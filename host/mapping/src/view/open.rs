@@ -15,25 +15,34 @@ const ENTITY: usize = 40;
 pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
-    let open = tail.bytes().enumerate().position(|(at, byte)| {
-        let rest = || tail.get(at..).unwrap_or_default();
-        match byte {
-            b'<' => markup::is_open_tag(rest()),
-            b'[' | b'(' => markup::is_open_bracket(rest()),
-            b']' => markup::is_open_link_end(rest()),
-            b'$' => markup::is_open_formula(rest()),
-            b'\\' => latex::is_open(rest()),
-            b'&' => {
-                rest().len() <= ENTITY + 4 && rest().bytes().skip(1).all(|b| b.is_ascii_alphanumeric() || b == b'#')
-            }
-            ESCAPE => rest().len() <= SEQUENCE,
-            _ => false,
-        }
-    });
+    let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
     // What a mark, or a row of marks, means is said by the character behind it.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
     from + open.unwrap_or(tail.len()).min(marks.len())
+}
+
+/// Whether more text can change what a tag, entity, command or control sequence is that a text begins with.
+fn is_open(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'<') => markup::is_open_tag(text),
+        Some(b'\\') => latex::is_open(text),
+        Some(b'&') => {
+            text.len() <= ENTITY + 4 && text.bytes().skip(1).all(|b| b.is_ascii_alphanumeric() || b == b'#')
+        }
+        Some(&ESCAPE) => text.len() <= SEQUENCE,
+        _ => false,
+    }
+}
+
+/// The same for a link or a formula, of which more than a target is seen.
+fn is_open_link(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'[' | b'(') => markup::is_open_bracket(text),
+        Some(b']') => markup::is_open_link_end(text),
+        Some(b'$') => markup::is_open_formula(text),
+        _ => false,
+    }
 }
 
 /// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed; `None` where nothing
@@ -56,17 +65,17 @@ pub(crate) fn completed(text: &str) -> Option<String> {
 
 /// The text without what its end begins.
 fn without_open(text: &str) -> Option<&str> {
-    let last = |mark: &str, most: usize, goes_on: &dyn Fn(&str) -> bool| {
+    let last = |mark: &str, most: usize, end: char| {
         let at = text.rfind(mark).filter(|at| text.len() - at <= most)?;
-        text.get(at + mark.len()..).filter(|rest| goes_on(rest)).map(|_| at)
+        text.get(at + mark.len()..).filter(|rest| !rest.contains(end)).map(|_| at)
     };
     let marks = text.trim_end_matches(['*', '_', '~', '`', '[']);
-    let at = last("&", ENTITY, &|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#'))
-        .or_else(|| last("<", REACH, &|rest| !rest.contains('>')))
-        .or_else(|| last("[^", ENTITY, &|rest| !rest.contains(']')))
-        .or_else(|| last("][", REACH, &|rest| !rest.contains(']')))
-        .or_else(|| last("](", REACH, &|rest| !rest.contains(')')))
-        .or_else(|| last("\\", ENTITY, &|rest| rest.bytes().all(|b| b.is_ascii_alphabetic())))
+    let at = (0..text.len())
+        .rev()
+        .find(|at| text.get(*at..).is_some_and(is_open))
+        .or_else(|| last("[^", ENTITY, ']'))
+        .or_else(|| last("][", REACH, ']'))
+        .or_else(|| last("](", REACH, ')'))
         .or_else(|| (marks.len() < text.len()).then_some(marks.len()));
     at.and_then(|at| text.get(..at))
 }
@@ -83,6 +92,10 @@ mod tests {
             ("41&nbsp;", ""),
             ("a <a href=\"x", "a "),
             ("a <b>c", ""),
+            ("a <!-- b > 4", "a "),
+            ("a <b c=\"x > 4", "a "),
+            ("a <!-- b <c", "a "),
+            ("a \\hspace{2", "a "),
             ("a *", "a "),
             ("a **b", ""),
             ("a [b", "a [b](x)"),
