@@ -4,6 +4,7 @@ pub mod extract;
 mod format;
 pub mod receipt;
 pub mod sim;
+pub mod stream_proof;
 pub mod verify;
 
 pub use format::{approval, bundle, certificate, checkpoint, cose, log, note, ticket, tree, withholding};

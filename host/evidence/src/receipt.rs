@@ -3,7 +3,7 @@
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt};
 use crate::format::certificate::{self, CertificateError, DeviceCertificate};
-use crate::format::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint, head};
+use crate::format::checkpoint::{CheckpointError, SignedCheckpoint, head};
 use crate::format::log;
 use crate::format::ticket::{Ticket, TicketError};
 use crate::format::tree::{self, PROOF_MAX, Prover};
@@ -45,7 +45,7 @@ pub struct ReceiptProof {
 }
 
 /// A head that is there is an object; `null` does not stand for one that is absent.
-fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
+pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
 
@@ -79,9 +79,17 @@ pub enum ProveError {
     /// The log is shorter than its checkpoint says.
     #[error("the log ends before the {0} records that the checkpoint covers")]
     Log(u64),
-    /// A certificate that is not text.
+    /// A certificate or context document that is not text.
     #[error("`{0}` is not text")]
-    Text(&'static str),
+    NoText(String),
+    /// No stream began there, or it did not end.
+    #[error("no stream that has ended began with record {index} of lane {lane}")]
+    NoStream {
+        /// Lane.
+        lane: u8,
+        /// Log index.
+        index: u64,
+    },
 }
 
 /// Why a released span has no proof.
@@ -118,6 +126,15 @@ pub enum ReceiptError {
     /// The record is not in the tree.
     #[error("the record is not among those that the checkpoint signs")]
     NotIncluded,
+    /// Records are missing, or are not those of one stream.
+    #[error("the records are not all those of one stream, from its BEGIN to its END")]
+    NotOneStream,
+    /// BEGIN bound another document.
+    #[error("the context document is not the one that the stream's BEGIN bound")]
+    OtherContext,
+    /// An admitted text is missing, or one stands there that the stream did not admit.
+    #[error("the texts are not those of the stream's admits: record {0}")]
+    Withheld(u64),
     /// The checkpoint.
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] CheckpointError),
@@ -183,7 +200,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
             wanted = record;
         }
     }
-    let text = |name| String::from_utf8(bundle.read(name)?).map_err(|_| ProveError::Text(name));
+    let text = |name| String::from_utf8(bundle.read(name)?).map_err(|_| ProveError::NoText(name.to_owned()));
     let path = prover.finish().ok_or(ProveError::Log(size))?;
     let message = bundle.read(&bundle::checkpoint(serial))?;
     Ok(ReceiptProof {
@@ -199,7 +216,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
 }
 
 /// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head stands.
-fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
+pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
         let (size, proof) = match &mut heads {
@@ -268,18 +285,53 @@ impl ReceiptProof {
         if standing == Standing::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {
             return Err(ReceiptError::NotJudged);
         }
+        let attestation = Attestation {
+            head: self.head.as_ref(),
+            checkpoint: &self.checkpoint,
+            ticket: &self.ticket,
+            certificate: &self.certificate,
+            chain: &self.chain,
+        };
+        let attested = attestation.check(trust, options)?;
+        attestation.check_inclusion(&self.record, &self.path, receipt.lane, receipt.index)?;
+        if attested.serial != receipt.serial {
+            return Err(ReceiptError::OtherSession { found: attested.serial, named: receipt.serial });
+        }
+        let Attested { device, issuer, simulated, .. } = attested;
+        Ok(ReceiptFacts { standing, device, issuer, simulated })
+    }
+}
+
+/// What the card signed over records, and why its signature is believed.
+pub(crate) struct Attestation<'a> {
+    /// The lane's head, where there are several lanes.
+    pub(crate) head: Option<&'a HeadProof>,
+    pub(crate) checkpoint: &'a Hex<{ crate::format::cose::MESSAGE_BYTES }>,
+    /// Hexadecimal.
+    pub(crate) ticket: &'a str,
+    /// PEM, as is `chain`.
+    pub(crate) certificate: &'a str,
+    pub(crate) chain: &'a str,
+}
+
+/// What an attestation shows.
+pub(crate) struct Attested {
+    /// Serial of the session's ticket.
+    pub(crate) serial: u64,
+    pub(crate) device: DeviceCertificate,
+    pub(crate) issuer: Signer,
+    pub(crate) simulated: bool,
+}
+
+impl Attestation<'_> {
+    /// Whether the checkpoint is signed by a card that is believed, under a ticket that is.
+    pub(crate) fn check(&self, trust: &Trust, options: Options) -> Result<Attested, ReceiptError> {
         let signed = SignedCheckpoint::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
-        self.check_inclusion(receipt, &signed.checkpoint)?;
-
-        let ticket = crate::hex::decode_vec(&self.ticket)
+        let ticket = crate::hex::decode_vec(self.ticket)
             .ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
         let ticket = Ticket::parse(&ticket)?;
         let issuer = trust.issuer(&ticket)?;
-        let serial = ticket.content.serial;
-        if serial != receipt.serial {
-            return Err(ReceiptError::OtherSession { found: serial, named: receipt.serial });
-        }
         let device =
             certificate::verify_chain(self.certificate.as_bytes(), self.chain.as_bytes(), &trust.roots, options.at)?;
         let marks = marks_of_simulation(Some(&device), Some(&signed));
@@ -293,23 +345,28 @@ impl ReceiptProof {
         if !bound || !signed.verify(&device.public_key) {
             return Err(ReceiptError::NotSigned);
         }
-        Ok(ReceiptFacts { standing, device, issuer, simulated: !marks.is_empty() })
+        Ok(Attested { serial: ticket.content.serial, device, issuer, simulated: !marks.is_empty() })
     }
 
     /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in the one, hashed
     /// into the other.
-    fn check_inclusion(&self, receipt: &Receipt, checkpoint: &Checkpoint) -> Result<(), ReceiptError> {
-        let wire = &checkpoint.wire;
+    pub(crate) fn check_inclusion(
+        &self,
+        record: &Hex<{ log::BYTES }>,
+        path: &[Hex<32>],
+        lane: u8,
+        index: u64,
+    ) -> Result<(), ReceiptError> {
+        let wire = SignedCheckpoint::parse(&self.checkpoint.0)?.checkpoint.wire;
         let hashes = |path: &[Hex<32>]| path.iter().map(|hash| hash.0).collect::<Vec<_>>();
-        let (size, head_path) = match (&self.head, wire.lanes) {
+        let (size, head_path) = match (self.head, wire.lanes) {
             (None, 1) => (wire.size.get(), Vec::new()),
             (Some(head), 2..) => (head.size, hashes(&head.path)),
             _ => return Err(ReceiptError::NotIncluded),
         };
-        let leaf = tree::leaf(&self.record.0);
-        let root = tree::root_from_inclusion(&leaf, receipt.index, size, &hashes(&self.path));
-        let head = head(receipt.lane, size, root.ok_or(ReceiptError::NotIncluded)?);
-        let (lane, lanes) = (receipt.lane.into(), wire.lanes.into());
+        let root = tree::root_from_inclusion(&tree::leaf(&record.0), index, size, &hashes(path));
+        let head = head(lane, size, root.ok_or(ReceiptError::NotIncluded)?);
+        let (lane, lanes) = (lane.into(), wire.lanes.into());
         let holds = tree::verify_inclusion(&tree::leaf(head.as_bytes()), lane, lanes, &head_path, &wire.root);
         if holds { Ok(()) } else { Err(ReceiptError::NotIncluded) }
     }

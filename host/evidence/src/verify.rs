@@ -17,6 +17,7 @@ mod trust;
 
 pub use check::image::{mapping_version, other_layout};
 pub(crate) use check::simulation::marks as marks_of_simulation;
+pub(crate) use check::span::is_cut;
 pub use code::{Code, ReplayCode, SeriesCode};
 pub use findings::{Conclusion, Properties, Reason};
 pub use property::{Property, Status};

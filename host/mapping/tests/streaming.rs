@@ -346,8 +346,24 @@ fn cases(files: &[&str]) -> Vec<String> {
 
 const VALUES: &[&str] = &["bypass", "lookalikes", "quantities", "citations", "enumerations", "measured"];
 /// What ends a sentence in the middle of a value, or lets markup stand open there.
-const BREAKS: &[&str] =
-    &["\n", ". ", "! ", "\r\n", ".\n", "? <b ", "\n[", "! $", ". {\"", "\n\\", "! &", "\n|", "\n- ", "\n<!-- > ", " --> ", "<a b=\"> "];
+const BREAKS: &[&str] = &[
+    "\n",
+    ". ",
+    "! ",
+    "\r\n",
+    ".\n",
+    "? <b ",
+    "\n[",
+    "! $",
+    ". {\"",
+    "\n\\",
+    "! &",
+    "\n|",
+    "\n- ",
+    "\n<!-- > ",
+    " --> ",
+    "<a b=\"> ",
+];
 
 proptest! {
     #![proptest_config(config(4000))]

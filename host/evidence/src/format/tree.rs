@@ -1,6 +1,6 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their verification.
 //!
-//! Everything streams: a root or a proof over any number of leaves takes memory for their logarithm only.
+//! A root or a proof over leaves in order takes memory for their logarithm only. A [`Tree`] keeps all its nodes, and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -145,6 +145,55 @@ impl Prover {
     }
 }
 
+/// A tree that keeps the roots of its complete subtrees: 64 bytes for each leaf.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// Roots of the complete subtrees of 2^level leaves, by level.
+    levels: Vec<Vec<Hash>>,
+}
+
+impl Tree {
+    /// Leaves so far.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.levels.first().map_or(0, |leaves| leaves.len() as u64)
+    }
+
+    /// Appends a leaf hash.
+    pub fn push(&mut self, leaf: Hash) {
+        let mut hash = leaf;
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let Some(nodes) = self.levels.get_mut(level) else { return };
+            nodes.push(hash);
+            match nodes.as_slice() {
+                [.., left, right] if nodes.len().is_multiple_of(2) => hash = node(left, right),
+                _ => return,
+            }
+        }
+    }
+
+    /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` where it is not.
+    #[must_use]
+    pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
+        let siblings = Prover::inclusion(index, size).filter(|_| size <= self.size())?;
+        siblings.parts.into_iter().map(|(range, _)| self.root(&range)).collect()
+    }
+
+    /// Root over a range of leaves that a proof is made of: a complete subtree, or one at the right edge.
+    fn root(&self, range: &Range<u64>) -> Option<Hash> {
+        let size = range.end.checked_sub(range.start).filter(|size| *size > 0)?;
+        if size.is_power_of_two() {
+            let nodes = self.levels.get(usize::try_from(size.ilog2()).ok()?)?;
+            return nodes.get(usize::try_from(range.start / size).ok()?).copied();
+        }
+        let middle = middle(range);
+        Some(node(&self.root(&(range.start..middle))?, &self.root(&(middle..range.end))?))
+    }
+}
+
 /// Where a tree over two leaves or more is split: after the largest power of two smaller than its size.
 const fn middle(within: &Range<u64>) -> u64 {
     let size = within.end - within.start;
@@ -254,12 +303,16 @@ mod tests {
 
     #[test]
     fn every_small_tree() {
+        let mut kept = Tree::default();
+        leaves(75).into_iter().for_each(|leaf| kept.push(leaf));
+        assert!(kept.inclusion(70, 76).is_none() && kept.inclusion(3, 3).is_none());
         for size in 0..=70u64 {
             let leaves = leaves(size);
             let all = root(leaves.iter().copied());
             assert_eq!(all, by_definition(&leaves));
             for index in 0..size {
                 let proof = prove(Prover::inclusion(index, size), &leaves);
+                assert_eq!(kept.inclusion(index, size).as_ref(), Some(&proof));
                 let leaf = leaves[index as usize];
                 assert!(verify_inclusion(&leaf, index, size, &proof, &all), "{index} of {size}");
                 for wrong in (0..size + 2).filter(|w| *w != index) {

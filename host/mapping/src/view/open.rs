@@ -27,9 +27,7 @@ fn is_open(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'<') => markup::is_open_tag(text),
         Some(b'\\') => latex::is_open(text),
-        Some(b'&') => {
-            text.len() <= ENTITY + 4 && text.bytes().skip(1).all(|b| b.is_ascii_alphanumeric() || b == b'#')
-        }
+        Some(b'&') => text.len() <= ENTITY + 4 && text.bytes().skip(1).all(|b| b.is_ascii_alphanumeric() || b == b'#'),
         Some(&ESCAPE) => text.len() <= SEQUENCE,
         _ => false,
     }

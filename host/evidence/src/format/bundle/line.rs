@@ -41,7 +41,7 @@ pub struct InputLine {
 }
 
 /// A line of `spans.jsonl`: the text behind a record's commitment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanLine {
     /// Log index of the record.

@@ -13,12 +13,19 @@ pub(crate) fn commitment(span: &SpanLine, at: At, record: &Record) -> Findings {
     })
 }
 
-/// A disclosed text against what the descriptor of its accepted entry says of it: where the held text ends and the span begins, the
-/// commitment does not say. The length of a span over the policy's limit saturates, and stage 2 rejects it.
+/// A disclosed text against what the descriptor of its accepted entry says of it.
 pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) -> Findings {
+    Findings::unless(is_cut(span, opcode, record), Code::SpanShape, || {
+        format!("the text of {at} is not cut into held text and span as its descriptor says")
+    })
+}
+
+/// Whether a text is cut into held text and span as the descriptor says: the commitment does not say where the one ends. The length of a
+/// span over the policy's limit saturates, and stage 2 rejects it.
+pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
     let entry = &record.descriptor;
     let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
-    let same = match opcode {
+    match opcode {
         Opcode::Gate => {
             let length = entry.length.get();
             let saturated = length == u16::MAX && entry.validation_outcome != u8::from(StageOutcome::Pass);
@@ -26,10 +33,7 @@ pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) ->
         }
         // All of it is inert.
         _ => span.text.is_empty(),
-    };
-    Findings::unless(same, Code::SpanShape, || {
-        format!("the text of {at} is not cut into held text and span as its descriptor says")
-    })
+    }
 }
 
 /// END commits to what nobody judged: formatting, and nothing else.
