@@ -8,7 +8,7 @@ use portcullis_card::SessionConfig;
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::{Config, Limits, Model, Rotation, UpstreamKind};
+use portcullis_gateway::config::{Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -62,10 +62,20 @@ pub(crate) struct Args {
     /// Each session leaves its bundle in a new folder under this one.
     #[arg(id = "bundle", long = "bundles", value_name = "DIR")]
     bundles: Option<PathBuf>,
+    /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs `--bundles`.
+    #[arg(long, value_name = "WHEN")]
+    release: Option<ReleaseArg>,
     #[command(flatten)]
     recording: RecordingArgs,
     #[command(flatten)]
     card: CardArgs,
+}
+
+/// When text leaves.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ReleaseArg {
+    Admitted,
+    Signed,
 }
 
 /// What a model server speaks.
@@ -86,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         flag::register(signal, Arc::clone(&stop))?;
     }
     flag::register(SIGHUP, Arc::clone(&rotate))?;
-    let sessions = Sessions::start(opener(args, &config)?, config.rotation.clone())?;
+    let sessions = Sessions::start(opener(args, &config)?, config.rotation.clone(), config.evidence.clone())?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     let signals = async move {
         while !stop.load(Ordering::Relaxed) {
@@ -125,6 +135,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             keys: Vec::new(),
             limits: Limits::default(),
             rotation: Rotation::default(),
+            evidence: Evidence::default(),
         },
     };
     let over = |of: &mut Option<PathBuf>, flag: &Option<PathBuf>| {
@@ -136,6 +147,11 @@ fn config(args: &Args) -> Result<Config, Failure> {
     over(&mut config.bundles, &args.bundles);
     config.policy = args.policy.clone().unwrap_or(config.policy);
     config.listen = args.listen.unwrap_or(config.listen);
+    config.evidence.release = match args.release {
+        Some(ReleaseArg::Admitted) => Release::Admitted,
+        Some(ReleaseArg::Signed) => Release::Signed,
+        None => config.evidence.release,
+    };
     config.anchors.extend(args.anchors.iter().cloned());
     if let Some(upstream) = &args.upstream {
         config.models = vec![Model {

@@ -35,7 +35,7 @@ pub use policy_card::{PolicyCardError, banks_on_card, judge_text};
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 pub use salt::{SaltKey, SaltKeyError, Salts};
 pub use session_loop::{
-    Bounds, Credit, SessionClosed, SessionHandle, SessionLoop, StreamHandle, StreamMessage, SubmitError,
+    Bounds, Credit, SessionClosed, SessionHandle, SessionLoop, Settle, StreamHandle, StreamMessage, SubmitError,
 };
 pub use settings::Settings;
 pub use source::Item;

@@ -388,7 +388,7 @@ fn slow_engines_cost_nobody_else() {
 fn bounds_hold_and_who_reaches_one_waits_alone() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let bounds = Bounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8 };
+    let bounds = Bounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8, settle: None };
     let slots = usize::try_from(
         CardChoice::Model
             .open()

@@ -2,6 +2,7 @@
 
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
+use crate::receipts::Unproven;
 use crate::request::Request;
 use crate::section::{Given, Manner, Section, SectionEnd};
 use crate::session::OpenSession;
@@ -10,12 +11,14 @@ use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
 use portcullis_core::state::Task;
+use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Governor;
 use portcullis_mapping::Call;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Bytes of a text that wait for what follows them.
@@ -43,6 +46,10 @@ pub(crate) struct Question {
     pub(crate) client: Duration,
     /// Longest time for the whole answer, and again for its end.
     pub(crate) limit: Duration,
+    /// Text leaves once its record is signed.
+    pub(crate) signed: bool,
+    /// Longest wait for the proofs.
+    pub(crate) proof: Duration,
 }
 
 /// How an answer ended.
@@ -88,6 +95,17 @@ pub(crate) struct Answer {
     changed: Arc<Notify>,
     outputs: mpsc::Sender<Output>,
     usage: Usage,
+    /// Tells of checkpoints.
+    _checkpoints: Option<AbortOnDrop>,
+}
+
+/// A task that ends with what it serves.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Why an answer does not go on.
@@ -146,7 +164,18 @@ impl Answer {
         };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
-        Some(Self { question, governor, choices, changed: Arc::new(Notify::new()), outputs, usage: Usage::default() })
+        let changed = Arc::new(Notify::new());
+        let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
+        let checkpoints = proofs.map(|proofs| {
+            let (mut came, changed) = (proofs.changed.clone(), Arc::clone(&changed));
+            AbortOnDrop(tokio::spawn(async move {
+                while came.changed().await.is_ok() {
+                    changed.notify_one();
+                }
+            }))
+        });
+        let usage = Usage::default();
+        Some(Self { question, governor, choices, changed, outputs, usage, _checkpoints: checkpoints })
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
@@ -195,7 +224,26 @@ impl Answer {
         // What was admitted before still leaves, and every stream gets its end.
         let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
         let failed = written.err().or(settled.err());
-        self.end(failed)
+        let proven = self.prove().await;
+        let mut end = self.end(failed);
+        match proven {
+            Some(Ok(proofs)) => end.provenance.proofs = Some(proofs),
+            Some(Err(why)) => end.provenance.unproven = Some(why),
+            None => {}
+        }
+        end
+    }
+
+    /// The proofs of its streams, where they were asked for.
+    async fn prove(&mut self) -> Option<Result<Vec<StreamProof>, Unproven>> {
+        if !self.question.request.receipt {
+            return None;
+        }
+        let streams: Vec<u64> = self.sections().map(|section| section.report().stream).collect();
+        match &self.question.session.proofs {
+            Some(proofs) => Some(proofs.prove(&streams, self.question.proof).await),
+            None => Some(Err(Unproven::Never)),
+        }
     }
 
     fn sections(&mut self) -> impl Iterator<Item = &mut Section> {
@@ -356,8 +404,9 @@ impl Answer {
             Ok(Err(_)) => return Err(Unopened::Full),
             Err(_) => return Err(Unopened::Closed),
         };
+        let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
         let manner =
-            Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content };
+            Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content, signed };
         Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed))
     }
 
@@ -455,6 +504,8 @@ impl Answer {
             request: hex::encode(&request.digest),
             nonce: request.nonce,
             streams,
+            proofs: None,
+            unproven: None,
         };
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
     }

@@ -38,6 +38,9 @@ pub struct Config {
     /// When a session ends and the next begins.
     #[serde(default)]
     pub rotation: Rotation,
+    /// What clients get to show that their answers were admitted.
+    #[serde(default)]
+    pub evidence: Evidence,
 }
 
 fn listen() -> SocketAddr {
@@ -218,6 +221,43 @@ impl Default for Rotation {
     }
 }
 
+/// When text leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Release {
+    /// Once the card has admitted it.
+    #[default]
+    Admitted,
+    /// Once a checkpoint over its record is signed.
+    Signed,
+}
+
+/// What clients get to show that their answers were admitted. It needs bundles.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Evidence {
+    /// When text leaves.
+    pub release: Release,
+    /// Shortest time in milliseconds between two checkpoints that are asked for because streams have ended.
+    pub checkpoint_ms: u64,
+    /// Longest wait in milliseconds for the checkpoint behind an answer, where a client asks for its proofs.
+    pub proof_ms: u64,
+    /// Answers whose proofs can be asked for: the latest ones.
+    pub answers: usize,
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self { release: Release::Admitted, checkpoint_ms: 1_000, proof_ms: 15_000, answers: 4_096 }
+    }
+}
+
+impl Evidence {
+    pub(crate) const fn proof(&self) -> Duration {
+        Duration::from_millis(self.proof_ms)
+    }
+}
+
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -282,6 +322,9 @@ impl Config {
             if let Some(name) = key.models.iter().find(|name| !self.models.iter().any(|model| model.name == **name)) {
                 return unfit(format!("key `{}` opens model `{name}`, which is not configured", key.name));
             }
+        }
+        if self.bundles.is_none() && self.evidence.release == Release::Signed {
+            return unfit("text that leaves when it is signed needs a signing session: give `bundles`".into());
         }
         if self.keys.is_empty() && !self.listen.ip().is_loopback() {
             let why = "without keys everybody who reaches the address could ask; configure a `[[key]]`, or listen on 127.0.0.1";

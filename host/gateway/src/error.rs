@@ -85,6 +85,21 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "gate_failed", message)
     }
 
+    /// No answer of that identity went to this key, or it is not kept any more.
+    #[must_use]
+    pub fn no_answer() -> Self {
+        let message = "no answer of that identity went to this key lately";
+        Self::new(StatusCode::NOT_FOUND, "not_found_error", "answer_not_found", message)
+    }
+
+    /// The answer has no proof, and will have none.
+    #[must_use]
+    pub fn unproven() -> Self {
+        let message =
+            "the answer has no proof: its session ended before a checkpoint covered it, or it is not kept any more";
+        Self::new(StatusCode::GONE, "not_found_error", "answer_unproven", message)
+    }
+
     /// There is nothing under this path.
     #[must_use]
     pub fn no_route() -> Self {

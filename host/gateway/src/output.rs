@@ -1,5 +1,7 @@
 //! What leaves the gate for a client: only what was admitted, and constants of the policy and of this program.
 
+use crate::receipts::Unproven;
+use portcullis_evidence::stream_proof::StreamProof;
 use serde::Serialize;
 
 /// A part of an answer that a client can see apart from the others.
@@ -130,6 +132,12 @@ pub struct Provenance {
     pub nonce: Option<String>,
     /// The governed streams, in the order in which they began.
     pub streams: Vec<StreamReport>,
+    /// The proofs of those streams, where the client asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proofs: Option<Vec<StreamProof>>,
+    /// Why there are none, where the client asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<Unproven>,
 }
 
 /// What became of one governed stream.

@@ -32,6 +32,8 @@ pub struct Request {
     pub verbosity: Option<String>,
     /// What the client wants bound to its answer's records: at most 64 letters, digits, `-` or `_`.
     pub nonce: Option<String>,
+    /// Whether the answer's last part waits for the proofs of its streams, and holds them.
+    pub receipt: bool,
     /// SHA-256 of the body.
     pub digest: [u8; 32],
 }
@@ -149,6 +151,7 @@ impl Request {
             reasoning_effort: None,
             verbosity: None,
             nonce: None,
+            receipt: false,
             digest: Sha256::digest(body).into(),
         }
     }

@@ -5,6 +5,7 @@ use portcullis_core::hex;
 use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
+use portcullis_recorder::ProofBook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,50 @@ pub(crate) struct Section {
     end: Option<SectionEnd>,
     /// Its BEGIN is recorded.
     recorded: bool,
+    signed: Option<SignedRelease>,
+}
+
+/// Events that wait until a checkpoint covers their records.
+struct SignedRelease {
+    book: Arc<ProofBook>,
+    lane: u8,
+    /// The last sequence that was determined.
+    last: u32,
+    /// Each with how many records of the lane must be signed; `None` where END's record says so.
+    waiting: VecDeque<(Option<u64>, EventKind)>,
+}
+
+impl SignedRelease {
+    /// Takes the next event.
+    fn push(&mut self, event: EventKind) {
+        let covering = |index: Option<u64>| index.map_or(0, |index| index + 1);
+        let needed = match &event {
+            EventKind::Begun { lane, log_index, .. } => {
+                self.lane = *lane;
+                Some(covering(*log_index))
+            }
+            EventKind::Determined(judged) => {
+                self.last = judged.determination.seq;
+                Some(covering(judged.log_index))
+            }
+            // What leaves behind the last span is END's.
+            EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
+            EventKind::Ended { closing, .. } => {
+                let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
+                self.waiting.iter_mut().for_each(|(of_end, _)| *of_end = of_end.or(Some(needed)));
+                Some(needed)
+            }
+            _ => Some(0),
+        };
+        self.waiting.push_back((needed, event));
+    }
+
+    /// The next event whose record is signed.
+    fn pop(&mut self) -> Option<EventKind> {
+        let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
+        let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
+        next.map(|(_, event)| event)
+    }
 }
 
 /// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they are written there.
@@ -69,6 +114,8 @@ pub(crate) struct Manner {
     pub(crate) placeholder: Option<Arc<str>>,
     /// Everything leaves at the end, or nothing does where something was refused.
     pub(crate) whole: bool,
+    /// Text leaves once its record is signed.
+    pub(crate) signed: Option<Arc<ProofBook>>,
 }
 
 /// What a section takes.
@@ -86,7 +133,7 @@ impl Section {
         id: String,
         stream: StreamHandle,
         governor: Arc<Governor>,
-        Manner { placeholder, whole }: Manner,
+        Manner { placeholder, whole, signed }: Manner,
         changed: &Arc<Notify>,
     ) -> Self {
         let notify = Arc::clone(changed);
@@ -121,6 +168,7 @@ impl Section {
             report,
             end: None,
             recorded: false,
+            signed: signed.map(|book| SignedRelease { book, lane: 0, last: 0, waiting: VecDeque::new() }),
         }
     }
 
@@ -258,11 +306,22 @@ impl Section {
         let mut outputs = Vec::new();
         while let Some(message) = self.stream.try_receive() {
             if let StreamMessage::Event(event) = message {
-                self.event(event.what, call_index, &mut outputs);
+                match &mut self.signed {
+                    Some(signed) => {
+                        self.recorded |= matches!(event.what, EventKind::Begun { .. });
+                        signed.push(event.what);
+                    }
+                    None => self.event(event.what, call_index, &mut outputs),
+                }
             }
         }
+        while let Some(event) = self.signed.as_mut().and_then(SignedRelease::pop) {
+            self.event(event, call_index, &mut outputs);
+        }
+        let is_waiting =
+            self.signed.as_ref().is_some_and(|signed| !signed.waiting.is_empty() && !signed.book.is_over());
         // The session ended without an end of the stream: nothing more comes.
-        if self.end.is_none() && self.stream.end().is_some() {
+        if self.end.is_none() && self.stream.end().is_some() && !is_waiting {
             self.report.stopped.get_or_insert_with(|| "the session has ended".into());
             self.end = Some(SectionEnd::Broken);
         }

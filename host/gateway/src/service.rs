@@ -1,16 +1,17 @@
 //! The HTTP service: who may ask, what is asked, and how the answer travels.
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
-use crate::config::{Config, ConfigError, Limits};
+use crate::config::{Config, ConfigError, Evidence, Limits, Release};
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
 use crate::output::Output;
 use crate::prompt::{self, PromptFilter};
+use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -53,6 +54,8 @@ pub struct Service {
     callers: Vec<Caller>,
     filter: PromptFilter,
     limits: Limits,
+    evidence: Evidence,
+    receipts: Receipts,
     sessions: watch::Receiver<SessionState>,
     room: Arc<Semaphore>,
     started: u64,
@@ -115,6 +118,8 @@ impl Service {
             callers: config.keys.iter().map(caller).collect::<Result<_, _>>()?,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
+            evidence: config.evidence.clone(),
+            receipts: Receipts::new(config.evidence.answers),
             sessions,
             room: Arc::new(Semaphore::new(config.limits.requests)),
             started: now(),
@@ -127,7 +132,8 @@ impl Service {
         let mut router = Router::new()
             .route("/livez", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
-            .route("/v1/models", get(models));
+            .route("/v1/models", get(models))
+            .route("/v1/portcullis/receipts/{answer}", get(receipt));
         for dialect in Dialect::ALL {
             let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
                 let answered = service.answer(dialect, &headers, body).await;
@@ -214,6 +220,8 @@ impl Service {
             note: verdict.note,
             client: self.limits.client(),
             limit: self.limits.whole() + self.limits.client(),
+            signed: self.evidence.release == Release::Signed,
+            proof: self.evidence.proof(),
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
@@ -236,9 +244,16 @@ impl Service {
                 }
             };
             let upstream = model.upstream.clone();
+            let (service, caller) = (Arc::clone(&self), caller.map(|caller| caller.key));
+            let (proofs, id) = (question.session.proofs.clone(), header.id.clone());
             let written = tokio::spawn(async move {
                 let _room = room;
-                answer.write(&upstream).await
+                let end = answer.write(&upstream).await;
+                if let Some(proofs) = proofs {
+                    let streams = end.provenance.streams.iter().map(|stream| stream.stream).collect();
+                    service.receipts.keep(id, HeldAnswer { caller, proofs, streams });
+                }
+                end
             });
             let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
             return if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await };
@@ -403,6 +418,25 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
     );
     let list = json!({"object": "list", "data": shown.collect::<Vec<_>>()});
     json_response(StatusCode::OK, list.to_string(), "models")
+}
+
+/// The proofs of an answer's streams, for the key that asked for it.
+async fn receipt(State(service): State<Arc<Service>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let found = match service.caller(&headers) {
+        Ok(caller) => service.receipts.find(&id, caller.map(|caller| caller.key)).ok_or_else(ApiError::no_answer),
+        Err(error) => Err(error),
+    };
+    let answer = match found {
+        Ok(answer) => answer,
+        Err(error) => return error_response(Dialect::Chat, &error),
+    };
+    match answer.proofs.prove(&answer.streams, service.evidence.proof()).await {
+        Ok(proofs) => json_response(StatusCode::OK, json!({"answer": id, "proofs": proofs}).to_string(), &id),
+        Err(Unproven::NotYet) => {
+            error_response(Dialect::Chat, &ApiError::unavailable("no checkpoint covers the answer yet"))
+        }
+        Err(Unproven::Never) => error_response(Dialect::Chat, &ApiError::unproven()),
+    }
 }
 
 fn broken(dialect: Dialect) -> Refusal {

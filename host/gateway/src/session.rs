@@ -1,10 +1,11 @@
 //! The card's session in a thread of its own, and the one after it.
 
-use crate::config::Rotation;
+use crate::config::{Evidence, Release, Rotation};
+use crate::receipts::SessionProofs;
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
-use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop};
-use portcullis_recorder::{Recorder, RecorderError};
+use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
+use portcullis_recorder::{ProofBook, Recorder, RecorderError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub struct OpenSession {
     pub governors: Vec<Arc<Governor>>,
     /// Opens streams.
     pub handle: SessionHandle,
+    /// The proofs of its streams, where it has a bundle.
+    pub proofs: Option<SessionProofs>,
 }
 
 /// What callers see of the sessions.
@@ -115,14 +118,14 @@ impl Sessions {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(open: Opener, rotation: Rotation) -> std::io::Result<Self> {
+    pub fn start(open: Opener, rotation: Rotation, evidence: Evidence) -> std::io::Result<Self> {
         let state = watch::Sender::new(SessionState::Between);
         let board = Arc::new(Board { state, running: Mutex::default() });
         let shared = Arc::clone(&board);
         let stop = Arc::new(AtomicBool::new(false));
         let flags = Arc::clone(&stop);
         let run = move || {
-            let ran = run_sessions(open, &rotation, &shared, &flags);
+            let ran = run_sessions(open, &rotation, &evidence, &shared, &flags);
             shared.state.send_replace(SessionState::Over);
             ran
         };
@@ -172,12 +175,13 @@ impl RotationRequest {
 fn run_sessions(
     mut open: Opener,
     rotation: &Rotation,
+    evidence: &Evidence,
     board: &Arc<Board>,
     stop: &AtomicBool,
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
-        let SessionParts { card, config, recorder, name, governors } = open(SaltKey::random()?)?;
-        let ran = run_session(card, config, recorder, name, governors, rotation, board);
+        let parts = open(SaltKey::random()?)?;
+        let ran = run_session(parts, rotation, evidence, board);
         board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         board.state.send_replace(SessionState::Between);
         ran?;
@@ -187,27 +191,39 @@ fn run_sessions(
 
 /// Runs one session from OPEN to the last byte of its bundle.
 fn run_session(
-    card: Box<dyn Card>,
-    config: SessionConfig,
-    mut recorder: Option<Recorder>,
-    name: String,
-    governors: Vec<Arc<Governor>>,
+    SessionParts { card, mut config, mut recorder, name, governors }: SessionParts,
     rotation: &Rotation,
+    evidence: &Evidence,
     board: &Arc<Board>,
 ) -> Result<(), SessionFailure> {
     let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
         return Err(SessionFailure::Open("no model is configured".into()));
     };
+    let proofs = recorder.as_ref().map(|recorder| {
+        let (say, changed) = watch::channel(());
+        let book = ProofBook::new(recorder.session_files().clone(), evidence.answers, move || say.send_modify(|()| {}));
+        config.sink = book.sink(std::mem::replace(&mut config.sink, Box::new(())));
+        SessionProofs { book, changed }
+    });
+    let book = proofs.as_ref().map(|proofs| Arc::clone(&proofs.book));
     let governed = Session::open(card, &image, config).map_err(SessionFailure::from).and_then(|mut session| {
         let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
-        let session_loop = SessionLoop::new(Bounds { waiting: slots, ..Bounds::default() });
+        let settle = match evidence.release {
+            Release::Admitted => Settle { every: Duration::from_millis(evidence.checkpoint_ms), each_record: false },
+            Release::Signed => Settle { every: Duration::ZERO, each_record: true },
+        };
+        let settle = Some(settle).filter(|_| recorder.is_some());
+        let session_loop = SessionLoop::new(Bounds { waiting: slots, settle, ..Bounds::default() });
         let handle = session_loop.handle();
         let mut meter = Meter::new(rotation, Arc::clone(board));
         *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
-        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle })));
+        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle, proofs })));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
+            }
+            if let Some(book) = &book {
+                book.event(event);
             }
             meter.count(event);
             Ok(())
@@ -220,6 +236,9 @@ fn run_session(
             fault => ran.and(Err(SessionFailure::Fault(fault))),
         }
     });
+    if let Some(book) = book {
+        book.close();
+    }
     let finished = recorder.map(Recorder::finish).transpose();
     governed.and(finished.map(|_| ()).map_err(SessionFailure::from))
 }

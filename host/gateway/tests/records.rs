@@ -4,23 +4,17 @@
 
 mod support;
 
-use portcullis_card::transport::sim::SimCard;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::bundle;
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
-use portcullis_gateway::session::{Opener, SessionParts};
-use portcullis_recorder::Options;
 use portcullis_recorder::replay::replay;
-use portcullis_sim::SimConfig;
 use portcullis_test_support::random::Random;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, policy};
+use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
 use zerocopy::FromBytes;
 
 /// What texts are made of.
@@ -38,31 +32,6 @@ const WORDS: [&str; 12] = [
     " Is it? ",
     "{\"a\": 1}",
 ];
-
-/// Opens sessions of the simulated card, each with a bundle under `folder`.
-fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
-    let (policy, folder) = (Arc::clone(policy), folder.to_owned());
-    let mut sessions = 0;
-    Box::new(move |salt: SaltKey| {
-        sessions += 1;
-        let name = format!("session-{sessions}");
-        let mut card: Box<dyn portcullis_card::Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
-        let options = Options {
-            folder: folder.join(&name),
-            ticket: None,
-            approval: None,
-            device_cert: None,
-            device_chain: None,
-            witness: None,
-            profile: portcullis_core::state::Profile::default(),
-            checkpoint_interval: None,
-        };
-        let anchors = Anchors::new(Vec::new(), &policy.mapper);
-        let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
-        let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
-        Ok(SessionParts { card, config, recorder: Some(recorder), name, governors: vec![governor] })
-    })
-}
 
 /// What the records of each stream let leave, by the stream's identity: its text, and its tool calls in order.
 fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {

@@ -7,6 +7,7 @@ use crate::witness::Poster;
 use portcullis_card::driver::RecordSink;
 use portcullis_core::commitment::SpanKind;
 use portcullis_evidence::bundle::{self, BundleError, Receipt, Writer};
+use portcullis_evidence::stream_proof::SessionFiles;
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, EventKind};
@@ -28,6 +29,7 @@ pub struct Recorder {
     /// Context documents that are written.
     contexts: BTreeSet<[u8; 32]>,
     open: BTreeMap<u64, OpenStream>,
+    session: SessionFiles,
 }
 
 /// A stream that has not ended.
@@ -73,6 +75,17 @@ fn begin(
     })
 }
 
+/// Those of a session's files that every proof holds.
+fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
+    let file = |name: &str| files.iter().find(|(other, _)| other == name).map(|(_, file)| file.clone());
+    let text = |name: &str| String::from_utf8(file(name).unwrap_or_default()).unwrap_or_default();
+    SessionFiles {
+        ticket: file(bundle::TICKET).unwrap_or_default(),
+        certificate: text(bundle::CERTIFICATE),
+        chain: text(bundle::CHAIN),
+    }
+}
+
 impl Recorder {
     /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records to.
     ///
@@ -90,13 +103,20 @@ impl Recorder {
             Ok((logs, lanes)) => {
                 let (writer, logs) = (Arc::new(writer), Arc::new(Mutex::new(logs)));
                 let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
-                Ok((Self { writer, logs, lanes, contexts: BTreeSet::new(), open: BTreeMap::new() }, Box::new(sink)))
+                let (contexts, open) = (BTreeSet::new(), BTreeMap::new());
+                Ok((Self { writer, logs, lanes, contexts, open, session: session_files(files) }, Box::new(sink)))
             }
             Err(error) => {
                 writer.discard()?;
                 Err(error)
             }
         }
+    }
+
+    /// What every proof about the session holds.
+    #[must_use]
+    pub const fn session_files(&self) -> &SessionFiles {
+        &self.session
     }
 
     /// Takes an event, before anything else does: what is released has its record in the bundle.

@@ -26,7 +26,13 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         let extract = matches!(cause.downcast_ref(), Some(ExtractError::Checkpoint(..) | ExtractError::Certificate));
         let prove = matches!(
             cause.downcast_ref(),
-            Some(ProveError::Checkpoint(..) | ProveError::NotCovered { .. } | ProveError::Log(_) | ProveError::Text(_))
+            Some(
+                ProveError::Checkpoint(..)
+                    | ProveError::NotCovered { .. }
+                    | ProveError::Log(_)
+                    | ProveError::NoText(_)
+                    | ProveError::NoStream { .. }
+            )
         );
         bundle || extract || prove || cause.downcast_ref::<ReceiptError>().is_some()
     });

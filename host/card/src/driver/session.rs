@@ -60,6 +60,8 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
     checkpoint_requested: bool,
     checkpoints: Option<CheckpointRing>,
+    /// The checkpoint that was asked for and has not come.
+    settling: Option<Settling>,
     /// By number; none once their memory is given back.
     lanes: Vec<LaneDriver>,
     /// Entries submitted.
@@ -71,6 +73,14 @@ pub struct Session<C: Card = Box<dyn Card>> {
     streams: StreamTable,
     sink: Box<dyn RecordSink>,
     health: Health,
+}
+
+/// A checkpoint that was asked for.
+struct Settling {
+    /// Records of each lane that it has to cover.
+    sizes: Vec<u64>,
+    /// Quanta for which it was waited.
+    waits: u64,
 }
 
 impl<C: Card> Session<C> {

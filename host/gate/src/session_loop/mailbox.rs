@@ -21,11 +21,22 @@ pub struct Bounds {
     pub part_bytes: usize,
     /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
     pub messages: usize,
+    /// When checkpoints are asked for; `None`: the card signs when its interval of records is full, and at the end.
+    pub settle: Option<Settle>,
+}
+
+/// When checkpoints are asked for, so that what happened is signed soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settle {
+    /// Shortest time from one that came to the next.
+    pub every: Duration,
+    /// For each record; else for the ends of streams.
+    pub each_record: bool,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { waiting: 64, parts: 16, part_bytes: 1 << 20, messages: 64 }
+        Self { waiting: 64, parts: 16, part_bytes: 1 << 20, messages: 64, settle: None }
     }
 }
 
@@ -230,7 +241,8 @@ impl Inbox {
 
     /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is open, or the time at
     /// which streams are cut off, unless they are.
-    pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool) {
+    pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
+        let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();
         loop {
             let arrival = free && !state.arrivals.is_empty();
@@ -238,7 +250,8 @@ impl Inbox {
             if arrival || shut || !state.changed.is_empty() {
                 return;
             }
-            match state.drain.filter(|_| !cut_off).map(|until| until.saturating_duration_since(Instant::now())) {
+            let until = [state.drain.filter(|_| !cut_off), most].into_iter().flatten().min();
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
                 Some(Duration::ZERO) => return,
                 Some(left) => {
                     state = self.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

@@ -13,5 +13,5 @@ mod mailbox;
 mod turns;
 
 pub use handle::{SessionClosed, SessionHandle, StreamHandle, SubmitError};
-pub use mailbox::{Bounds, Credit, StreamMessage};
+pub use mailbox::{Bounds, Credit, Settle, StreamMessage};
 pub use turns::SessionLoop;

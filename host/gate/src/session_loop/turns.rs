@@ -2,7 +2,7 @@
 
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
-use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, StreamMessage, Supply};
+use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, Settle, StreamMessage, Supply};
 use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
@@ -12,7 +12,7 @@ use portcullis_card::{Card, Completed, Session, SessionError};
 use portcullis_core::wire::Descriptor;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A session loop whose streams come through its inbox.
 ///
@@ -137,12 +137,30 @@ struct Turns<'l, C: Card, K> {
     runnable: VecDeque<u16>,
     /// Past this the streams get no further proposals; set once it is past.
     cut_off: bool,
+    settling: Settling,
+}
+
+/// Longest step of a wait for a checkpoint: for so long nobody looks whether something came.
+const STEP: Duration = Duration::from_millis(2);
+/// Time between two looks for a checkpoint while streams are judged.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Checkpoints that are asked for so that what streams have ended with is signed soon.
+struct Settling {
+    when: Option<Settle>,
+    /// Something happened since the last one was asked for that asks for another.
+    due: bool,
+    /// One was asked for, and has not come.
+    asked: bool,
+    /// When one may be asked for, or looked for, next.
+    next: Instant,
 }
 
 impl<'l, C: Card, K> Turns<'l, C, K> {
     fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: false }
+        let settling = Settling { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
+        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: false, settling }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
@@ -160,8 +178,14 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                 if is_idle && intake.is_over(&self.inbox) {
                     return Ok(());
                 }
-                self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off);
+                match self.settle(true) {
+                    Ok(most) => self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off, most),
+                    Err(error) => return self.abort(error),
+                }
                 continue;
+            }
+            if let Err(error) = self.settle(false) {
+                return self.abort(error);
             }
             match submitted.and_then(|_| self.session.wait()) {
                 Ok(answered) => answered.into_iter().try_for_each(|completed| self.hand_out(&completed))?,
@@ -227,6 +251,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         let slot = completed.entry.slot.get();
         let Some(stream) = self.streams.get_mut(&slot) else { return Ok(()) };
         stream.machine.answer(completed.outcome, completed.record.as_ref());
+        self.settling.due |= self.settling.when.is_some_and(|when| when.each_record);
         stream.report(&mut self.keep)?;
         if stream.machine.is_done() {
             self.remove(slot);
@@ -236,7 +261,31 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
+    /// Asks for a checkpoint where one is due, and looks for the one that was asked for. Gives how long the loop may wait for mail, where
+    /// that is bounded.
+    fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
+        let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
+        if !due && !asked {
+            return Ok(None);
+        }
+        let now = Instant::now();
+        if asked && (is_idle || next <= now) {
+            let step = if is_idle { STEP } else { Duration::ZERO };
+            let is_settled = self.session.settle(step)?;
+            let next = now + if is_settled { every } else { LOOK };
+            self.settling = Settling { asked: !is_settled, next, ..self.settling };
+            return Ok(Some(Duration::ZERO));
+        }
+        if !asked && next <= now {
+            self.session.ask_settled()?;
+            self.settling = Settling { due: false, asked: true, next: now, ..self.settling };
+            return Ok(Some(Duration::ZERO));
+        }
+        Ok(Some(next - now))
+    }
+
     fn remove(&mut self, slot: u16) {
+        self.settling.due = true;
         if let Some(stream) = self.streams.remove(&slot) {
             self.slots.remove(&stream.number);
             stream.close(None);

@@ -142,7 +142,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         _ => Err(ApiError::invalid("tools", "only tools of type `function` are handed on")),
     });
     let stream_options = body.stream_options;
-    Ok(Request {
+    body.portcullis.unwrap_or_default().extend(Request {
         stream: body.stream.unwrap_or(false),
         include_usage: stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         choices,
@@ -163,7 +163,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         response_format: body.response_format.filter(|format| !format.is_null()),
         reasoning_effort: body.reasoning_effort,
         verbosity: body.verbosity,
-        nonce: body.portcullis.unwrap_or_default().nonce()?,
         ..Request::of(bytes, body.model, Input::Messages(messages))
     })
 }

@@ -56,7 +56,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let Value::String(prompt) = body.prompt else {
         return Err(ApiError::invalid("prompt", "one string; lists and token ids are not taken"));
     };
-    Ok(Request {
+    body.portcullis.unwrap_or_default().extend(Request {
         stream: body.stream.unwrap_or(false),
         include_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         sampling: Sampling {
@@ -70,7 +70,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             seed: body.seed,
             stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
         },
-        nonce: body.portcullis.unwrap_or_default().nonce()?,
         ..Request::of(bytes, body.model, Input::Prompt(prompt))
     })
 }

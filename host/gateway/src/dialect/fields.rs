@@ -1,7 +1,7 @@
 //! Fields that several dialects share: which values count as absent, and what is refused.
 
 use crate::error::ApiError;
-use crate::request::{Tool, ToolChoice};
+use crate::request::{Request, Tool, ToolChoice};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -94,11 +94,13 @@ impl OneOrMany {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Extension {
     nonce: Option<String>,
+    #[serde(default)]
+    receipt: bool,
 }
 
 impl Extension {
-    /// The nonce, checked.
-    pub(super) fn nonce(self) -> Result<Option<String>, ApiError> {
+    /// The request with what is asked for here.
+    pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
         let is_fit = |nonce: &String| {
             (1..=64).contains(&nonce.len()) && nonce.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         };
@@ -106,7 +108,7 @@ impl Extension {
             Some(nonce) if !is_fit(&nonce) => {
                 Err(ApiError::invalid("portcullis.nonce", "a nonce has 1 to 64 letters, digits, `-` or `_`"))
             }
-            nonce => Ok(nonce),
+            nonce => Ok(Request { nonce, receipt: self.receipt, ..request }),
         }
     }
 }

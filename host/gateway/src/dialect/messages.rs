@@ -120,7 +120,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             _ => return Err(ApiError::invalid("tool_choice", "`auto`, `any`, `none`, or `tool` with a name")),
         });
     }
-    Ok(Request {
+    body.portcullis.unwrap_or_default().extend(Request {
         stream: body.stream.unwrap_or(false),
         include_usage: true,
         sampling: Sampling {
@@ -134,7 +134,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         tools,
         tool_choice,
         parallel_tool_calls,
-        nonce: body.portcullis.unwrap_or_default().nonce()?,
         ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
     })
 }

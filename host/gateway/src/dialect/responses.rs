@@ -117,7 +117,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             "the upstream would run this tool; only functions of the client are handed on",
         )),
     });
-    Ok(Request {
+    body.portcullis.unwrap_or_default().extend(Request {
         stream: body.stream.unwrap_or(false),
         include_usage: true,
         sampling: Sampling {
@@ -132,7 +132,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         verbosity: body.text.as_ref().and_then(|text| text.verbosity.clone()),
         response_format: body.text.and_then(|text| text.format).map(chat_format),
         reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
-        nonce: body.portcullis.unwrap_or_default().nonce()?,
         ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
     })
 }

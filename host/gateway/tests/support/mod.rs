@@ -3,17 +3,22 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
 use portcullis_card::transport::model::ModelCard;
+use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, CardChoice, CardError, DmaBuffer, SessionConfig, Watch, forward_card};
+use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
+use portcullis_recorder::Options;
+use portcullis_sim::SimConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
@@ -178,6 +183,31 @@ fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
     Some((path, serde_json::from_slice(&body).ok()?))
 }
 
+/// Opens sessions of the simulated card, each with a bundle under `folder`.
+pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
+    let (policy, folder) = (Arc::clone(policy), folder.to_owned());
+    let mut sessions = 0;
+    Box::new(move |salt: SaltKey| {
+        sessions += 1;
+        let name = format!("session-{sessions}");
+        let mut card: Box<dyn portcullis_card::Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
+        let options = Options {
+            folder: folder.join(&name),
+            ticket: None,
+            approval: None,
+            device_cert: None,
+            device_chain: None,
+            witness: None,
+            profile: portcullis_core::state::Profile::default(),
+            checkpoint_interval: None,
+        };
+        let anchors = Anchors::new(Vec::new(), &policy.mapper);
+        let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
+        let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+        Ok(SessionParts { card, config, recorder: Some(recorder), name, governors: vec![governor] })
+    })
+}
+
 /// A gateway in a thread of its own.
 pub struct Gateway {
     pub address: SocketAddr,
@@ -239,7 +269,7 @@ impl Gateway {
 
     /// A gateway of this configuration, whose sessions are opened so.
     pub fn over(config: Config, open: Opener) -> Self {
-        let sessions = Sessions::start(open, config.rotation.clone()).unwrap();
+        let sessions = Sessions::start(open, config.rotation.clone(), config.evidence.clone()).unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let served = std::thread::spawn(move || {
@@ -351,7 +381,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Self {
+    pub fn parse(bytes: &[u8]) -> Self {
         let split = bytes.windows(4).position(|at| at == b"\r\n\r\n").expect("an HTTP head");
         let head = String::from_utf8(bytes[..split].to_vec()).unwrap().to_ascii_lowercase();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();

@@ -2,11 +2,14 @@
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life};
 
-use super::Session;
+use super::{Session, Settling};
 use crate::card::Card;
 use crate::driver::checkpoint_ring::check_heads;
-use crate::driver::error::{LossCause, SessionError};
+use crate::driver::command::SIGNING;
+use crate::driver::error::{LossCause, SessionError, WaitError};
+use crate::driver::info::Status;
 use crate::registers;
+use std::time::{Duration, Instant};
 
 impl<C: Card> Session<C> {
     /// Asks for a checkpoint over everything logged so far. It comes when it is signed: to the sink, in a later call.
@@ -38,6 +41,61 @@ impl<C: Card> Session<C> {
         }
         registers::with(&mut self.card, |r| r.checkpoint_head().try_write(|w| w.set_v(tail)))?;
         Ok(unread)
+    }
+
+    /// Asks for a checkpoint over everything logged so far, for [`Session::settle`]. Without checkpoints it asks for nothing.
+    ///
+    /// # Errors
+    /// As [`Session::flush`].
+    pub fn ask_settled(&mut self) -> Result<(), SessionError> {
+        if self.checkpoints.is_some() {
+            self.flush()?;
+            let sizes = self.lanes.iter().map(|lane| lane.rings.logged).collect();
+            self.settling = Some(Settling { sizes, waits: 0 });
+        }
+        Ok(())
+    }
+
+    /// Hands the checkpoints that have come to the sink, and waits at most about this long for the one that was asked for. `true`: it has
+    /// come, or none was asked for. The card's own bound on signing holds over all calls together.
+    ///
+    /// # Errors
+    /// As [`Session::collect_checkpoints`]; [`SessionError::Wait`] for one that does not come.
+    pub fn settle(&mut self, within: Duration) -> Result<bool, SessionError> {
+        let settled = self.settle_inner(within);
+        self.or_mark_lost(settled)
+    }
+
+    fn settle_inner(&mut self, within: Duration) -> Result<bool, SessionError> {
+        let until = Instant::now() + within;
+        loop {
+            self.healthy()?;
+            self.collect_checkpoints()?;
+            self.present_next()?;
+            self.consume_heartbeats()?;
+            if let Some(Settling { sizes, .. }) = &self.settling {
+                let heads = self.checkpoints.as_ref().map(|checkpoints| &checkpoints.heads);
+                let signed =
+                    heads.is_some_and(|heads| heads.iter().zip(sizes).all(|(head, size)| head.size.get() >= *size));
+                if signed {
+                    self.settling = None;
+                }
+            }
+            let bound = u64::from(self.card.patience().saturating_mul(SIGNING));
+            let Some(Settling { waits, .. }) = &mut self.settling else { return Ok(true) };
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            *waits += 1;
+            if *waits > bound {
+                let (quantum, bound) = (self.card.quantum(), u32::try_from(bound).unwrap_or(u32::MAX));
+                return Err(WaitError { awaited: "a checkpoint that was asked for", bound, quantum }.into());
+            }
+            self.card.wait(None)?;
+            if Status::read(&mut self.card)?.life == Life::Fault {
+                return self.fault().and(Ok(false));
+            }
+        }
     }
 
     fn consume_checkpoint(&mut self) -> Result<(), SessionError> {

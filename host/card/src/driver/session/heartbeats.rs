@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Heartbeats that no completion follows.
-    fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
+    pub(super) fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
         for at in 0..self.lanes.len() {
             while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle())
                 && self.has_record(at)?

@@ -77,6 +77,7 @@ impl<C: Card> Session<C> {
             tick: 0,
             witnessed: false,
             checkpoint_requested: false,
+            settling: None,
             checkpoints,
             lanes,
             submitted: 0,

@@ -1,0 +1,99 @@
+//! What a client can show others about its answer: the proofs of the streams that the answer was made of.
+
+use portcullis_evidence::stream_proof::StreamProof;
+use portcullis_recorder::{ProofBook, ProofState};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The proofs of one session, as far as its checkpoints go.
+#[derive(Clone)]
+pub struct SessionProofs {
+    pub(crate) book: Arc<ProofBook>,
+    /// Changes with every checkpoint.
+    pub(crate) changed: watch::Receiver<()>,
+}
+
+/// Why an answer has no proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unproven {
+    /// No checkpoint covers its end yet.
+    NotYet,
+    /// There will be none: its session ended first, keeps no bundle, or has dropped it for later ones.
+    Never,
+}
+
+impl SessionProofs {
+    /// The proofs of these streams, by their numbers, once they are there.
+    pub(crate) async fn prove(&self, streams: &[u64], within: Duration) -> Result<Vec<StreamProof>, Unproven> {
+        let mut changed = self.changed.clone();
+        let proven = async {
+            loop {
+                changed.mark_unchanged();
+                let states = streams.iter().map(|stream| match self.book.proof(*stream) {
+                    ProofState::Proven(proof) => Ok(*proof),
+                    ProofState::Waiting => Err(Unproven::NotYet),
+                    ProofState::Missing => Err(Unproven::Never),
+                });
+                match states.collect() {
+                    Err(Unproven::NotYet) if changed.changed().await.is_ok() => {}
+                    // Who would tell of changes is gone.
+                    Err(Unproven::NotYet) => return Err(Unproven::Never),
+                    proven => return proven,
+                }
+            }
+        };
+        timeout(within, proven).await.unwrap_or(Err(Unproven::NotYet))
+    }
+}
+
+/// The answers whose proofs can be asked for.
+pub(crate) struct Receipts {
+    most: usize,
+    answers: Mutex<Answers>,
+}
+
+#[derive(Default)]
+struct Answers {
+    held: BTreeMap<String, HeldAnswer>,
+    /// Identities, the oldest first.
+    order: VecDeque<String>,
+}
+
+/// An answer, until its proofs are asked for.
+#[derive(Clone)]
+pub(crate) struct HeldAnswer {
+    /// Digest of the key that asked; none where there are no keys.
+    pub(crate) caller: Option<[u8; 32]>,
+    pub(crate) proofs: SessionProofs,
+    /// Numbers of its streams.
+    pub(crate) streams: Vec<u64>,
+}
+
+impl Receipts {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, answers: Mutex::default() }
+    }
+
+    /// Keeps an answer; the oldest one goes where there are too many.
+    pub(crate) fn keep(&self, id: String, answer: HeldAnswer) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.order.push_back(id.clone());
+        answers.held.insert(id, answer);
+        while answers.order.len() > self.most {
+            if let Some(oldest) = answers.order.pop_front() {
+                answers.held.remove(&oldest);
+            }
+        }
+    }
+
+    /// The answer of that identity, if this caller got it.
+    pub(crate) fn find(&self, id: &str, caller: Option<[u8; 32]>) -> Option<HeldAnswer> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.held.get(id).filter(|answer| answer.caller == caller).cloned()
+    }
+}
