@@ -1,0 +1,169 @@
+//! What a client sees of an answer, against the proofs of its streams.
+
+use crate::answer::Expectations;
+use crate::question::Question;
+use portcullis_core::context::Mode;
+use portcullis_core::hex;
+use portcullis_evidence::receipt::ReceiptError;
+use portcullis_evidence::stream_proof::{ReleasedPiece, StreamFacts, StreamProof};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// A part of an answer that a client can see apart from others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Choice.
+    pub choice: u32,
+    /// `content`, `reasoning` or `refusal`.
+    pub channel: String,
+}
+
+/// What a client sees in one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SeenText {
+    pub(crate) text: String,
+    /// Where the gateway says that constants of the policy stand in it: first byte and length, in order. It is believed only where the
+    /// bytes are one of the constants that the client expects.
+    pub(crate) constants: Vec<(usize, usize)>,
+    /// Tool calls, in order: name, and arguments as they are written.
+    pub(crate) calls: Vec<(String, String)>,
+}
+
+/// Why what a client sees is not what was admitted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdmissionError {
+    /// A proof does not hold.
+    #[error("the proof of stream {0}: {1}")]
+    Proof(usize, ReceiptError),
+    /// A stream in which nothing was prevented, or text that was there before.
+    #[error("stream {0} was only observed: what it holds left whatever the gate said")]
+    Observed(usize),
+    /// The identity that BEGIN bound is not one of a gateway's answers.
+    #[error("stream {0} is none of an answer of a gateway")]
+    Identity(usize),
+    /// A stream of another request, an older one perhaps.
+    #[error("stream {0} answers another request")]
+    OtherRequest(usize),
+    /// Streams of several answers, or two of one place.
+    #[error("stream {0} belongs to another answer than those before it, or stands there twice")]
+    OtherAnswer(usize),
+    /// A text without a proof, or a choice without its stream.
+    #[error("choice {} has no proof of its {}", .0.choice, .0.channel)]
+    Unproven(Place),
+    /// The text is not what was admitted.
+    #[error("the {} of choice {} is not what the card admitted", .0.channel, .0.choice)]
+    OtherText(Place),
+    /// The calls are not those that were admitted.
+    #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
+    OtherCalls(Place),
+    /// Something stands there as a constant of the policy that is none.
+    #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
+    OtherConstant(Place),
+}
+
+/// A tool call as the records commit to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AdmittedCall {
+    name: String,
+    arguments: Box<RawValue>,
+}
+
+impl Question {
+    /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it stands in its order.
+    /// Gives what each proof shows, in the order of the proofs.
+    ///
+    /// A channel besides the content of which the client sees nothing cannot be missed.
+    pub(crate) fn check_admitted(
+        &self,
+        texts: &BTreeMap<Place, SeenText>,
+        proofs: &[StreamProof],
+        expected: &Expectations,
+    ) -> Result<Vec<StreamFacts>, AdmissionError> {
+        let mut facts = Vec::new();
+        let mut proven: BTreeMap<Place, usize> = BTreeMap::new();
+        let mut answer: Option<String> = None;
+        for (number, proof) in proofs.iter().enumerate() {
+            let shown =
+                proof.check(&expected.trust, expected.options).map_err(|error| AdmissionError::Proof(number, error))?;
+            if !matches!(shown.context.mode, Mode::Held | Mode::Driven) {
+                return Err(AdmissionError::Observed(number));
+            }
+            let (id, place) = self.identity(&shown.context.id, number)?;
+            if *answer.get_or_insert_with(|| id.clone()) != id || proven.insert(place, number).is_some() {
+                return Err(AdmissionError::OtherAnswer(number));
+            }
+            facts.push(shown);
+        }
+        let content = (0..self.choices).map(|choice| Place { choice, channel: "content".to_owned() });
+        for place in texts.keys().cloned().chain(content) {
+            if !proven.contains_key(&place) {
+                return Err(AdmissionError::Unproven(place));
+            }
+        }
+        for (place, number) in &proven {
+            let shown = facts.get(*number).map(|shown| shown.released.as_slice()).unwrap_or_default();
+            match texts.get(place) {
+                Some(seen) => seen.check(place, shown, &expected.constants)?,
+                None if place.channel == "content" => SeenText::default().check(place, shown, &expected.constants)?,
+                None => {}
+            }
+        }
+        Ok(facts)
+    }
+
+    /// The answer and the place in the identity that BEGIN bound: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST nonce=NONCE`.
+    fn identity(&self, id: &str, number: usize) -> Result<(String, Place), AdmissionError> {
+        let mut words = id.split(' ');
+        let mut path = words.next().unwrap_or_default().rsplitn(4, '/');
+        let (channel, _, choice, answer) = (path.next(), path.next(), path.next(), path.next());
+        let choice = choice.and_then(|choice| choice.parse().ok());
+        let (Some(channel), Some(choice), Some(answer)) = (channel, choice, answer) else {
+            return Err(AdmissionError::Identity(number));
+        };
+        let request = format!("request={}", hex::encode(&self.digest));
+        let nonce = format!("nonce={}", self.nonce);
+        let bound = words.next() == Some(&*request) && words.next() == Some(&*nonce) && words.next().is_none();
+        if !bound {
+            return Err(AdmissionError::OtherRequest(number));
+        }
+        Ok((answer.to_owned(), Place { choice, channel: channel.to_owned() }))
+    }
+}
+
+impl SeenText {
+    fn check(&self, place: &Place, admitted: &[ReleasedPiece], constants: &[String]) -> Result<(), AdmissionError> {
+        let (mut text, mut calls) = (String::new(), Vec::new());
+        for piece in admitted {
+            match piece {
+                ReleasedPiece::Text(piece) => text.push_str(piece),
+                ReleasedPiece::Call(call) => calls.push(call),
+            }
+        }
+        let wrong = || AdmissionError::OtherConstant(place.clone());
+        let (mut said, mut at) = (String::new(), 0);
+        for (from, length) in &self.constants {
+            let end = from.checked_add(*length).ok_or_else(wrong)?;
+            let constant = self.text.get(*from..end).ok_or_else(wrong)?;
+            if !constants.iter().any(|known| known == constant) {
+                return Err(wrong());
+            }
+            said.push_str(self.text.get(at..*from).ok_or_else(wrong)?);
+            at = end;
+        }
+        said.push_str(self.text.get(at..).unwrap_or_default());
+        if said != text {
+            return Err(AdmissionError::OtherText(place.clone()));
+        }
+        let same = |(seen, admitted): (&(String, String), &&String)| {
+            let call: Result<AdmittedCall, _> = serde_json::from_str(admitted);
+            call.is_ok_and(|call| call.name == seen.0 && call.arguments.get() == seen.1)
+        };
+        if calls.len() == self.calls.len() && self.calls.iter().zip(&calls).all(same) {
+            Ok(())
+        } else {
+            Err(AdmissionError::OtherCalls(place.clone()))
+        }
+    }
+}

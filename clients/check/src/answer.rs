@@ -1,0 +1,267 @@
+//! A gateway's answer, read and checked. It is read as closely as it can be: beside the texts that the proofs are about, every string in it is
+//! the answer's identity, the model that was asked, or a word of the APIs.
+
+use crate::admitted::{AdmissionError, Place, SeenText};
+use crate::events::events;
+use crate::question::{Api, Question};
+use portcullis_evidence::stream_proof::{StreamFacts, StreamProof};
+use portcullis_evidence::verify::{Options, Trust};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Longest answer in bytes.
+const MAX_BYTES: usize = 128 << 20;
+
+/// Words of the APIs that can stand in an answer.
+const WORDS: &[&str] = &[
+    "",
+    "assistant",
+    "auto",
+    "chat.completion",
+    "completed",
+    "content_filter",
+    "end_turn",
+    "function",
+    "function_call",
+    "incomplete",
+    "length",
+    "max_output_tokens",
+    "max_tokens",
+    "message",
+    "output_text",
+    "reasoning",
+    "reasoning_text",
+    "refusal",
+    "response",
+    "stop",
+    "text",
+    "text_completion",
+    "thinking",
+    "tool_calls",
+    "tool_use",
+    "a part of the answer was refused; `portcullis` names the rules, where the gate did",
+];
+
+/// What a client believes and expects.
+#[derive(Clone)]
+pub struct Expectations {
+    /// Whom it believes.
+    pub trust: Trust,
+    /// Whether simulated cards count, and the time at which certificates are looked at.
+    pub options: Options,
+    /// The policy's own texts in place of refused ones.
+    pub constants: Vec<String>,
+}
+
+/// An answer that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedAnswer {
+    /// `application/json` or `text/event-stream`, as the client asked for.
+    pub content_type: &'static str,
+    /// The body that the client may see.
+    pub body: Vec<u8>,
+    /// What each proof shows.
+    pub facts: Vec<StreamFacts>,
+}
+
+/// Why an answer is not shown.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// It is not an answer of a gateway.
+    #[error("the answer is not one of a gateway: {0}")]
+    Malformed(String),
+    /// A string that no proof is about.
+    #[error("the answer holds `{0}`, which no proof is about")]
+    Stray(String),
+    /// It comes without proofs, and says why: `not_yet` or `never`.
+    #[error("the answer comes without its proofs: {0}")]
+    Unproven(String),
+    /// What stands in it is not what was admitted.
+    #[error(transparent)]
+    Admission(#[from] AdmissionError),
+}
+
+/// What the gateway says of its answer. The facts come from the proofs.
+#[derive(Deserialize)]
+struct Provenance {
+    answer: String,
+    streams: Vec<Report>,
+    proofs: Option<Vec<StreamProof>>,
+    unproven: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    choice: u32,
+    channel: String,
+    constants: Vec<(usize, usize)>,
+}
+
+/// The arguments of calls that are objects, as they are written.
+#[derive(Deserialize)]
+struct WholeMessage {
+    content: Vec<WholeBlock>,
+}
+
+#[derive(Deserialize)]
+struct WholeBlock {
+    input: Option<Box<RawValue>>,
+}
+
+impl Question {
+    /// The answer as the client may see it. `body` is that of an answer with status 200.
+    ///
+    /// # Errors
+    /// [`AnswerError`]: nothing of the answer may be shown.
+    pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
+        if body.len() > MAX_BYTES {
+            return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));
+        }
+        let malformed = |error: serde_json::Error| AnswerError::Malformed(error.to_string());
+        let mut answer: Value = serde_json::from_slice(body).map_err(malformed)?;
+        let fields = answer.as_object_mut().ok_or_else(|| AnswerError::Malformed("no object".into()))?;
+        let provenance = fields.remove("portcullis").unwrap_or_default();
+        let provenance: Provenance = serde_json::from_value(provenance).map_err(malformed)?;
+        let Some(proofs) = provenance.proofs else {
+            return Err(AnswerError::Unproven(provenance.unproven.unwrap_or_else(|| "none was sent".into())));
+        };
+        let mut texts: BTreeMap<Place, SeenText> = BTreeMap::new();
+        let mut rest = answer.clone();
+        let inputs: Option<WholeMessage> = serde_json::from_slice(body).ok();
+        let inputs = inputs.into_iter().flat_map(|whole| whole.content).filter_map(|block| block.input);
+        let inputs: Vec<String> = inputs.map(|input| input.get().to_owned()).collect();
+        take_texts(self.api, &mut rest, inputs.iter().cloned(), &mut texts);
+        self.check_words(&rest, &provenance.answer, 0)?;
+        for Report { choice, channel, constants } in provenance.streams {
+            if let Some(seen) = texts.get_mut(&Place { choice, channel }) {
+                seen.constants = constants;
+            }
+        }
+        let facts = self.check_admitted(&texts, &proofs, expected)?;
+        let is_of_it = |facts: &StreamFacts| facts.context.id.starts_with(&format!("{}/", provenance.answer));
+        if !facts.iter().all(is_of_it) {
+            return Err(AnswerError::Stray(provenance.answer));
+        }
+        if let Some(fields) = answer.as_object_mut() {
+            let refused: u64 = facts.iter().map(|facts| facts.refused).sum();
+            let simulated = facts.iter().any(|facts| facts.simulated);
+            let sessions: Vec<u64> = facts.iter().map(|facts| facts.serial).collect();
+            let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
+            fields.insert("portcullis".into(), verified);
+        }
+        // Arguments that are objects leave as they were admitted: a number can have more digits than this program counts with.
+        let stand_in = |at: usize| format!("{}/{at}", self.nonce);
+        let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
+        blocks.enumerate().for_each(|(at, input)| *input = json!(stand_in(at)));
+        let (content_type, written) = if self.is_stream {
+            ("text/event-stream", events(self, &answer, &inputs))
+        } else {
+            ("application/json", answer.to_string())
+        };
+        let body = inputs
+            .iter()
+            .enumerate()
+            .fold(written, |written, (at, input)| written.replace(&json!(stand_in(at)).to_string(), input));
+        Ok(CheckedAnswer { content_type, body: body.into_bytes(), facts })
+    }
+
+    /// Whether everything that is left is a word of the APIs, a whole number, or names the answer.
+    fn check_words(&self, value: &Value, id: &str, depth: usize) -> Result<(), AnswerError> {
+        let is_hex = |text: &str| text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_known = |text: &str| {
+            let item = text.strip_prefix(id).and_then(|rest| rest.strip_prefix('_'));
+            WORDS.contains(&text)
+                || text == id
+                || text == self.model
+                || item.is_some_and(|number| number.len() < 8 && number.bytes().all(|b| b.is_ascii_digit()))
+                || text.strip_prefix("call_").is_some_and(is_hex)
+        };
+        let is_key = |key: &str| key.len() <= 32 && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        match value {
+            _ if depth > 16 => Err(AnswerError::Malformed("it is nested too deeply".into())),
+            Value::String(text) if !is_known(text) => Err(AnswerError::Stray(text.chars().take(80).collect())),
+            Value::Number(number) if !number.is_u64() => Err(AnswerError::Stray(number.to_string())),
+            Value::Array(values) => values.iter().try_for_each(|value| self.check_words(value, id, depth + 1)),
+            Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
+                if !is_key(key) {
+                    return Err(AnswerError::Stray(key.chars().take(80).collect()));
+                }
+                self.check_words(value, id, depth + 1)
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Takes the texts that a client sees out of an answer.
+fn take_texts(
+    api: Api,
+    answer: &mut Value,
+    inputs: impl Iterator<Item = String>,
+    texts: &mut BTreeMap<Place, SeenText>,
+) {
+    let mut say = |choice: u32, channel: &str, text: Option<&mut Value>| {
+        if let Some(Value::String(text)) = text.map(Value::take) {
+            let place = Place { choice, channel: channel.to_owned() };
+            texts.entry(place).or_default().text.push_str(&text);
+        }
+    };
+    let mut calls: Vec<(u32, Option<String>, Option<String>)> = Vec::new();
+    let text = |value: Option<&mut Value>| match value.map(Value::take) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    match api {
+        Api::Chat | Api::Completions => {
+            for choice in list(answer.get_mut("choices")) {
+                let number = number(choice.get("index"));
+                say(number, "content", choice.get_mut("text"));
+                let Some(message) = choice.get_mut("message") else { continue };
+                say(number, "content", message.get_mut("content"));
+                say(number, "reasoning", message.get_mut("reasoning_content"));
+                say(number, "refusal", message.get_mut("refusal"));
+                for call in list(message.get_mut("tool_calls")) {
+                    let Some(function) = call.get_mut("function") else { continue };
+                    calls.push((number, text(function.get_mut("name")), text(function.get_mut("arguments"))));
+                }
+            }
+        }
+        Api::Responses => {
+            for item in list(answer.get_mut("output")) {
+                let channel = if item.get("type") == Some(&json!("reasoning")) { "reasoning" } else { "content" };
+                for part in list(item.get_mut("content")) {
+                    say(0, channel, part.get_mut("text"));
+                }
+                if item.get("type") == Some(&json!("function_call")) {
+                    calls.push((0, text(item.get_mut("name")), text(item.get_mut("arguments"))));
+                }
+            }
+        }
+        Api::Messages => {
+            let mut inputs = inputs;
+            for block in list(answer.get_mut("content")) {
+                say(0, "content", block.get_mut("text"));
+                say(0, "reasoning", block.get_mut("thinking"));
+                if let Some(input) = block.get_mut("input") {
+                    input.take();
+                    calls.push((0, text(block.get_mut("name")), inputs.next()));
+                }
+            }
+        }
+    }
+    for (choice, name, arguments) in calls {
+        let place = Place { choice, channel: "content".to_owned() };
+        let call = (name.unwrap_or_default(), arguments.unwrap_or_default());
+        texts.entry(place).or_default().calls.push(call);
+    }
+}
+
+fn list(value: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
+    value.and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn number(value: Option<&Value>) -> u32 {
+    value.and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,91 @@
+//! A request, as it goes to the gateway.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// The APIs whose answers are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI's chat completions.
+    Chat,
+    /// OpenAI's completions.
+    Completions,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
+}
+
+impl Api {
+    /// The API of a path; `None` where the path writes no answer of a model.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        [
+            ("/chat/completions", Self::Chat),
+            ("/completions", Self::Completions),
+            ("/responses", Self::Responses),
+            ("/messages", Self::Messages),
+        ]
+        .into_iter()
+        .find_map(|(end, api)| path.ends_with(end).then_some(api))
+    }
+}
+
+/// A request, as it goes to the gateway.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub(crate) api: Api,
+    pub(crate) body: Vec<u8>,
+    /// SHA-256 of the body.
+    pub(crate) digest: [u8; 32],
+    pub(crate) nonce: String,
+    pub(crate) model: String,
+    /// Choices that are asked for.
+    pub(crate) choices: u32,
+    /// The client reads a stream of events.
+    pub(crate) is_stream: bool,
+    /// The stream ends with the usage.
+    pub(crate) has_usage: bool,
+}
+
+/// Why a request cannot be checked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// The body.
+    #[error("the request's body is not a JSON object with a `model`")]
+    Body,
+    /// The nonce.
+    #[error("a nonce has 16 to 64 letters, digits, `-` or `_`, so that nobody can guess it")]
+    Nonce,
+}
+
+impl Question {
+    /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece, whatever the client
+    /// reads: nothing of it can be shown before all of it is proven.
+    ///
+    /// # Errors
+    /// [`QuestionError`].
+    pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
+        let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {
+            return Err(QuestionError::Nonce);
+        }
+        let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(|_| QuestionError::Body)?;
+        let model = fields.get("model").and_then(Value::as_str).ok_or(QuestionError::Body)?.to_owned();
+        let is_stream = fields.remove("stream").is_some_and(|stream| stream == Value::Bool(true));
+        let options = fields.remove("stream_options");
+        let has_usage = options.is_some_and(|options| options.get("include_usage") == Some(&Value::Bool(true)));
+        let choices = fields.get("n").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+        fields.insert("portcullis".to_owned(), json!({"nonce": nonce, "receipt": true}));
+        let body = Value::Object(fields).to_string().into_bytes();
+        let digest = Sha256::digest(&body).into();
+        Ok(Self { api, body, digest, nonce: nonce.to_owned(), model, choices, is_stream, has_usage })
+    }
+
+    /// The body that goes to the gateway.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+}

@@ -1,0 +1,221 @@
+//! A client that checks: it shows what was admitted for its request, all of it and in its order, and nothing else.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use portcullis_authority::ca;
+use portcullis_client::{Api, CheckedAnswer, Expectations, Question};
+use portcullis_evidence::verify::{Options, Trust};
+use portcullis_gateway::config::Config;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use support::{Gateway, PLACEHOLDER, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
+
+const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"];
+
+fn expectations() -> Expectations {
+    let mut trust = Trust::default();
+    trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
+    let options = Options { allow_sim: true, at: None };
+    Expectations { trust, options, constants: vec![REFUSAL.into(), PLACEHOLDER.into()] }
+}
+
+/// The word in a prompt's last message picks what is played.
+fn upstream() -> Upstream {
+    Upstream::new(Arc::new(|path, body: &Value| {
+        let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
+        let pieces: Vec<Value> = match asked.as_str().unwrap() {
+            "calls" => vec![
+                json!({"reasoning_content": "I think."}),
+                json!({"content": "I look. "}),
+                json!({"tool_calls": [{"index": 0, "id": "x", "function": {"name": "look", "arguments": "{\"a\": 1.10, \"b\": 123456789012345678901234567890}"}}]}),
+            ],
+            "bad" => vec![
+                json!({"content": "Birds sing. "}),
+                json!({"content": "A badword. "}),
+                json!({"content": "Ships sail."}),
+            ],
+            _ => vec![json!({"content": "Birds sing in spring. "}), json!({"content": "Ships sail at noon.\n"})],
+        };
+        if path.ends_with("/chat/completions") {
+            return chat(pieces.into_iter().map(delta), if asked == "calls" { "tool_calls" } else { "stop" });
+        }
+        let piece = |piece: Value| event(&json!({"choices": [{"index": 0, "text": piece["content"]}]}));
+        let last = event(&json!({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}));
+        let said = pieces.into_iter().filter(|piece| piece["content"].is_string()).map(piece);
+        [event_head()].into_iter().chain(said).chain([last]).chain(end("stop").split_off(2)).collect()
+    }))
+}
+
+fn gateway(upstream: &Upstream, folder: &Path, on_refuse: &str) -> Gateway {
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\nbundles = \"unused\"\n[evidence]\ncheckpoint_ms = 0\n\
+         [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+        upstream.address
+    );
+    Gateway::over(Config::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
+}
+
+fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> Question {
+    let turn = json!([{"role": "user", "content": asked}]);
+    let body = match path {
+        "/v1/completions" => json!({"model": "m", "stream": stream, "prompt": asked}),
+        "/v1/responses" => json!({"model": "m", "stream": stream, "input": asked}),
+        _ => json!({"model": "m", "stream": stream, "max_tokens": 64, "messages": turn}),
+    };
+    Question::new(Api::of(path).unwrap(), body.to_string().as_bytes(), nonce).unwrap()
+}
+
+/// The gateway's answer to a question, as it came.
+fn asked(gateway: &Gateway, path: &str, question: &Question) -> String {
+    let answer = gateway.post(path, &serde_json::from_slice(question.body()).unwrap());
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body
+}
+
+fn shown(checked: &CheckedAnswer) -> String {
+    String::from_utf8(checked.body.clone()).unwrap()
+}
+
+#[test]
+fn honest_answers_are_shown_as_their_api_writes_them() {
+    let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());
+    for on_refuse in ["stop", "redact"] {
+        let folder = folder.path().join(on_refuse);
+        std::fs::create_dir(&folder).unwrap();
+        let gateway = gateway(&upstream, &folder, on_refuse);
+        for (number, path) in PATHS.into_iter().enumerate() {
+            for (turn, said) in ["calls", "bad"].into_iter().enumerate() {
+                let question = question(path, said, number % 2 == 0, &format!("nonce-of-sixteen-{number}-{turn}"));
+                let body = asked(&gateway, path, &question);
+                let checked = question.check(body.as_bytes(), &expected);
+                let checked = checked.unwrap_or_else(|error| panic!("{path} {said}: {error}\n{body}"));
+                let text = shown(&checked);
+                assert_eq!(checked.content_type == "text/event-stream", number % 2 == 0);
+                assert!(text.contains("\"simulated\":true") && !text.contains("badword"), "{text}");
+                let (refusal, placeholder) = (text.contains(REFUSAL), text.contains(PLACEHOLDER));
+                assert_eq!(
+                    (refusal, placeholder),
+                    (said == "bad" && on_refuse == "stop", said == "bad" && on_refuse == "redact")
+                );
+                // Arguments leave digit by digit, inside a string or as an object.
+                let digits = text.contains("123456789012345678901234567890") && text.contains("1.10");
+                assert_eq!(digits, said == "calls" && path != "/v1/completions", "{path}: {text}");
+                // A client that asks for a simulated root's answer to be real does not get it.
+                let strict = Expectations { options: Options { allow_sim: false, at: None }, ..expected.clone() };
+                assert!(question.check(body.as_bytes(), &strict).is_err());
+                if said == "bad" {
+                    let unknown = Expectations { constants: Vec::new(), ..expected.clone() };
+                    assert!(
+                        question.check(body.as_bytes(), &unknown).is_err(),
+                        "a constant that the client does not know"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_else_is_refused() {
+    let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());
+    let gateway = gateway(&upstream, folder.path(), "stop");
+    for path in PATHS {
+        let question = question(path, "calls", false, "nonce-of-sixteen-1");
+        let body = asked(&gateway, path, &question);
+        question.check(body.as_bytes(), &expected).unwrap();
+        let honest: Value = serde_json::from_str(&body).unwrap();
+        let refused = |name: &str, wrong: &Value| {
+            let checked = question.check(wrong.to_string().as_bytes(), &expected);
+            assert!(checked.is_err(), "{path}, {name}: {wrong}");
+        };
+        // Another answer to the same words, an older one of the same client, one to somebody else.
+        let older = self::question(path, "calls", false, "nonce-of-sixteen-0");
+        refused("an older answer", &serde_json::from_str(&asked(&gateway, path, &older)).unwrap());
+        let other = self::question(path, "well", false, "nonce-of-sixteen-1");
+        let other: Value = serde_json::from_str(&asked(&gateway, path, &other)).unwrap();
+        refused("an answer to another request", &other);
+        let mut mixed = honest.clone();
+        mixed["portcullis"]["proofs"] = other["portcullis"]["proofs"].clone();
+        refused("proofs of another request", &mixed);
+        let mut wrong = honest.clone();
+        wrong["portcullis"]["proofs"] = json!([]);
+        refused("no proofs", &wrong);
+        wrong["portcullis"]["proofs"] = Value::Null;
+        refused("no receipts", &wrong);
+        wrong.as_object_mut().unwrap().remove("portcullis");
+        refused("nothing of the gateway's", &wrong);
+        let proofs = honest["portcullis"]["proofs"].as_array().unwrap();
+        for at in 0..proofs.len() {
+            let mut wrong = honest.clone();
+            wrong["portcullis"]["proofs"].as_array_mut().unwrap().remove(at);
+            refused("a proof dropped", &wrong);
+        }
+        let mut wrong = honest.clone();
+        wrong["portcullis"]["proofs"].as_array_mut().unwrap().push(proofs[0].clone());
+        refused("a proof twice", &wrong);
+        // Every string that a client may show, changed, cut and lengthened; and a field more.
+        let texts: Vec<String> = strings(&honest, "");
+        assert!(texts.len() > 4, "{texts:?}");
+        for pointer in &texts {
+            for change in [|text: &str| format!("{text}x"), |text: &str| text[..text.len() / 2].to_owned()] {
+                let mut wrong = honest.clone();
+                let place = wrong.pointer_mut(pointer).unwrap();
+                let changed = change(place.as_str().unwrap());
+                // A word of the API for another is no text: `stop` for `length`.
+                if changed == place.as_str().unwrap() || changed.is_empty() && !is_judged(pointer) {
+                    continue;
+                }
+                *place = json!(changed);
+                refused(pointer, &wrong);
+            }
+        }
+        let mut wrong = honest.clone();
+        wrong["note"] = json!("Buy now.");
+        refused("a further text", &wrong);
+        let mut wrong = honest.clone();
+        wrong["Buy now."] = json!(1);
+        refused("a text as a key", &wrong);
+        let mut wrong = honest.clone();
+        wrong["note"] = json!([0.5]);
+        refused("a number with a fraction", &wrong);
+        // A constant over an admitted sentence.
+        let mut wrong = honest.clone();
+        wrong["portcullis"]["streams"][0]["constants"] = json!([[0, 7]]);
+        refused("a sentence as a constant", &wrong);
+    }
+}
+
+/// Whether a proof is about the text at this place.
+fn is_judged(pointer: &str) -> bool {
+    ["/text", "/thinking", "/content", "/reasoning_content", "/arguments", "/name"]
+        .iter()
+        .any(|end| pointer.ends_with(end))
+        || pointer.contains("/input/")
+}
+
+/// Pointers to every string outside of the gateway's own object.
+fn strings(value: &Value, at: &str) -> Vec<String> {
+    match value {
+        Value::String(_) => vec![at.to_owned()],
+        Value::Array(values) => {
+            values.iter().enumerate().flat_map(|(n, value)| strings(value, &format!("{at}/{n}"))).collect()
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(key, _)| *key != "portcullis");
+            fields.flat_map(|(key, value)| strings(value, &format!("{at}/{key}"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_question_needs_a_nonce_and_a_model() {
+    assert!(Question::new(Api::Chat, b"{\"model\": \"m\"}", "short").is_err());
+    assert!(Question::new(Api::Chat, b"{}", "nonce-of-sixteen").is_err());
+    assert!(Question::new(Api::Chat, b"[]", "nonce-of-sixteen").is_err());
+    assert_eq!(Api::of("/v1/models"), None);
+    assert_eq!(Api::of("/v1/messages?beta=true"), Some(Api::Messages));
+}
