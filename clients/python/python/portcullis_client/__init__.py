@@ -1,0 +1,21 @@
+"""Shows only what a Portcullis gate admitted.
+
+Any client that is built over httpx takes the transport, the official ones of OpenAI and Anthropic too::
+
+    import httpx, openai
+    from portcullis_client import CheckingTransport, Expectations
+
+    expected = Expectations("trust", constants=["I cannot say that."])
+    client = openai.OpenAI(
+        base_url="http://127.0.0.1:8080/v1",
+        http_client=httpx.Client(transport=CheckingTransport(expected)),
+    )
+
+An answer of which a sentence was dropped, reordered, taken from another answer, or not admitted raises `NotProven`. A client that retries
+on connection errors does not retry on it. Whom to believe comes from the folder `trust`, never from the gateway.
+"""
+
+from ._native import Expectations, NotProven, Question
+from .transport import AsyncCheckingTransport, CheckingTransport
+
+__all__ = ["AsyncCheckingTransport", "CheckingTransport", "Expectations", "NotProven", "Question"]
