@@ -39,6 +39,9 @@ struct Args {
 enum Task {
     /// Install the project-local tools into .venv and build the `portcullis` binary.
     Setup,
+    /// Install a model server with a small model, and official clients, into target/clients: for docs/tutorial-model-server.md and its
+    /// tests, which do so by themselves.
+    Clients,
     /// Make the generated files from their sources.
     Gen {
         /// Change nothing; fail where a checked-in file differs from what its source gives.
@@ -118,6 +121,10 @@ fn main() -> Result<()> {
     let mut tally = Tally::default();
     match task {
         Task::Setup => return setup::run(),
+        Task::Clients => {
+            println!("{}", setup::clients()?.display());
+            return Ok(());
+        }
         Task::Gen { check } => return generate::run(check),
         Task::Lint => lint::run(&mut tally)?,
         Task::Modules(words) => return start("modules", "modules", words),

@@ -4,6 +4,7 @@
 
 pub mod cargo_test;
 pub mod demo;
+mod environment;
 pub mod parallel;
 mod preflight;
 pub mod proofs;

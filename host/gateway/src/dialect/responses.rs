@@ -194,8 +194,8 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
 fn usage_object(usage: Usage) -> Value {
     let Usage { prompt, completion } = usage;
     json!({
-        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": completion,
-        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt.saturating_add(completion),
+        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": completion, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt.saturating_add(completion),
     })
 }
 

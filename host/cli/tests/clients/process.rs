@@ -1,0 +1,73 @@
+//! The processes that the tests start.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}
+
+/// The environment of the clients. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+pub(crate) fn kit() -> Option<PathBuf> {
+    let reason = match portcullis_tools::setup::clients() {
+        Ok(folder) => return Some(folder),
+        Err(error) => format!("\nSKIPPED {error:#}\n"),
+    };
+    std::io::stdout().write_all(reason.as_bytes()).unwrap();
+    None
+}
+
+/// The interpreter of an environment.
+pub(crate) fn python(environment: &Path) -> Command {
+    Command::new(environment.join("bin/python"))
+}
+
+/// A process that is killed when the test ends.
+pub(crate) struct Process(Child);
+
+impl Process {
+    /// Starts it; its first line says where it listens.
+    pub(crate) fn start(command: &mut Command) -> (Self, String) {
+        let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "{command:?} ended without a line");
+        (process, line.trim_end().to_owned())
+    }
+
+    /// Ends it by a signal, as an operator does. It must end without an error.
+    pub(crate) fn end(mut self) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM)
+            .unwrap();
+        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A llama.cpp server with a small model on a free port; its base URL.
+pub(crate) fn model_server(environment: &Path) -> (Process, String) {
+    let mut server = python(environment);
+    server.arg(root().join("examples/model_server.py")).arg("0").stderr(Stdio::null());
+    Process::start(&mut server)
+}
+
+/// Status and body of a request with curl.
+pub(crate) fn curl(url: &str, body: Option<&Value>) -> (u16, String) {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--no-buffer", "--max-time", "300", "--write-out", "%{stderr}%{http_code}", url]);
+    if let Some(body) = body {
+        curl.args(["--header", "content-type: application/json", "--data", &body.to_string()]);
+    }
+    let out = curl.output().unwrap();
+    let status = String::from_utf8(out.stderr).unwrap().parse().unwrap();
+    (status, String::from_utf8(out.stdout).unwrap())
+}

@@ -1,0 +1,135 @@
+//! Python environments with pinned packages.
+
+use crate::tool::{self, capture, say};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python environment with pinned packages.
+pub(crate) struct Environment<'a> {
+    folder: &'a Path,
+    packages: Vec<&'a str>,
+    /// File that holds the digest of what was installed.
+    stamp: PathBuf,
+}
+
+/// The packages of a requirements file, one on each line.
+pub(crate) fn packages(requirements: &str) -> impl Iterator<Item = &str> {
+    requirements.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+}
+
+impl<'a> Environment<'a> {
+    pub(crate) fn new(folder: &'a Path, packages: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { folder, packages: packages.into_iter().collect(), stamp: folder.join("portcullis-tools") }
+    }
+
+    /// Digest of what belongs into it; `further` is what the caller adds to the packages.
+    fn digest(&self, further: &str) -> String {
+        format!("{:x?}\n", Sha256::digest(self.packages.join("\n") + further).as_slice())
+    }
+
+    /// Whether it works and was finished with these packages.
+    pub(crate) fn is_ready(&self, further: &str) -> bool {
+        self.works() && fs::read_to_string(&self.stamp).is_ok_and(|digest| digest == self.digest(further))
+    }
+
+    /// Makes or repairs it, and installs the packages; `what` names them for the reader.
+    pub(crate) fn install(&self, what: &str) -> Result<()> {
+        if !self.works() {
+            self.make()?;
+        }
+        let (count, folder) = (self.packages.len(), self.folder.display());
+        say(&format!("installing {count} pinned packages into {folder} ({what})"));
+        let mut pip = Command::new(self.python());
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]).args(&self.packages);
+        tool::run_to_stderr(&mut pip).context(
+            "pip could not install the pinned packages: its message stands above; is the package index reachable?",
+        )
+    }
+
+    /// Notes that everything is in it.
+    pub(crate) fn finish(&self, further: &str) -> Result<()> {
+        Ok(fs::write(&self.stamp, self.digest(further))?)
+    }
+
+    /// Its interpreter.
+    pub(crate) fn python(&self) -> PathBuf {
+        self.folder.join("bin/python")
+    }
+
+    /// Whether the interpreter runs, has pip, and is the one that the environment's programs name.
+    pub(crate) fn works(&self) -> bool {
+        let named = fs::read_to_string(self.folder.join("bin/pip")).unwrap_or_default();
+        let interpreter = named.lines().next().and_then(|line| line.strip_prefix("#!"));
+        // A checkout that was moved leaves programs that name an interpreter which is gone.
+        interpreter.is_some_and(|path| Path::new(path.trim()).exists())
+            && capture(Command::new(self.python()).args(["-c", "import pip"])).is_ok()
+    }
+
+    /// Makes it, in place of one that does not work.
+    fn make(&self) -> Result<()> {
+        let folder = self.folder.display();
+        if self.folder.is_symlink() {
+            bail!("{folder} is a link to an environment that does not work; remove the link, and it is made here");
+        }
+        if self.folder.exists() {
+            say(&format!("{folder} does not work (its interpreter or pip is gone): making it anew"));
+            fs::remove_dir_all(self.folder).with_context(|| format!("cannot remove `{folder}`"))?;
+        }
+        tool::run(Command::new("python3").args(["-m", "venv"]).arg(self.folder))
+            .context("Python could not make an environment (Debian: apt install python3-venv)")
+    }
+
+    /// A link in its `bin`; one from an earlier set-up may lead nowhere.
+    pub(crate) fn link(&self, name: &str, to: &Path) -> Result<()> {
+        let link = self.folder.join("bin").join(name);
+        if link.is_symlink() {
+            fs::remove_file(&link)?;
+        }
+        Ok(std::os::unix::fs::symlink(to, &link)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `python3 -m venv` leaves where ensurepip is missing, and what an upgrade of Python leaves: both are made anew.
+    #[test]
+    fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("venv");
+        let environment = Environment::new(&folder, []);
+        let no_pip = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&folder).status().unwrap();
+        assert!(no_pip.success() && environment.python().exists() && !environment.works());
+        fs::write(folder.join("bin/pip"), format!("#!{}\n", environment.python().display())).unwrap();
+        assert!(!environment.works(), "a program that names the interpreter is not yet pip");
+        fs::remove_file(environment.python()).unwrap();
+        std::os::unix::fs::symlink("/no/such/python", environment.python()).unwrap();
+        assert!(!environment.works());
+        environment.make().unwrap();
+        assert!(environment.works());
+        // A link leads to an environment that somebody else keeps.
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), &link).unwrap();
+        assert!(Environment::new(&link, []).make().is_err() && link.is_symlink());
+    }
+
+    /// It is ready when it was finished with the same packages and the same further parts.
+    #[test]
+    fn an_environment_is_ready_for_what_it_was_finished_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("venv");
+        let listed = |text: &'static str| Environment::new(&folder, packages(text));
+        let first = listed("# A comment.\na==1\n\nb==2\n");
+        assert_eq!(first.packages, ["a==1", "b==2"]);
+        first.make().unwrap();
+        assert!(!first.is_ready(""));
+        first.finish("").unwrap();
+        assert!(first.is_ready("") && !first.is_ready("further") && !listed("a==1\nb==3\n").is_ready(""));
+        fs::remove_file(first.python()).unwrap();
+        assert!(!first.is_ready(""));
+    }
+}
