@@ -1,14 +1,14 @@
 """Shows only what a Portcullis gate admitted.
 
-Any client that is built over httpx takes the transport, the official ones of OpenAI and Anthropic too::
+Any client that is built over httpx2 takes the transport, the official ones of OpenAI and Anthropic too; older ones are built over httpx::
 
-    import httpx, openai
+    import httpx2, openai
     from portcullis_client import CheckingTransport, Expectations
 
     expected = Expectations("trust", constants=["I cannot say that."])
     client = openai.OpenAI(
         base_url="http://127.0.0.1:8080/v1",
-        http_client=httpx.Client(transport=CheckingTransport(expected)),
+        http_client=httpx2.Client(transport=CheckingTransport(expected)),
     )
 
 An answer of which a sentence was dropped, reordered, taken from another answer, or not admitted raises `NotProven`. A client that retries

@@ -1,9 +1,12 @@
-"""Transports of httpx that hand on nothing but proven answers."""
+"""Transports of httpx2, or of httpx where there is no httpx2, that hand on nothing but proven answers."""
 
 import json
 import secrets
 
-import httpx
+try:
+    import httpx2 as httpx
+except ModuleNotFoundError:
+    import httpx
 
 from ._native import Expectations, Question
 

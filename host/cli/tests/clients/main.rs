@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod checking;
 mod process;
 #[path = "../../../gateway/tests/support/mod.rs"]
 mod support;

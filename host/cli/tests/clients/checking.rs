@@ -1,0 +1,90 @@
+//! The checking client of Python under the official clients, with an honest gateway and with one that lies.
+
+use crate::process::{Process, kit, python, root};
+use crate::support::{Upstream, chat, delta, text};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// Says what the prompt asks for.
+fn upstream() -> Upstream {
+    Upstream::new(Arc::new(|path, body: &Value| {
+        let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
+        if path.ends_with("/v1/completions") {
+            let said = json!({"choices": [{"index": 0, "text": "Birds sing. Ships sail. Bells ring.", "finish_reason": "stop"}]});
+            let done = crate::support::end("stop").split_off(2);
+            return [crate::support::event_head(), crate::support::event(&said)].into_iter().chain(done).collect();
+        }
+        let call =
+            json!({"index": 0, "id": "x", "type": "function", "function": {"name": "look", "arguments": "{\"a\": 1}"}});
+        match asked.as_str() {
+            Some("call") => chat([delta(json!({"tool_calls": [call]}))], "tool_calls"),
+            Some("mail") => chat([text("Birds sing. "), text("Write to ana.silva@example.org.")], "stop"),
+            _ => chat("Birds sing. Ships sail. Bells ring.".split_inclusive(' ').map(text), "stop"),
+        }
+    }))
+}
+
+/// The package of the checking client, with the library that was built beside these tests.
+fn package(folder: &Path) -> PathBuf {
+    let built = Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap();
+    let libraries = ["", "deps"].map(|folder| built.join(folder).join("libportcullis_client_native.so"));
+    let time = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let newest = libraries.into_iter().max_by_key(time).unwrap();
+    let package = folder.join("portcullis_client");
+    std::fs::create_dir_all(&package).unwrap();
+    for file in ["__init__.py", "transport.py"] {
+        let source = root().join("clients/python/python/portcullis_client").join(file);
+        std::fs::copy(source, package.join(file)).unwrap();
+    }
+    std::fs::copy(newest, package.join("_native.abi3.so")).unwrap();
+    folder.to_path_buf()
+}
+
+#[test]
+fn a_python_client_shows_only_what_is_proven() {
+    let Some(environment) = kit() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trust = folder.path().join("trust/sim-roots");
+    std::fs::create_dir_all(&trust).unwrap();
+    let root_of_simulations =
+        Command::new(env!("CARGO_BIN_EXE_portcullis")).args(["ca", "simulation"]).output().unwrap();
+    std::fs::write(trust.join("simulation.pem"), root_of_simulations.stdout).unwrap();
+    let (policy, upstream) = (folder.path().join("pii"), upstream());
+    copy(&root().join("policies/pii"), &policy);
+    let manifest = std::fs::read_to_string(policy.join("policy.toml")).unwrap();
+    let refusal = "\n[refusal]\non_refuse = \"stop\"\ntext = \"<ended>\"\n";
+    std::fs::write(policy.join("policy.toml"), manifest + refusal).unwrap();
+    let config = folder.path().join("gateway.toml");
+    let settings = format!(
+        "listen = \"127.0.0.1:0\"\npolicy = {policy:?}\nbundles = {:?}\n[evidence]\ncheckpoint_ms = 0\n\
+         [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+        folder.path().join("bundles"),
+        upstream.address
+    );
+    std::fs::write(&config, settings).unwrap();
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    serve.args(["serve", "--card", "sim", "--config"]).arg(config).current_dir(root());
+    let (gateway, line) = Process::start(&mut serve);
+    let base = line.strip_prefix("listening on ").unwrap();
+    let script = root().join("host/cli/tests/clients/checking_client.py");
+    let mut client = python(&environment);
+    client.arg(script).args([base, folder.path().join("trust").to_str().unwrap()]);
+    client.env("PYTHONPATH", package(&folder.path().join("python"))).stdin(Stdio::null());
+    let out = client.output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    gateway.end();
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            std::fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
+}
