@@ -17,18 +17,25 @@ pub enum Api {
 }
 
 impl Api {
+    /// All of them, a path that another one ends with first.
+    const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
+
     /// The API of a path; `None` where the path writes no answer of a model.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-        [
-            ("/chat/completions", Self::Chat),
-            ("/completions", Self::Completions),
-            ("/responses", Self::Responses),
-            ("/messages", Self::Messages),
-        ]
-        .into_iter()
-        .find_map(|(end, api)| path.ends_with(end).then_some(api))
+        Self::ALL.into_iter().find(|api| path.ends_with(api.path()))
+    }
+
+    /// Its path below the base URL of OpenAI's clients.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/chat/completions",
+            Self::Completions => "/completions",
+            Self::Responses => "/responses",
+            Self::Messages => "/messages",
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod exit_code;
 mod extract;
 mod inspect;
 mod output;
+mod proxy;
 mod receipt;
 mod report;
 mod series;
@@ -28,6 +29,8 @@ pub enum Command {
     Evidence(Evidence),
     /// Check a bundle and write what was found as one HTML page
     Report(report::Args),
+    /// Stand between clients and a gateway, and pass only what the card admitted for each request
+    Proxy(proxy::Args),
 }
 
 /// A command about evidence, that other programs can have too.
@@ -53,6 +56,7 @@ pub fn run(command: &Command) -> ExitCode {
     match command {
         Command::Evidence(command) => run_evidence(command),
         Command::Report(args) => exit(report::run(args)),
+        Command::Proxy(args) => exit(proxy::run(args)),
     }
 }
 

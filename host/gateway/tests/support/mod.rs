@@ -163,7 +163,7 @@ impl Upstream {
     }
 }
 
-fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
+pub fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;

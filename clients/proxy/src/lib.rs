@@ -1,0 +1,195 @@
+//! A proxy in front of a gateway, in the hands of those who read its answers: it passes only text that the card admitted for the request, and
+//! waits for the proof before it passes any. It speaks the gateway's four APIs, to clients that change their base URL and nothing else.
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use portcullis_client::{Api, Expectations, Question};
+use portcullis_core::hex;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// Longest request in bytes.
+const BODY: usize = 4 << 20;
+/// Longest answer of the gateway in bytes.
+const ANSWER: usize = 128 << 20;
+/// Requests at the same time.
+const REQUESTS: usize = 256;
+/// Longest wait for a connection to the gateway.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Head fields that go to the gateway: who asks, and in which version of an API.
+const FORWARDED: [&str; 4] = ["authorization", "x-api-key", "anthropic-version", "openai-organization"];
+/// Codes of a gateway's errors that are said on.
+const CODES: [&str; 6] =
+    ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
+
+/// What a proxy serves, and whom it believes.
+pub struct Settings {
+    /// Where clients connect: an address of the loopback interface.
+    pub listen: SocketAddr,
+    /// Base of the gateway's paths, such as `https://gate.example.org/v1`.
+    pub gateway: String,
+    /// Certificates, PEM, that may vouch for the gateway; absent: the system's.
+    pub authorities: Option<Vec<u8>>,
+    /// Whom to believe, and the policy's own texts.
+    pub expected: Expectations,
+    /// Longest time for an answer and its proof.
+    pub patience: Duration,
+}
+
+/// Why a proxy does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    /// The settings.
+    #[error("{0}")]
+    Unfit(String),
+    /// The client for the gateway.
+    #[error("the client for the gateway: {0}")]
+    Client(#[from] reqwest::Error),
+    /// The address, or the runtime.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+}
+
+struct Proxy {
+    gateway: String,
+    client: reqwest::Client,
+    expected: Expectations,
+    patience: Duration,
+    room: Semaphore,
+}
+
+/// An error in place of an answer. It holds no text of the gateway's.
+struct Refusal(StatusCode, &'static str, String);
+
+/// Serves until `stop` is ready. `listening` is called once with the address.
+///
+/// # Errors
+/// [`ProxyError`].
+pub fn serve(
+    settings: Settings,
+    stop: impl Future<Output = ()> + Send + 'static,
+    listening: impl FnOnce(SocketAddr),
+) -> Result<(), ProxyError> {
+    let Settings { listen, gateway, authorities, expected, patience } = settings;
+    if !listen.ip().is_loopback() {
+        let why = "keys and texts would cross the network in the clear; listen on 127.0.0.1";
+        return Err(ProxyError::Unfit(format!("{listen} is not of the loopback interface: {why}")));
+    }
+    let url = url::Url::parse(&gateway).ok().filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
+    if url.is_none() {
+        return Err(ProxyError::Unfit(format!("`{gateway}` is not a URL of http or https")));
+    }
+    // Another part of the program may have chosen it already: it is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut client = reqwest::Client::builder()
+        .connect_timeout(CONNECT)
+        .timeout(patience)
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .http1_only();
+    if let Some(authorities) = &authorities {
+        client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities)?);
+    }
+    let gateway = gateway.trim_end_matches('/').to_owned();
+    let proxy =
+        Arc::new(Proxy { gateway, client: client.build()?, expected, patience, room: Semaphore::new(REQUESTS) });
+    let failed = |error| ProxyError::Listen(listen, error);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        listening(listener.local_addr().map_err(failed)?);
+        let router = Router::new().fallback(answer).with_state(proxy);
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, router).with_graceful_shutdown(stop).await.map_err(failed)
+    })
+}
+
+async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
+    proxy.pass(request).await.unwrap_or_else(|Refusal(status, code, message)| {
+        let error = json!({"message": message, "type": code, "code": code, "param": null});
+        respond(status, "application/json", json!({"type": "error", "error": error}).to_string().into_bytes())
+    })
+}
+
+fn respond(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+impl Proxy {
+    async fn pass(self: Arc<Self>, request: Request) -> Result<Response, Refusal> {
+        let (head, body) = request.into_parts();
+        let Some(api) = Api::of(head.uri.path()).filter(|_| head.method == "POST") else {
+            let why = "the proxy passes answers of models only: chat completions, completions, responses, messages";
+            return Err(Refusal(StatusCode::NOT_FOUND, "not_found", why.to_owned()));
+        };
+        let busy = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the proxy has no room".to_owned());
+        let _room = self.room.try_acquire().map_err(busy)?;
+        let late = |_| Refusal(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time".into());
+        let body = timeout(self.patience, to_bytes(body, BODY)).await.map_err(late)?;
+        let too_large = |_| {
+            let message = format!("the body is longer than {BODY} bytes, or broke off");
+            Refusal(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
+        };
+        let body = body.map_err(too_large)?;
+        let mut nonce = [0; 16];
+        let random = getrandom::fill(&mut nonce);
+        let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "error", "there is no randomness".to_owned());
+        random.map_err(failed)?;
+        let question = Question::new(api, &body, &hex::encode(&nonce));
+        let question =
+            question.map_err(|error| Refusal(StatusCode::BAD_REQUEST, "invalid_request", error.to_string()))?;
+        let (status, body) = self.ask(api, &head.headers, &question).await?;
+        if status != StatusCode::OK {
+            let code = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+            let code = code.pointer("/error/code").and_then(Value::as_str).unwrap_or_default();
+            let code = CODES.into_iter().find(|known| *known == code).unwrap_or("error");
+            return Err(Refusal(status, code, format!("the gateway refused the request ({code})")));
+        }
+        let checking = Arc::clone(&self);
+        let checked = tokio::task::spawn_blocking(move || question.check(&body, &checking.expected)).await;
+        let broken = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "error", "the check failed".to_owned());
+        match checked.map_err(broken)? {
+            Ok(checked) => Ok(respond(StatusCode::OK, checked.content_type, checked.body)),
+            Err(error) => {
+                eprintln!("an answer was not passed: {error}");
+                let message = "the answer is not proven: nothing of it is passed".to_owned();
+                Err(Refusal(StatusCode::BAD_GATEWAY, "not_proven", message))
+            }
+        }
+    }
+
+    /// The gateway's answer: its status and its body.
+    async fn ask(&self, api: Api, head: &HeaderMap, question: &Question) -> Result<(StatusCode, Vec<u8>), Refusal> {
+        let mut asked = self.client.post(format!("{}{}", self.gateway, api.path())).body(question.body().to_vec());
+        for name in FORWARDED {
+            if let Some(value) = head.get(name) {
+                asked = asked.header(name, value);
+            }
+        }
+        let gone = |_| Refusal(StatusCode::BAD_GATEWAY, "error", "the gateway does not answer".to_owned());
+        let mut response = asked.header(header::CONTENT_TYPE, "application/json").send().await.map_err(gone)?;
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(gone)? {
+            body.extend_from_slice(&piece);
+            if body.len() > ANSWER {
+                let message = format!("the gateway's answer is longer than {ANSWER} bytes");
+                return Err(Refusal(StatusCode::BAD_GATEWAY, "error", message));
+            }
+        }
+        Ok((response.status(), body))
+    }
+}
