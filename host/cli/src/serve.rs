@@ -5,18 +5,19 @@ use crate::open::{self, CardArgs, MemberArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
 use portcullis_card::SessionConfig;
+use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
-use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
+use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, SessionState, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often the signals are looked at.
@@ -26,7 +27,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// change their base URL and nothing else. No byte of an answer leaves before the card admitted it.
 ///
 /// SIGINT and SIGTERM end the service: no request is taken any more, open answers have `rotation.drain_ms` to end, and the bundle is
-/// finished. The second signal ends the process at once. SIGHUP ends the session, and with it the bundle, and opens the next one.
+/// finished. The second signal ends the process at once. SIGHUP reads policies, profiles and stores anew, ends the session, and with it the
+/// bundle, and opens the next one under what was read. Where that is not fit for use, everything stays as it is, and stderr says why.
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]
@@ -96,12 +98,33 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         flag::register(signal, Arc::clone(&stop))?;
     }
     flag::register(SIGHUP, Arc::clone(&rotate))?;
-    let sessions = Sessions::start(opener(args, &config)?, config.rotation.clone(), config.evidence.clone())?;
+    let governed = Arc::new(Mutex::new(Arc::new(load(&config)?)));
+    let opener = opener(args, &config, Arc::clone(&governed))?;
+    let sessions = Sessions::start(opener, config.rotation.clone(), config.evidence.clone())?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
+    let mut state = sessions.state();
+    let files = config.clone();
     let signals = async move {
         while !stop.load(Ordering::Relaxed) {
             if rotate.swap(false, Ordering::Relaxed) {
-                rotation.ask();
+                let files = files.clone();
+                match tokio::task::spawn_blocking(move || load(&files)).await {
+                    Ok(Ok(models)) => {
+                        let mut held = governed.lock().unwrap_or_else(PoisonError::into_inner);
+                        let is_same = held.iter().map(Governed::digests).eq(models.iter().map(Governed::digests));
+                        *held = Arc::new(models);
+                        drop(held);
+                        if is_same { rotation.ask() } else { rotation.ask_for_policy_change() }
+                    }
+                    Ok(Err(failure)) => eprintln!("error: the policies stay as they were: what was read is not fit for use\n{failure}"),
+                    Err(error) => eprintln!("error: the policies cannot be read: {error}"),
+                }
+            }
+            if let Ok(true) = state.has_changed()
+                && let SessionState::Open(session) = &*state.borrow_and_update()
+                && let Some(gap) = session.gap
+            {
+                eprintln!("{}: open after {} ms in which no session took streams", session.name, gap.as_millis());
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -172,8 +195,22 @@ fn config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// What opens each session: everything that can be wrong with its files is said before the first one.
-fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
+/// What the answers of a model are governed under.
+struct Governed {
+    policy: Arc<Policy>,
+    anchors: Anchors,
+    profile: Profile,
+}
+
+impl Governed {
+    /// Digests of what decides: package, tables and profile.
+    fn digests(&self) -> ([u8; 32], [u8; 32], Hex<32>) {
+        (self.policy.package.digest(), self.policy.compiled.image.digest(), self.profile.digest())
+    }
+}
+
+/// Reads the policies, stores and profiles of all models.
+fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
     let mut models = Vec::new();
     for model in &config.models {
         let policy = open::policy(&config.policy, &MemberArg { member: model.member.clone() })?;
@@ -181,8 +218,13 @@ fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
         let profile = open::profile(model.profile.as_deref().or(config.profile.as_deref()))?;
         let fits = profile.context(policy.package.manifest()).map_err(anyhow::Error::from);
         fits.with_context(|| format!("model `{}`", model.name))?;
-        models.push((policy, anchors, profile));
+        models.push(Governed { policy, anchors, profile });
     }
+    Ok(models)
+}
+
+/// What opens each session, under what is held at that time.
+fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Opener, Failure> {
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
     }
@@ -190,7 +232,8 @@ fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
     Ok(Box::new(move |salt: SaltKey| {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
         let mut card = card.open().map_err(failed)?;
-        let Some((policy, anchors, profile)) = models.first() else {
+        let models = Arc::clone(&held.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(Governed { policy, anchors, profile }) = models.first() else {
             return Err(SessionFailure::Open("no model is configured".into()));
         };
         let (name, recorder, session) = match &bundles {
@@ -203,7 +246,7 @@ fn opener(args: &Args, config: &Config) -> Result<Opener, Failure> {
             }
             None => ("unrecorded".to_owned(), None, SessionConfig::default()),
         };
-        let governor = |(policy, anchors, profile): &(Arc<Policy>, Anchors, Profile)| {
+        let governor = |Governed { policy, anchors, profile }: &Governed| {
             let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };
             let governor = Governor::new(Arc::clone(policy), settings);
             let governor = governor.map_err(|error| SessionFailure::Open(error.to_string()))?;

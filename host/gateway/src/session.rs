@@ -8,7 +8,7 @@ use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError,
 use portcullis_recorder::{ProofBook, Recorder, RecorderError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// What a session is opened with, each time anew.
@@ -61,6 +61,8 @@ pub struct OpenSession {
     pub handle: SessionHandle,
     /// The proofs of its streams, where it has a bundle.
     pub proofs: Option<SessionProofs>,
+    /// For how long no session took streams before it; absent for the first one.
+    pub gap: Option<Duration>,
 }
 
 /// What callers see of the sessions.
@@ -87,21 +89,29 @@ struct Board {
     state: watch::Sender<SessionState>,
     /// The session that runs, whether it takes streams or not.
     running: Mutex<Option<SessionHandle>>,
+    /// Since when no session takes streams.
+    closed: Mutex<Option<Instant>>,
 }
 
+/// Why a session is ended: the next one follows, or none does.
+const ROTATION: &str = "the session is being shut down";
+/// Why a session is ended: the next one has other policies.
+const POLICY_CHANGE: &str = "policy_change";
+
 impl Board {
-    /// Makes the running session refuse further streams and end its open ones within `drain`. Callers see that at once.
-    fn drain(&self, drain: Duration) {
+    /// Makes the running session refuse further streams and end its open ones within `drain`, for this reason. Callers see that at once.
+    fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {
             self.state.send_if_modified(|state| {
                 let is_open = matches!(state, SessionState::Open(_));
                 if is_open {
                     *state = SessionState::Between;
+                    self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
                 }
                 is_open
             });
-            running.shut_down(drain);
+            running.shut_down_for(drain, why);
         }
     }
 }
@@ -120,7 +130,7 @@ impl Sessions {
     /// The system gives no thread.
     pub fn start(open: Opener, rotation: Rotation, evidence: Evidence) -> std::io::Result<Self> {
         let state = watch::Sender::new(SessionState::Between);
-        let board = Arc::new(Board { state, running: Mutex::default() });
+        let board = Arc::new(Board { state, running: Mutex::default(), closed: Mutex::default() });
         let shared = Arc::clone(&board);
         let stop = Arc::new(AtomicBool::new(false));
         let flags = Arc::clone(&stop);
@@ -148,7 +158,7 @@ impl Sessions {
     /// Ends the open session within `drain`; none follows.
     pub fn drain(&self, drain: Duration) {
         self.stop.store(true, Ordering::SeqCst);
-        self.board.drain(drain);
+        self.board.drain(drain, ROTATION);
     }
 
     /// Ends the open session within `drain`, and waits until its bundle is finished. Blocks.
@@ -168,7 +178,12 @@ impl Sessions {
 impl RotationRequest {
     /// Asks the open session to end; the next one follows.
     pub fn ask(&self) {
-        self.board.drain(self.drain);
+        self.board.drain(self.drain, ROTATION);
+    }
+
+    /// The same because the next session has other policies: streams that are ended for it say `policy_change`.
+    pub fn ask_for_policy_change(&self) {
+        self.board.drain(self.drain, POLICY_CHANGE);
     }
 }
 
@@ -217,7 +232,9 @@ fn run_session(
         let handle = session_loop.handle();
         let mut meter = Meter::new(rotation, Arc::clone(board));
         *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
-        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle, proofs })));
+        let closed = board.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let gap = closed.map(|closed| closed.elapsed());
+        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle, proofs, gap })));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
@@ -266,7 +283,7 @@ impl Meter {
         }
         if !self.asked && (self.records == 0 || self.bytes == 0) {
             self.asked = true;
-            self.board.drain(self.drain);
+            self.board.drain(self.drain, ROTATION);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod checking;
 mod process;
+mod reload;
 #[path = "../../../gateway/tests/support/mod.rs"]
 mod support;
 

@@ -26,7 +26,7 @@ pub(crate) fn python(environment: &Path) -> Command {
 }
 
 /// A process that is killed when the test ends.
-pub(crate) struct Process(Child);
+pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
     /// Starts it; its first line says where it listens.
@@ -38,10 +38,14 @@ impl Process {
         (process, line.trim_end().to_owned())
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), signal).unwrap();
+    }
+
     /// Ends it by a signal, as an operator does. It must end without an error.
     pub(crate) fn end(mut self) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM)
-            .unwrap();
+        self.signal(rustix::process::Signal::TERM);
         assert_eq!(self.0.wait().unwrap().code(), Some(0));
     }
 }

@@ -1,6 +1,6 @@
 //! The callers' side of a session loop.
 
-use super::mailbox::{Credit, Entry, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
+use super::mailbox::{Credit, DRAINING, Entry, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
 use crate::engine::{EngineError, Proposal};
 use crate::stream::{Part, Source, StreamRequest};
 use std::sync::Arc;
@@ -101,7 +101,12 @@ impl SessionHandle {
     /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After `within`, the next proposal
     /// that a stream asks for is the end of it, and streams no longer wait for callers who do not read.
     pub fn shut_down(&self, within: Duration) {
-        self.inbox.drain(within);
+        self.shut_down_for(within, DRAINING);
+    }
+
+    /// The same for a reason of the caller's: streams that are refused or ended for it say so. The first reason stands.
+    pub fn shut_down_for(&self, within: Duration, why: &'static str) {
+        self.inbox.drain(within, why);
     }
 
     /// Why the session is over, once it is.

@@ -100,8 +100,8 @@ struct InboxState {
     numbered: u64,
     /// Live [`super::SessionHandle`]s.
     handles: usize,
-    /// No further stream is taken, and at this time the open ones get no further proposals.
-    drain: Option<Instant>,
+    /// No further stream is taken, and at this time the open ones get no further proposals, for this reason.
+    drain: Option<(Instant, &'static str)>,
     /// Why the session is over.
     over: Option<String>,
     credit: Credit,
@@ -160,8 +160,8 @@ impl Inbox {
             if let Some(why) = &state.over {
                 return Err(Refusal::Over(why.clone()));
             }
-            if state.drain.is_some() && !further {
-                return Err(Refusal::Over(DRAINING.into()));
+            if let Some((_, why)) = state.drain.filter(|_| !further) {
+                return Err(Refusal::Over(why.into()));
             }
             if state.arrivals.len() < self.bounds.waiting {
                 break;
@@ -201,21 +201,21 @@ impl Inbox {
     }
 
     /// Asks the session to end; a later call can only make it sooner.
-    pub(super) fn drain(&self, within: Duration) {
+    pub(super) fn drain(&self, within: Duration, why: &'static str) {
         let until = Instant::now() + within;
         let mut state = self.state();
-        state.drain = Some(state.drain.map_or(until, |earlier| earlier.min(until)));
+        state.drain = Some(state.drain.map_or((until, why), |(earlier, why)| (earlier.min(until), why)));
         let (kept, arrivals) = std::mem::take(&mut state.arrivals).into_iter().partition(|arrival| arrival.further);
         state.arrivals = kept;
         let arrivals: VecDeque<Arrival> = arrivals;
         drop(state);
         self.left.notify_all();
         self.arrived.notify_one();
-        arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(DRAINING.into())));
+        arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(why.into())));
     }
 
-    /// When open streams get no further proposals.
-    pub(super) fn drain_until(&self) -> Option<Instant> {
+    /// When open streams get no further proposals, and why.
+    pub(super) fn drain_until(&self) -> Option<(Instant, &'static str)> {
         self.state().drain
     }
 
@@ -250,7 +250,7 @@ impl Inbox {
             if arrival || shut || !state.changed.is_empty() {
                 return;
             }
-            let until = [state.drain.filter(|_| !cut_off), most].into_iter().flatten().min();
+            let until = [state.drain.filter(|_| !cut_off).map(|(until, _)| until), most].into_iter().flatten().min();
             match until.map(|until| until.saturating_duration_since(Instant::now())) {
                 Some(Duration::ZERO) => return,
                 Some(left) => {

@@ -135,8 +135,8 @@ struct Turns<'l, C: Card, K> {
     slots: BTreeMap<u64, u16>,
     /// Slots of streams that may have something to submit, the longest waiting first.
     runnable: VecDeque<u16>,
-    /// Past this the streams get no further proposals; set once it is past.
-    cut_off: bool,
+    /// Why the streams get no further proposals, once they get none.
+    cut_off: Option<&'static str>,
     settling: Settling,
 }
 
@@ -160,7 +160,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         let settling = Settling { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
-        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: false, settling }
+        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
@@ -179,7 +179,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                     return Ok(());
                 }
                 match self.settle(true) {
-                    Ok(most) => self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off, most),
+                    Ok(most) => self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off.is_some(), most),
                     Err(error) => return self.abort(error),
                 }
                 continue;
@@ -217,8 +217,9 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                 make_runnable(&mut self.streams, &mut self.runnable, *slot);
             }
         }
-        if !self.cut_off && self.inbox.drain_until().is_some_and(|until| until <= Instant::now()) {
-            self.cut_off = true;
+        let over = self.inbox.drain_until().filter(|(until, _)| self.cut_off.is_none() && *until <= Instant::now());
+        if let Some((_, why)) = over {
+            self.cut_off = Some(why);
             let slots: Vec<u16> = self.streams.keys().copied().collect();
             slots.into_iter().for_each(|slot| make_runnable(&mut self.streams, &mut self.runnable, slot));
         }
@@ -332,16 +333,14 @@ impl OpenStream {
     /// The stream's next entry; `None` while it waits for the card, for a proposal, or for its caller to read.
     fn step<E>(
         &mut self,
-        cut_off: bool,
+        cut_off: Option<&'static str>,
         keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>,
     ) -> Result<Option<Descriptor>, E> {
         if let Some((mailbox, Supply { events: true, .. })) = &self.mailbox
             && !mailbox.has_room()
         {
-            if !cut_off {
-                return Ok(None);
-            }
-            mailbox.give_up(DRAINING);
+            let Some(why) = cut_off else { return Ok(None) };
+            mailbox.give_up(why);
         }
         loop {
             let next = self.machine.next();
@@ -362,18 +361,17 @@ impl OpenStream {
     }
 
     /// The next part of the text; `None` when that is not known yet.
-    fn part(&mut self, cut_off: bool) -> Option<Result<Part, EngineError>> {
+    fn part(&mut self, cut_off: Option<&str>) -> Option<Result<Part, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         match (&mut self.parts, &self.mailbox) {
             (Some(parts), _) => parts.next().or_else(|| gone("no further part is there")),
             (None, None) => gone("nobody gives the text"),
-            (None, Some(_)) if cut_off => gone(DRAINING),
-            (None, Some((mailbox, _))) => mailbox.take_part(),
+            (None, Some((mailbox, _))) => cut_off.map_or_else(|| mailbox.take_part(), gone),
         }
     }
 
     /// What is proposed to what the stream asks; `None` when that is not known yet.
-    fn proposal(&mut self, cut_off: bool) -> Option<Result<Proposal, EngineError>> {
+    fn proposal(&mut self, cut_off: Option<&str>) -> Option<Result<Proposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {
             self.machine.take_moves().into_iter().for_each(|step| engine.make(step));
@@ -381,8 +379,8 @@ impl OpenStream {
             return Some(engine.propose(&view, attempt));
         }
         let Some((mailbox, _)) = &self.mailbox else { return gone("nobody proposes") };
-        if cut_off {
-            return gone(DRAINING);
+        if let Some(why) = cut_off {
+            return gone(why);
         }
         if !self.asked {
             let moves = self.machine.take_moves();

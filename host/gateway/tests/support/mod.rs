@@ -190,7 +190,7 @@ pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
     Box::new(move |salt: SaltKey| {
         sessions += 1;
         let name = format!("session-{sessions}");
-        let mut card: Box<dyn portcullis_card::Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
+        let mut card: Box<dyn Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
         let options = Options {
             folder: folder.join(&name),
             ticket: None,
