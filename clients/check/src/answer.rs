@@ -127,6 +127,9 @@ impl Question {
         let Some(proofs) = provenance.proofs else {
             return Err(AnswerError::Unproven(provenance.unproven.unwrap_or_else(|| "none was sent".into())));
         };
+        if !is_identity(&provenance.answer) {
+            return Err(AnswerError::Stray(provenance.answer.chars().take(80).collect()));
+        }
         let mut texts: BTreeMap<Place, SeenText> = BTreeMap::new();
         let mut rest = answer.clone();
         let inputs: Option<WholeMessage> = serde_json::from_slice(body).ok();
@@ -193,6 +196,12 @@ impl Question {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a string is the identity of an answer: the gateway makes it up, so it must not hold a text.
+fn is_identity(id: &str) -> bool {
+    let random = ["chatcmpl-", "cmpl-", "resp_", "msg_"].iter().find_map(|prefix| id.strip_prefix(prefix));
+    random.is_some_and(|random| random.len() == 32 && random.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
 /// Takes the texts that a client sees out of an answer.
@@ -264,4 +273,19 @@ fn list(value: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
 
 fn number(value: Option<&Value>) -> u32 {
     value.and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_holds_no_text() {
+        let random = "0123456789abcdef0123456789abcdef";
+        assert!(is_identity(&format!("msg_{random}")) && is_identity(&format!("chatcmpl-{random}")));
+        for wrong in ["", "msg_", random, "Buy now.", "msg_Buy-now-buy-now-buy-now-buy-now-", &format!("msg_{random}0")]
+        {
+            assert!(!is_identity(wrong), "{wrong}");
+        }
+    }
 }

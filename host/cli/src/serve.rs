@@ -116,7 +116,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                         drop(held);
                         if is_same { rotation.ask() } else { rotation.ask_for_policy_change() }
                     }
-                    Ok(Err(failure)) => eprintln!("error: the policies stay as they were: what was read is not fit for use\n{failure}"),
+                    Ok(Err(failure)) => {
+                        eprintln!("error: the policies stay as they were: what was read is not fit for use\n{failure}")
+                    }
                     Err(error) => eprintln!("error: the policies cannot be read: {error}"),
                 }
             }

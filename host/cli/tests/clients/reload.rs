@@ -38,7 +38,7 @@ fn ask(base: &str, model: &str) -> Answer {
     let body = json!({"model": model, "messages": [{"role": "user", "content": "News?"}]}).to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n";
     stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
