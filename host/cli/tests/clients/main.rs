@@ -5,6 +5,7 @@
 mod process;
 #[path = "../../../gateway/tests/support/mod.rs"]
 mod support;
+mod tutorial;
 
 use process::{Process, curl, kit, python, root};
 use serde_json::{Value, json};
