@@ -368,7 +368,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Self {
+    /// Reads it from the bytes of a connection.
+    pub fn parse(bytes: &[u8]) -> Self {
         let split = bytes.windows(4).position(|at| at == b"\r\n\r\n").expect("an HTTP head");
         let head = String::from_utf8(bytes[..split].to_vec()).unwrap().to_ascii_lowercase();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();

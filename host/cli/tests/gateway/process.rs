@@ -31,18 +31,27 @@ pub(crate) struct Process(Child);
 impl Process {
     /// Starts it; its first line says where it listens.
     pub(crate) fn start(command: &mut Command) -> (Self, String) {
-        let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
+        Self::try_start(command).unwrap_or_else(|| panic!("{command:?} ended without a line"))
+    }
+
+    /// The same for a process that may end before it listens.
+    pub(crate) fn try_start(command: &mut Command) -> Option<(Self, String)> {
+        let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().ok()?);
         let mut line = String::new();
         BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(!line.is_empty(), "{command:?} ended without a line");
-        (process, line.trim_end().to_owned())
+        (!line.is_empty()).then(|| (process, line.trim_end().to_owned()))
+    }
+
+    /// The exit code with which it ends by itself.
+    pub(crate) fn code(mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
     }
 
     /// Ends it by a signal, as an operator does. It must end without an error.
-    pub(crate) fn end(mut self) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM)
-            .unwrap();
-        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+    pub(crate) fn end(self) {
+        let process = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(self.code(), Some(0));
     }
 }
 

@@ -1,18 +1,11 @@
-//! The gateway as a process, between a real model server and the official clients.
+//! A real model server behind the gateway, and the official clients before it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod process;
-#[path = "../../../gateway/tests/support/mod.rs"]
-mod support;
-mod tutorial;
-
-use process::{Process, curl, kit, python, root};
+use crate::process::{self, Process, curl, kit, python, root};
+use crate::support::{Upstream, chat, delta, text};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use support::{Upstream, chat, delta, text};
 
 /// A policy that refuses every word, so that every answer of a model is refused.
 const MANIFEST: &str = r#"
@@ -58,7 +51,7 @@ fn gateway(policy: &Path, upstream: &str, folder: &Path) -> (Process, String) {
 /// Runs a part of both programs of clients.
 fn run_clients(environment: &Path, part: &str, base: &str) {
     for program in ["openai_client.py", "anthropic_client.py"] {
-        let script = root().join("host/cli/tests/clients").join(program);
+        let script = root().join("host/cli/tests/gateway").join(program);
         let out = python(environment).arg(script).args([part, base]).stdin(Stdio::null()).output().unwrap();
         assert!(out.status.success(), "{program} {part}: {}", String::from_utf8_lossy(&out.stderr));
     }

@@ -1,0 +1,10 @@
+//! `portcullis serve` as a process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod clients;
+mod disk;
+mod process;
+#[path = "../../../gateway/tests/support/mod.rs"]
+mod support;
+mod tutorial;
