@@ -4,6 +4,7 @@
 
 mod clients;
 mod disk;
+mod peers;
 mod process;
 #[path = "../../../gateway/tests/support/mod.rs"]
 mod support;

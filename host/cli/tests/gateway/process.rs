@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -10,9 +11,14 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
 }
 
-/// The environment of the clients. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+/// The environment of the clients.
 pub(crate) fn kit() -> Option<PathBuf> {
-    let reason = match portcullis_tools::setup::clients() {
+    installed(portcullis_tools::setup::clients())
+}
+
+/// The folder of an environment. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+pub(crate) fn installed<E: std::fmt::Display>(environment: Result<PathBuf, E>) -> Option<PathBuf> {
+    let reason = match environment {
         Ok(folder) => return Some(folder),
         Err(error) => format!("\nSKIPPED {error:#}\n"),
     };
@@ -42,6 +48,11 @@ impl Process {
         (!line.is_empty()).then(|| (process, line.trim_end().to_owned()))
     }
 
+    /// The same for a process whose output says nothing.
+    pub(crate) fn silent(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
     /// The exit code with which it ends by itself.
     pub(crate) fn code(mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
@@ -69,10 +80,16 @@ pub(crate) fn model_server(environment: &Path) -> (Process, String) {
     Process::start(&mut server)
 }
 
-/// Status and body of a request with curl.
+/// A port that is free.
+pub(crate) fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+}
+
+/// Status and body of a request with curl. The status is 0 where nothing listens.
 pub(crate) fn curl(url: &str, body: Option<&Value>) -> (u16, String) {
     let mut curl = Command::new("curl");
-    curl.args(["--silent", "--no-buffer", "--max-time", "300", "--write-out", "%{stderr}%{http_code}", url]);
+    curl.args(["--silent", "--no-buffer", "--max-time", "300", "--header", "authorization: Bearer any"]);
+    curl.args(["--write-out", "%{stderr}%{http_code}", url]);
     if let Some(body) = body {
         curl.args(["--header", "content-type: application/json", "--data", &body.to_string()]);
     }

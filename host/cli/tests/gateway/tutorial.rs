@@ -1,12 +1,11 @@
 //! The tutorial of the gateway works as it is printed.
 
-use crate::process::{kit, root};
-use std::net::TcpListener;
+use crate::process::{free_port, kit, root};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The tutorial.
-fn page() -> String {
+pub(crate) fn page() -> String {
     std::fs::read_to_string(root().join("docs/tutorial-model-server.md")).unwrap()
 }
 
@@ -17,14 +16,8 @@ fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
 }
 
 /// The block of this kind that follows these words.
-fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str {
+pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str {
     blocks(page.split_once(words).unwrap().1, kind)[0]
-}
-
-/// Two ports that are free.
-fn free_ports() -> [String; 2] {
-    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port().to_string())
 }
 
 /// Types every command of the page into a shell, in a folder that has what a checkout has. While the gateway serves,
@@ -38,7 +31,7 @@ fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::Tem
     for name in ["policies", "examples"] {
         link(&root().join(name), name);
     }
-    let [model, gateway] = free_ports();
+    let (model, gateway) = (free_port(), free_port());
     let ported = |text: &str| text.replace("18080", &model).replace("8080", &gateway);
     let page = page();
     let (before, after) = page.split_once("## 4. ").unwrap();
@@ -53,8 +46,6 @@ fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::Tem
     assert!(!script.contains("xtask"), "{script}");
     let mut shell = Command::new("sh");
     shell.args(["-eu", "-c", &ported(&script)]).current_dir(folder.path()).stdin(Stdio::null());
-    // LiteLLM then reads the prices of models from its own package.
-    shell.env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
     (shell.output().unwrap(), folder)
 }
 
