@@ -1,5 +1,6 @@
 //! What an operator chooses: a TOML file, or flags over its defaults.
 
+use crate::host::is_loopback;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -306,12 +307,8 @@ impl Config {
         }
         for model in self.models.iter().filter(|model| model.upstream_key.is_some()) {
             let url = url::Url::parse(&model.upstream).ok();
-            let is_near = |host: url::Host<&str>| match host {
-                url::Host::Domain(name) => name == "localhost",
-                url::Host::Ipv4(address) => address.is_loopback(),
-                url::Host::Ipv6(address) => address.is_loopback(),
-            };
-            if url.is_some_and(|url| url.scheme() == "http" && !url.host().is_some_and(is_near)) {
+            let is_far = |url: url::Url| !url.host().is_some_and(|host| is_loopback(&host));
+            if url.is_some_and(|url| url.scheme() == "http" && is_far(url)) {
                 return unfit(format!(
                     "the key of model `{}` would cross the network in the clear; use https",
                     model.name

@@ -45,6 +45,14 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "authentication_error", "invalid_api_key", message)
     }
 
+    /// The request is meant for another host.
+    #[must_use]
+    pub fn wrong_host() -> Self {
+        let message =
+            "without keys the gateway answers only to `localhost` and loopback addresses in the header `Host`";
+        Self::new(StatusCode::FORBIDDEN, "permission_error", "wrong_host", message)
+    }
+
     /// There is no such model for this key.
     #[must_use]
     pub fn no_model() -> Self {

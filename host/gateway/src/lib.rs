@@ -8,6 +8,7 @@ mod answer;
 pub mod config;
 pub mod dialect;
 mod error;
+mod host;
 pub mod output;
 mod prompt;
 pub mod receipts;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 /// Pause after a connection that cannot be accepted: of file descriptors there may be more soon.
@@ -104,10 +105,14 @@ async fn run(
         // A connection for which there is no room is closed at once.
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
         let watcher = graceful.watcher();
-        let (router, acceptor, limit) = (router.clone(), acceptor.clone(), config.limits.request());
+        let (router, acceptor) = (router.clone(), acceptor.clone());
+        let (limit, patience) = (config.limits.request(), config.limits.client());
         tokio::spawn(async move {
             let _place = place;
             let _ = stream.set_nodelay(true);
+            // hyper asks a body for more only when it could write, so a body cannot give up a client that does not read.
+            let mut stream = Box::pin(TimeoutStream::new(stream));
+            stream.as_mut().set_write_timeout_pinned(Some(patience));
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(100);
             let service = TowerToHyperService::new(router);

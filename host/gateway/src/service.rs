@@ -4,6 +4,7 @@ use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{Config, ConfigError, Evidence, Limits, Release};
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
+use crate::host::is_meant_for_loopback;
 use crate::output::Output;
 use crate::prompt::{self, PromptFilter};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
@@ -11,8 +12,9 @@ use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -141,7 +143,9 @@ impl Service {
             };
             router = router.route(dialect.path(), post(ask));
         }
-        router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) }).with_state(self)
+        let router = router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) });
+        let router = if self.callers.is_empty() { router.layer(from_fn(check_host)) } else { router };
+        router.with_state(self)
     }
 
     /// Which models a request's key opens.
@@ -396,6 +400,16 @@ impl hyper::body::Body for EventBody {
             }
         })
     }
+}
+
+/// Answers a request that is meant for another host with 403.
+async fn check_host(request: Request, next: Next) -> Response {
+    if is_meant_for_loopback(request.uri(), request.headers()) {
+        return next.run(request).await;
+    }
+    let path = request.uri().path();
+    let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.path() == path);
+    error_response(dialect.unwrap_or(Dialect::Chat), &ApiError::wrong_host())
 }
 
 async fn ready(State(service): State<Arc<Service>>) -> Response {

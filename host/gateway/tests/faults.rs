@@ -450,8 +450,10 @@ fn a_client_that_leaves_ends_the_upstream() {
     });
     let gateway = Gateway::new(&policy("stop"), &upstream, "[limits]\nclient_ms = 300\n");
     let body = ask("go", true).to_string();
-    let request =
-        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
     let mut client = std::net::TcpStream::connect(gateway.address).unwrap();
     std::io::Write::write_all(&mut client, request.as_bytes()).unwrap();
     let mut some = [0; 600];
@@ -464,7 +466,7 @@ fn a_client_that_leaves_ends_the_upstream() {
     }
     // One that sends its request too slowly is let go.
     let slow = Gateway::new(&policy("stop"), &upstream, "[limits]\nrequest_ms = 200\n");
-    let answer = slow.raw(b"POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\ncontent-length: 100\r\n\r\n{");
+    let answer = slow.raw(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{");
     assert_eq!(answer.status, 400);
     assert!(answer.body.contains("in time"), "{}", answer.body);
 }

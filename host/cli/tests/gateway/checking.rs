@@ -68,7 +68,7 @@ fn a_python_client_shows_only_what_is_proven() {
     serve.args(["serve", "--card", "sim", "--config"]).arg(config).current_dir(root());
     let (gateway, line) = Process::start(&mut serve);
     let base = line.strip_prefix("listening on ").unwrap();
-    let script = root().join("host/cli/tests/clients/checking_client.py");
+    let script = root().join("host/cli/tests/gateway/checking_client.py");
     let mut client = python(&environment);
     client.arg(script).args([base, folder.path().join("trust").to_str().unwrap()]);
     client.env("PYTHONPATH", package(&folder.path().join("python"))).stdin(Stdio::null());

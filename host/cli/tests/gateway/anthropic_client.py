@@ -1,4 +1,7 @@
-"""The official Anthropic client in front of the gateway: `anthropic_client.py PART BASE_URL`. A wrong answer ends the program with an error."""
+"""The official Anthropic client in front of the gateway: `anthropic_client.py PART BASE_URL`.
+
+A wrong answer ends the program with an error.
+"""
 
 import sys
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -10,9 +11,14 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
 }
 
-/// The environment of the clients. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+/// The environment of the clients.
 pub(crate) fn kit() -> Option<PathBuf> {
-    let reason = match portcullis_tools::setup::clients() {
+    installed(portcullis_tools::setup::clients())
+}
+
+/// The folder of an environment. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+pub(crate) fn installed<E: std::fmt::Display>(environment: Result<PathBuf, E>) -> Option<PathBuf> {
+    let reason = match environment {
         Ok(folder) => return Some(folder),
         Err(error) => format!("\nSKIPPED {error:#}\n"),
     };
@@ -31,11 +37,25 @@ pub(crate) struct Process(pub(crate) Child);
 impl Process {
     /// Starts it; its first line says where it listens.
     pub(crate) fn start(command: &mut Command) -> (Self, String) {
-        let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
+        Self::try_start(command).unwrap_or_else(|| panic!("{command:?} ended without a line"))
+    }
+
+    /// The same for a process that may end before it listens.
+    pub(crate) fn try_start(command: &mut Command) -> Option<(Self, String)> {
+        let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().ok()?);
         let mut line = String::new();
         BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(!line.is_empty(), "{command:?} ended without a line");
-        (process, line.trim_end().to_owned())
+        (!line.is_empty()).then(|| (process, line.trim_end().to_owned()))
+    }
+
+    /// The same for a process whose output says nothing.
+    pub(crate) fn silent(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// The exit code with which it ends by itself.
+    pub(crate) fn code(mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
     }
 
     /// Sends it a signal.
@@ -44,9 +64,9 @@ impl Process {
     }
 
     /// Ends it by a signal, as an operator does. It must end without an error.
-    pub(crate) fn end(mut self) {
+    pub(crate) fn end(self) {
         self.signal(rustix::process::Signal::TERM);
-        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+        assert_eq!(self.code(), Some(0));
     }
 }
 
@@ -64,10 +84,16 @@ pub(crate) fn model_server(environment: &Path) -> (Process, String) {
     Process::start(&mut server)
 }
 
-/// Status and body of a request with curl.
+/// A port that is free.
+pub(crate) fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+}
+
+/// Status and body of a request with curl. The status is 0 where nothing listens.
 pub(crate) fn curl(url: &str, body: Option<&Value>) -> (u16, String) {
     let mut curl = Command::new("curl");
-    curl.args(["--silent", "--no-buffer", "--max-time", "300", "--write-out", "%{stderr}%{http_code}", url]);
+    curl.args(["--silent", "--no-buffer", "--max-time", "300", "--header", "authorization: Bearer any"]);
+    curl.args(["--write-out", "%{stderr}%{http_code}", url]);
     if let Some(body) = body {
         curl.args(["--header", "content-type: application/json", "--data", &body.to_string()]);
     }

@@ -1,0 +1,13 @@
+//! `portcullis serve` as a process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod checking;
+mod clients;
+mod disk;
+mod peers;
+mod process;
+mod reload;
+#[path = "../../../gateway/tests/support/mod.rs"]
+mod support;
+mod tutorial;

@@ -1,0 +1,96 @@
+//! The tutorial of the gateway works as it is printed.
+
+use crate::process::{free_port, kit, root};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The tutorial.
+pub(crate) fn page() -> String {
+    std::fs::read_to_string(root().join("docs/tutorial-model-server.md")).unwrap()
+}
+
+/// The blocks of this kind in a part of the page.
+fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
+    let open = format!("```{kind}\n");
+    page.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// The block of this kind that follows these words.
+pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str {
+    blocks(page.split_once(words).unwrap().1, kind)[0]
+}
+
+/// Types every command of the page into a shell, in a folder that has what a checkout has. While the gateway serves,
+/// these programs run too, each by the interpreter of an environment. Free ports stand in the place of the page's.
+fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let link = |from: &Path, to: &str| std::os::unix::fs::symlink(from, folder.path().join(to)).unwrap();
+    std::fs::create_dir(folder.path().join("target")).unwrap();
+    link(environment, "target/clients");
+    link(Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap(), "target/debug");
+    for name in ["policies", "examples"] {
+        link(&root().join(name), name);
+    }
+    let (model, gateway) = (free_port(), free_port());
+    let ported = |text: &str| text.replace("18080", &model).replace("8080", &gateway);
+    let page = page();
+    let (before, after) = page.split_once("## 4. ").unwrap();
+    // What has been installed is not installed again.
+    let commands = |part| blocks(part, "sh").concat().replace("cargo xtask setup\ncargo xtask clients\n", "");
+    let mut script = format!("trap 'kill ${{model-}} ${{gateway-}} 2> /dev/null || true' EXIT\n{}", commands(before));
+    for (at, (environment, program)) in programs.iter().enumerate() {
+        std::fs::write(folder.path().join(format!("{at}.py")), ported(program)).unwrap();
+        script += &format!("{} {at}.py\n", environment.join("bin/python").display());
+    }
+    script += &commands(after);
+    assert!(!script.contains("xtask"), "{script}");
+    let mut shell = Command::new("sh");
+    shell.args(["-eu", "-c", &ported(&script)]).current_dir(folder.path()).stdin(Stdio::null());
+    (shell.output().unwrap(), folder)
+}
+
+#[test]
+#[cfg(feature = "sim")]
+fn the_tutorial_works_as_printed() {
+    let Some(environment) = kit() else { return };
+    let page = page();
+    let anthropic = block_after(&page, "Anthropic's client takes", "python");
+    let (out, _folder) = run(&environment, &[(&environment, anthropic)]);
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success(), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
+    let refusal = block_after(&page, "## 3. See a refusal", "text");
+    for words in [
+        "ready\n",
+        "admitted: ",
+        refusal,
+        "content_filter",
+        "IMP-OVERRIDE",
+        "\nverdict      warned\n",
+        "exit code 10\n",
+    ] {
+        assert!(said.contains(words), "`{words}` is not in what the commands print:\n{said}");
+    }
+    assert!(!said.contains("@example.org"), "{said}");
+    let ended = ["end_turn\n", "max_tokens\n"];
+    assert!(ended.iter().any(|reason| said.contains(reason)), "{said}");
+}
+
+/// systemd reads the unit without a warning, and finds it tight.
+#[test]
+fn the_unit_of_the_service_is_one_that_systemd_takes() {
+    use std::io::Write as _;
+    let unit = std::fs::read_to_string(root().join("docs/portcullis.service")).unwrap();
+    assert!(unit.contains("ExecStart=/usr/local/bin/portcullis serve --config "));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("portcullis.service");
+    // The program stands where it was built.
+    std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
+    for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
+        let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {
+            std::io::stdout().write_all(b"\nSKIPPED no systemd-analyze to read the unit with\n").unwrap();
+            return;
+        };
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && said.is_empty(), "{words:?}: {said}{}", String::from_utf8_lossy(&out.stdout));
+    }
+}

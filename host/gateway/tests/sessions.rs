@@ -1,0 +1,93 @@
+//! What happens to answers when one session of the card follows another.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use portcullis_card::{CardChoice, SessionConfig};
+use portcullis_core::hex;
+use portcullis_gate::{Governor, SaltKey, Settings};
+use portcullis_gateway::config::Config;
+use portcullis_gateway::session::SessionParts;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use support::{Gateway, PLACEHOLDER, REFUSAL, Step, Upstream, ask, chat, finish, policy, said, text};
+
+/// Sessions end when their time is over, with and without requests; no request is lost.
+#[test]
+fn sessions_rotate_by_time() {
+    let upstream = Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing.")], "stop")));
+    let gateway = Gateway::new(&policy("stop"), &upstream, "[rotation]\nseconds = 1\ndrain_ms = 20000\n");
+    let (since, mut names) = (Instant::now(), BTreeSet::new());
+    while names.len() < 3 {
+        assert!(since.elapsed() < Duration::from_secs(60), "{names:?}");
+        let answer = gateway.post("/v1/chat/completions", &ask("Go.", false));
+        assert_eq!((answer.status, said(&answer, "content").as_str()), (200, "Birds sing."), "{}", answer.body);
+        names.insert(answer.provenance()["session"].as_str().unwrap().to_owned());
+    }
+    assert!(since.elapsed() > Duration::from_millis(1_500), "three sessions in {:?}", since.elapsed());
+    // Nobody asks, and they end all the same.
+    std::thread::sleep(Duration::from_millis(2_500));
+    let answer = gateway.post("/v1/chat/completions", &ask("Go.", false));
+    let last: u32 = answer.provenance()["session"].as_str().unwrap().trim_start_matches("session-").parse().unwrap();
+    assert!(last >= 4, "{last}");
+}
+
+/// 17: the policy changes in the middle of a stream. The stream is judged by its own policy to its end; one that begins meanwhile waits,
+/// and is judged by the new one.
+#[test]
+fn a_stream_keeps_its_policy_to_its_end() {
+    let upstream = Upstream::new(Arc::new(|_, body: &Value| {
+        let bad = [text("A badword stands here. "), text("Cats sleep.")];
+        if body["messages"][0]["content"] == "short" {
+            return chat([text("Birds sing. ")].into_iter().chain(bad), "stop");
+        }
+        let first = (0..4).map(|n| text(&format!("Bird {n} sings. ")));
+        chat(first.chain([Step::Wait(Duration::from_secs(2))]).chain(bad), "stop")
+    }));
+    let policies = [policy("stop"), policy("redact")];
+    let digests = policies.each_ref().map(|policy| hex::encode(&policy.package.digest()));
+    assert_ne!(digests[0], digests[1]);
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 3\ndrain_ms = 30000\n\
+         [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+        upstream.address
+    );
+    let mut sessions = 0;
+    let open = move |salt: SaltKey| {
+        // The first session has the first policy, later ones the second.
+        let policy = &policies[usize::min(sessions, 1)];
+        sessions += 1;
+        Ok(SessionParts {
+            card: CardChoice::Model.open().unwrap(),
+            config: SessionConfig::default(),
+            recorder: None,
+            name: format!("session-{sessions}"),
+            governors: vec![Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt)).unwrap())],
+        })
+    };
+    let gateway = Gateway::over(Config::parse(&config).unwrap(), Box::new(open));
+    let (old, new) = std::thread::scope(|scope| {
+        let old = scope.spawn(|| gateway.post("/v1/chat/completions", &ask("long", true)));
+        // Its first sentences have asked for the rotation.
+        let since = Instant::now();
+        while gateway.get("/readyz").status == 200 {
+            assert!(since.elapsed() < Duration::from_secs(60), "the session does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!old.is_finished(), "the answer ended before the rotation");
+        let new = gateway.post("/v1/chat/completions", &ask("short", true));
+        (old.join().unwrap(), new)
+    });
+    let whole: String = (0..4).map(|n| format!("Bird {n} sings. ")).collect();
+    assert_eq!(said(&old, "content"), format!("{}{REFUSAL}", whole.trim_end()), "{}", old.body);
+    assert_eq!(finish(&old), "content_filter");
+    assert_eq!(said(&new, "content"), format!("Birds sing.{PLACEHOLDER}  Cats sleep."), "{}", new.body);
+    for (answer, session, digest) in [(&old, "session-1", &digests[0]), (&new, "session-2", &digests[1])] {
+        let provenance = answer.provenance();
+        assert_eq!(provenance["session"], session);
+        assert_eq!(provenance["package_digest"].as_str().unwrap(), digest, "{session}");
+    }
+}
