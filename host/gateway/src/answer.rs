@@ -3,12 +3,11 @@
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::Request;
-use crate::section::{Given, Manner, Section, SectionEnd};
+use crate::section::{Given, Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
-use portcullis_core::context::OnRefuse;
+use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
-use portcullis_core::manifest::AfterRefusal;
 use portcullis_core::state::Task;
 use portcullis_gate::Governor;
 use portcullis_mapping::Call;
@@ -140,10 +139,7 @@ impl Answer {
     pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Option<Self> {
         let governor = question.session.governors.get(question.place)?;
         // A JSON value is judged whole: nothing can be left out of it.
-        let on_refuse = match governor.policy().package.manifest().refusal.on_refuse {
-            AfterRefusal::Redact if !question.request.is_json() => OnRefuse::Skip,
-            AfterRefusal::Redact | AfterRefusal::Stop => OnRefuse::Stop,
-        };
+        let on_refuse = if question.request.is_json() { OnRefuse::Stop } else { on_refuse(governor) };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
         Some(Self { question, governor, choices, changed: Arc::new(Notify::new()), outputs, usage: Usage::default() })
@@ -363,9 +359,7 @@ impl Answer {
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
-        let refusal = &self.governor.policy().package.manifest().refusal;
-        (refusal.on_refuse == AfterRefusal::Redact && !self.question.request.is_json())
-            .then(|| Arc::from(refusal.placeholder.as_str()))
+        if self.question.request.is_json() { None } else { placeholder(&self.governor) }
     }
 
     /// Waits until every stream has ended and everything that may leave has left.
@@ -443,18 +437,10 @@ impl Answer {
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, .. } = self.question;
-        let policy = self.governor.policy();
         let provenance = Provenance {
-            version: 1,
-            answer: id,
-            mode: "held",
-            policy: policy.package.manifest().reference(),
-            package_digest: hex::encode(&policy.package.digest()),
-            policy_digest: hex::encode(&policy.compiled.image.digest()),
-            session: session.name.clone(),
-            request: hex::encode(&request.digest),
             nonce: request.nonce,
             streams,
+            ..Provenance::new(id, Mode::Held, self.governor.policy(), &session.name, &request.digest)
         };
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
     }

@@ -155,6 +155,12 @@ pub struct Limits {
     pub requests: usize,
     /// Connections at the same time.
     pub connections: usize,
+    /// Streams of the native API that are open at the same time.
+    pub decide_streams: usize,
+    /// The same for one key.
+    pub decide_streams_per_key: usize,
+    /// Silence of a caller after which a stream of the native API is ended.
+    pub decide_idle_ms: u64,
 }
 
 impl Default for Limits {
@@ -172,6 +178,9 @@ impl Default for Limits {
             stream_bytes: 64 << 20,
             requests: 1_000,
             connections: 2_000,
+            decide_streams: 256,
+            decide_streams_per_key: 64,
+            decide_idle_ms: 60_000,
         }
     }
 }

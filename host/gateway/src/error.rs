@@ -85,6 +85,20 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "gate_failed", message)
     }
 
+    /// There is no such stream for this key.
+    #[must_use]
+    pub fn no_stream() -> Self {
+        let message = "there is no open stream of this name for this key";
+        let error = Self::new(StatusCode::NOT_FOUND, "not_found_error", "stream_not_found", message);
+        Self { param: Some("stream".into()), ..error }
+    }
+
+    /// The stream does not take this now.
+    #[must_use]
+    pub fn conflict(code: &'static str, message: &str) -> Self {
+        Self::new(StatusCode::CONFLICT, "invalid_request_error", code, message)
+    }
+
     /// There is nothing under this path.
     #[must_use]
     pub fn no_route() -> Self {

@@ -6,8 +6,10 @@
 
 mod answer;
 pub mod config;
+pub mod decide;
 pub mod dialect;
 mod error;
+mod governed;
 pub mod output;
 mod prompt;
 pub mod request;

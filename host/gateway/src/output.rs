@@ -1,5 +1,8 @@
 //! What leaves the gate for a client: only what was admitted, and constants of the policy and of this program.
 
+use portcullis_core::context::Mode;
+use portcullis_core::hex;
+use portcullis_gate::Policy;
 use serde::Serialize;
 
 /// A part of an answer that a client can see apart from the others.
@@ -113,7 +116,8 @@ pub struct Provenance {
     pub version: u32,
     /// Identity of the answer.
     pub answer: String,
-    /// `held`: what was refused was kept from the reader, not from what the model wrote next.
+    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `recorded`: the text was whole before
+    /// it came, and was judged only.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,
@@ -130,6 +134,24 @@ pub struct Provenance {
     pub nonce: Option<String>,
     /// The governed streams, in the order in which they began.
     pub streams: Vec<StreamReport>,
+}
+
+impl Provenance {
+    /// Without streams and without a nonce. `request` is the SHA-256 of the request's body.
+    pub(crate) fn new(answer: String, mode: Mode, policy: &Policy, session: &str, request: &[u8; 32]) -> Self {
+        Self {
+            version: 1,
+            answer,
+            mode: mode.name(),
+            policy: policy.package.manifest().reference(),
+            package_digest: hex::encode(&policy.package.digest()),
+            policy_digest: hex::encode(&policy.compiled.image.digest()),
+            session: session.to_owned(),
+            request: hex::encode(request),
+            nonce: None,
+            streams: Vec::new(),
+        }
+    }
 }
 
 /// What became of one governed stream.

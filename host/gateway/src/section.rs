@@ -1,7 +1,9 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
 use crate::output::{Channel, Output, StreamReport};
+use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
+use portcullis_core::manifest::AfterRefusal;
 use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
@@ -53,6 +55,10 @@ pub(crate) struct Section {
     end: Option<SectionEnd>,
     /// Its BEGIN is recorded.
     recorded: bool,
+    /// Lane of the card, from BEGIN.
+    lane: u8,
+    /// The determinations since they were taken last, where somebody wants them.
+    judged: Option<Vec<Judged>>,
 }
 
 /// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they are written there.
@@ -69,6 +75,28 @@ pub(crate) struct Manner {
     pub(crate) placeholder: Option<Arc<str>>,
     /// Everything leaves at the end, or nothing does where something was refused.
     pub(crate) whole: bool,
+}
+
+/// A determination, with the place of its record.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) determination: Determination,
+    /// Index of the record in the log of the stream's lane.
+    pub(crate) log_index: Option<u64>,
+}
+
+/// What a stream does after a refusal, where its text may have gaps.
+pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
+    match governor.policy().package.manifest().refusal.on_refuse {
+        AfterRefusal::Redact => OnRefuse::Skip,
+        AfterRefusal::Stop => OnRefuse::Stop,
+    }
+}
+
+/// What stands in place of what is refused, where the text goes on after a refusal.
+pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
+    let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
+    (on_refuse(governor) == OnRefuse::Skip).then(constant)
 }
 
 /// What a section takes.
@@ -121,7 +149,25 @@ impl Section {
             report,
             end: None,
             recorded: false,
+            lane: 0,
+            judged: None,
         }
+    }
+
+    /// The same section, which keeps its determinations for [`Section::take_judged`].
+    #[must_use]
+    pub(crate) fn with_determinations(mut self) -> Self {
+        self.judged = Some(Vec::new());
+        self
+    }
+
+    /// The determinations since the last call, in order.
+    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+        self.judged.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(crate) const fn lane(&self) -> u8 {
+        self.lane
     }
 
     pub(crate) const fn channel(&self) -> Channel {
@@ -177,6 +223,11 @@ impl Section {
     pub(crate) fn is_recorded(&mut self) -> Option<bool> {
         self.outputs(&mut 0);
         (self.recorded || self.end.is_none()).then_some(self.recorded)
+    }
+
+    /// Whether its BEGIN stands among the messages that were read.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.recorded
     }
 
     pub(crate) const fn stream(&self) -> &StreamHandle {
@@ -279,7 +330,12 @@ impl Section {
 
     fn event(&mut self, event: EventKind, call_index: &mut u32, outputs: &mut Vec<Output>) {
         match event {
-            EventKind::Determined(judged) => self.determined(&judged.determination, outputs),
+            EventKind::Determined(judged) => {
+                self.determined(&judged.determination, outputs);
+                if let Some(kept) = &mut self.judged {
+                    kept.push(Judged { determination: judged.determination, log_index: judged.log_index });
+                }
+            }
             EventKind::Deferred { .. } => self.unmarked = false,
             EventKind::Released { text, calls, .. } => {
                 self.mark(outputs);
@@ -307,7 +363,7 @@ impl Section {
                     _ => SectionEnd::Broken,
                 });
             }
-            EventKind::Begun { .. } => self.recorded = true,
+            EventKind::Begun { lane, .. } => (self.recorded, self.lane) = (true, lane),
             EventKind::Proposed(_) | EventKind::RolledBack { .. } | EventKind::Drift { .. } => {}
         }
     }

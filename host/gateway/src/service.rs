@@ -2,10 +2,12 @@
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{Config, ConfigError, Limits};
+use crate::decide;
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
 use crate::output::Output;
-use crate::prompt::{self, PromptFilter};
+use crate::prompt::{self, PromptFilter, PromptVerdict};
+use crate::request::Role;
 use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::Router;
@@ -17,6 +19,7 @@ use axum::routing::{get, post};
 use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::hex;
+use portcullis_core::state::Task;
 use portcullis_prefilter::FilterPolicyError;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -24,21 +27,34 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Sessions that a request is offered to, one after the other.
-const ATTEMPTS: usize = 3;
+pub(crate) const ATTEMPTS: usize = 3;
 /// Pieces of an answer that wait for the network.
 const PIECES: usize = 16;
 
 /// Somebody who may ask.
-struct Caller {
+pub(crate) struct Caller {
+    /// Place of the key in the configuration.
+    place: usize,
     /// SHA-256 of the key: what is compared does not depend on how much of a guess is right.
     key: [u8; 32],
     /// Places of the models in the configuration; empty: all.
     models: Vec<usize>,
+}
+
+impl Caller {
+    /// Place of the key in the configuration.
+    pub(crate) const fn place(&self) -> usize {
+        self.place
+    }
+
+    fn may_use(&self, model: usize) -> bool {
+        self.models.is_empty() || self.models.contains(&model)
+    }
 }
 
 /// A model as clients see it.
@@ -58,6 +74,8 @@ pub struct Service {
     started: u64,
     /// No further request is taken.
     draining: watch::Receiver<bool>,
+    /// The open streams of the native API.
+    decide: decide::Streams,
 }
 
 /// Why a service cannot be made.
@@ -106,13 +124,14 @@ impl Service {
             models.push(ModelEntry { name: model.name.clone(), upstream });
         }
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
-        let caller = |key: &crate::config::Key| -> Result<Caller, ConfigError> {
+        let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
             let models = key.models.iter().filter_map(place).collect();
-            Ok(Caller { key: Sha256::digest(key.secret.read()?).into(), models })
+            Ok(Caller { place: at, key: Sha256::digest(key.secret.read()?).into(), models })
         };
         Ok(Self {
             models,
-            callers: config.keys.iter().map(caller).collect::<Result<_, _>>()?,
+            callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
+            decide: decide::Streams::new(&config.limits, config.keys.len()),
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             sessions,
@@ -128,6 +147,7 @@ impl Service {
             .route("/livez", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/v1/models", get(models));
+        router = router.merge(decide::router());
         for dialect in Dialect::ALL {
             let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
                 let answered = service.answer(dialect, &headers, body).await;
@@ -138,8 +158,16 @@ impl Service {
         router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) }).with_state(self)
     }
 
-    /// Which models a request's key opens.
-    fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) const fn decide(&self) -> &decide::Streams {
+        &self.decide
+    }
+
+    /// Whose key a request has; `None` where no key is configured.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
         if self.callers.is_empty() {
             return Ok(None);
         }
@@ -155,16 +183,30 @@ impl Service {
     }
 
     /// The place of a model that this caller may use.
-    fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
-        let may = |place: &usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(place));
+    pub(crate) fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
+        let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
         // A name of its own goes before any name.
         let known = self.models.iter().any(|model| model.name == name);
         named(if known { name } else { "*" }).ok_or_else(ApiError::no_model)
     }
 
+    /// The place of the model that this name is configured for, or of the only one that this caller may use.
+    pub(crate) fn model_or_only(&self, caller: Option<&Caller>, name: Option<&str>) -> Result<usize, ApiError> {
+        let named = self.model(caller, name.unwrap_or("*"));
+        if named.is_ok() || self.models.iter().any(|model| Some(model.name.as_str()) == name) {
+            return named;
+        }
+        let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
+        let mut open = (0..self.models.len()).filter(may);
+        match (open.next(), open.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(ApiError::no_model()),
+        }
+    }
+
     /// A session that takes streams; waits while one follows another.
-    async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
+    pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
         let mut sessions = self.sessions.clone();
         let open = sessions.wait_for(|state| !matches!(state, SessionState::Between));
         let state = timeout(self.limits.request(), open).await;
@@ -174,30 +216,45 @@ impl Service {
         }
     }
 
+    /// Whether requests are taken.
+    pub(crate) fn check_running(&self) -> Result<(), ApiError> {
+        if *self.draining.borrow() { Err(ApiError::unavailable("the gateway is being stopped")) } else { Ok(()) }
+    }
+
+    /// A request's body, within the bounds on its size and its time.
+    pub(crate) async fn body(&self, body: Body) -> Result<Bytes, ApiError> {
+        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
+        let body = body.map_err(|_| ApiError::invalid("body", "the body did not come in time"))?;
+        body.map_err(|_| ApiError::too_large(self.limits.body_bytes))
+    }
+
+    /// A place among the requests that are answered at the same time.
+    pub(crate) fn room(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let room = Arc::clone(&self.room).try_acquire_owned();
+        room.map_err(|_| ApiError::unavailable("as many requests are answered as may be"))
+    }
+
+    /// What the pre-execution filter says of texts, with who speaks each, and the task that they make.
+    pub(crate) async fn judge_input(
+        self: &Arc<Self>,
+        texts: Vec<(Role, String)>,
+    ) -> Result<(Task, PromptVerdict), ApiError> {
+        let judging = Arc::clone(self);
+        let judged = tokio::task::spawn_blocking(move || (prompt::task(&texts), judging.filter.judge(&texts)));
+        judged.await.map_err(|_| ApiError::gate("the pre-execution filter failed"))
+    }
+
     async fn answer(self: Arc<Self>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Result<Response, Refusal> {
         let refuse = |error| Refusal(dialect, error);
         let caller = self.caller(headers).map_err(refuse)?;
-        if *self.draining.borrow() {
-            return Err(refuse(ApiError::unavailable("the gateway is being stopped")));
-        }
-        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
-        let late = || ApiError::invalid("body", "the body did not come in time");
-        let body = body.map_err(|_| refuse(late()))?;
-        let body = body.map_err(|_| refuse(ApiError::too_large(self.limits.body_bytes)))?;
+        self.check_running().map_err(refuse)?;
+        let body = self.body(body).await.map_err(refuse)?;
         let request = dialect.parse(&body).map_err(refuse)?;
         let place = self.model(caller, &request.model).map_err(refuse)?;
         let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
         model.upstream.check(&request).map_err(refuse)?;
-        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-            return Err(refuse(ApiError::unavailable("as many requests are answered as may be")));
-        };
-        let judging = Arc::clone(&self);
-        let judged = tokio::task::spawn_blocking(move || {
-            let verdict = judging.filter.judge(&request);
-            (prompt::task(&request), verdict, request)
-        });
-        let failed = |_| refuse(ApiError::gate("the pre-execution filter failed"));
-        let (task, verdict, request) = judged.await.map_err(failed)?;
+        let room = self.room().map_err(refuse)?;
+        let (task, verdict) = self.judge_input(request.texts()).await.map_err(refuse)?;
         let header = Header {
             id: dialect.identity(&random().map_err(refuse)?),
             model: request.model.clone(),
@@ -396,7 +453,7 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
         Ok(caller) => caller,
         Err(error) => return error_response(Dialect::Chat, &error),
     };
-    let may = |place: usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(&place));
+    let may = |place: usize| caller.is_none_or(|caller| caller.may_use(place));
     let shown = service.models.iter().enumerate().filter(|(place, model)| may(*place) && model.name != "*");
     let shown = shown.map(
         |(_, model)| json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"}),
@@ -415,7 +472,7 @@ fn put_request_id(headers: &mut HeaderMap, id: &str) {
     }
 }
 
-fn json_response(status: StatusCode, body: String, id: &str) -> Response {
+pub(crate) fn json_response(status: StatusCode, body: String, id: &str) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -424,7 +481,7 @@ fn json_response(status: StatusCode, body: String, id: &str) -> Response {
     response
 }
 
-fn error_response(dialect: Dialect, error: &ApiError) -> Response {
+pub(crate) fn error_response(dialect: Dialect, error: &ApiError) -> Response {
     let mut response = json_response(error.status, dialect.error(error).to_string(), "");
     let headers = response.headers_mut();
     headers.remove("x-request-id");
@@ -435,7 +492,7 @@ fn error_response(dialect: Dialect, error: &ApiError) -> Response {
 }
 
 /// Sixteen bytes of the operating system's randomness, for an identity.
-fn random() -> Result<String, ApiError> {
+pub(crate) fn random() -> Result<String, ApiError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| ApiError::gate("the operating system gives no randomness"))?;
     Ok(hex::encode(&bytes))

@@ -3,7 +3,7 @@
 
 mod chat;
 mod completions;
-mod fields;
+pub(crate) mod fields;
 mod messages;
 mod responses;
 
