@@ -8,6 +8,7 @@ mod answer;
 pub mod config;
 pub mod decide;
 pub mod dialect;
+mod doors;
 mod error;
 mod governed;
 pub mod output;

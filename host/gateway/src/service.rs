@@ -4,6 +4,7 @@ use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{Config, ConfigError, Limits};
 use crate::decide;
 use crate::dialect::{Dialect, Header, now};
+use crate::doors;
 use crate::error::ApiError;
 use crate::output::Output;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
@@ -147,7 +148,7 @@ impl Service {
             .route("/livez", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/v1/models", get(models));
-        router = router.merge(decide::router());
+        router = router.merge(decide::router()).merge(doors::router());
         for dialect in Dialect::ALL {
             let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
                 let answered = service.answer(dialect, &headers, body).await;
