@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         flag::register(signal, Arc::clone(&stop))?;
     }
     flag::register(SIGHUP, Arc::clone(&rotate))?;
+    portcullis_gateway::logs::to_stderr();
     let sessions = Sessions::start(opener(args, &config)?, config.rotation.clone())?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     let signals = async move {
@@ -125,6 +126,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             keys: Vec::new(),
             limits: Limits::default(),
             rotation: Rotation::default(),
+            admin: None,
         },
     };
     let over = |of: &mut Option<PathBuf>, flag: &Option<PathBuf>| {

@@ -185,6 +185,10 @@ impl Answer {
         let limit = self.question.limit;
         let written = timeout(limit, self.pump(upstream)).await.unwrap_or(Err(Break::Late));
         if let Err(broken) = &written {
+            if let Break::Upstream(error) = broken {
+                self.question.session.metrics.upstream_failed(error);
+                tracing::warn!(answer = self.question.id, kind = error.kind(), "the model's server failed");
+            }
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
@@ -354,7 +358,8 @@ impl Answer {
         };
         let manner =
             Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content };
-        Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed))
+        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
+        Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
     /// What stands in place of what is refused, where the answer goes on.

@@ -38,10 +38,23 @@ pub struct Config {
     /// When a session ends and the next begins.
     #[serde(default)]
     pub rotation: Rotation,
+    /// The listener for those who run the gateway; absent: none.
+    #[serde(default)]
+    pub admin: Option<Admin>,
 }
 
 fn listen() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 8080))
+}
+
+/// The admin listener. It speaks plain HTTP, so its address must be of the loopback interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Admin {
+    /// Its address.
+    pub listen: SocketAddr,
+    /// Where its key is.
+    pub key: Secret,
 }
 
 /// A certificate and its key.
@@ -291,6 +304,10 @@ impl Config {
             if let Some(name) = key.models.iter().find(|name| !self.models.iter().any(|model| model.name == **name)) {
                 return unfit(format!("key `{}` opens model `{name}`, which is not configured", key.name));
             }
+        }
+        if let Some(admin) = self.admin.as_ref().filter(|admin| !admin.listen.ip().is_loopback()) {
+            let why = "the admin's key would cross the network in the clear; listen on 127.0.0.1";
+            return unfit(format!("{} is not of the loopback interface: {why}", admin.listen));
         }
         if self.keys.is_empty() && !self.listen.ip().is_loopback() {
             let why = "without keys everybody who reaches the address could ask; configure a `[[key]]`, or listen on 127.0.0.1";

@@ -1,4 +1,5 @@
-//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name of a field.
+//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name
+//! of a field.
 
 use axum::http::StatusCode;
 

@@ -1,4 +1,5 @@
-//! A governed stream for a caller who shows the text to its readers: the native API's streams, and the texts of the other doors.
+//! A governed stream for a caller who shows the text to its readers: the native API's streams, and the texts of the
+//! other doors.
 
 use crate::error::ApiError;
 use crate::output::{Channel, Output, Provenance, StreamReport};
@@ -51,7 +52,8 @@ pub(crate) struct GovernedStream {
 }
 
 impl Service {
-    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next one.
+    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next
+    /// one.
     ///
     /// # Errors
     /// There is no session, or no room in it.

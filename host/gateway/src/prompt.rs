@@ -108,8 +108,8 @@ fn verdict(report: &FilterReport) -> Verdict {
     Verdict { report: report.digest(), rules: rules.into() }
 }
 
-/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to; it establishes no
-/// class, fact or claim.
+/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to;
+/// it establishes no class, fact or claim.
 pub(crate) fn task(texts: &[(Role, String)]) -> Task {
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");

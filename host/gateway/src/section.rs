@@ -1,5 +1,6 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
+use crate::metrics::Metrics;
 use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
@@ -12,6 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// How a section ended.
@@ -59,9 +61,18 @@ pub(crate) struct Section {
     lane: u8,
     /// The determinations since they were taken last, where somebody wants them.
     judged: Option<Vec<Judged>>,
+    timing: Option<Timing>,
 }
 
-/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they are written there.
+/// Counts the time from a byte's arrival to its release.
+struct Timing {
+    metrics: Arc<Metrics>,
+    /// The ends of the pieces that wait, in bytes of the text, with their arrivals.
+    arrivals: VecDeque<(usize, Instant)>,
+}
+
+/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they
+/// are written there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
@@ -151,7 +162,15 @@ impl Section {
             recorded: false,
             lane: 0,
             judged: None,
+            timing: None,
         }
+    }
+
+    /// The same section, which counts the time from a byte's arrival to its release.
+    #[must_use]
+    pub(crate) fn timed(mut self, metrics: Arc<Metrics>) -> Self {
+        self.timing = Some(Timing { metrics, arrivals: VecDeque::new() });
+        self
     }
 
     /// The same section, which keeps its determinations for [`Section::take_judged`].
@@ -204,6 +223,9 @@ impl Section {
                 Some(reader.call(call, None)?)
             }
         };
+        if let Some(timing) = &mut self.timing {
+            timing.arrivals.push_back((self.given, Instant::now()));
+        }
         self.waiting.extend(part);
         self.submit();
         Ok(())
@@ -370,6 +392,14 @@ impl Section {
 
     fn determined(&mut self, determination: &Determination, outputs: &mut Vec<Output>) {
         use portcullis_core::wire::Determination as Answer;
+        let is_judged = determination.determination != Some(Answer::Decompose);
+        if let Some(Timing { metrics, arrivals }) = self.timing.as_mut().filter(|_| is_judged) {
+            while let Some((_, arrived)) = arrivals.pop_front_if(|(end, _)| *end <= determination.end) {
+                if determination.determination == Some(Answer::Admit) {
+                    metrics.held(arrived.elapsed());
+                }
+            }
+        }
         match determination.determination {
             Some(Answer::Admit) => {
                 self.mark(outputs);
@@ -407,7 +437,8 @@ impl Section {
 
     /// A call leaves as what the records commit to says.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer for whole.
+        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer
+        // for whole.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

@@ -6,28 +6,32 @@ use crate::decide;
 use crate::dialect::{Dialect, Header, now};
 use crate::doors;
 use crate::error::ApiError;
-use crate::output::Output;
+use crate::metrics::{Metrics, Queues};
+use crate::output::{Output, StreamReport};
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::request::Role;
 use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::State;
+use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::hex;
 use portcullis_core::state::Task;
+use portcullis_gate::Credit;
 use portcullis_prefilter::FilterPolicyError;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -77,6 +81,7 @@ pub struct Service {
     draining: watch::Receiver<bool>,
     /// The open streams of the native API.
     decide: decide::Streams,
+    metrics: Arc<Metrics>,
 }
 
 /// Why a service cannot be made.
@@ -105,6 +110,7 @@ impl Service {
         config: &Config,
         sessions: watch::Receiver<SessionState>,
         draining: watch::Receiver<bool>,
+        metrics: Arc<Metrics>,
     ) -> Result<Self, ServiceError> {
         let read = |path: &std::path::Path| {
             std::fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })
@@ -133,6 +139,7 @@ impl Service {
             models,
             callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
             decide: decide::Streams::new(&config.limits, config.keys.len()),
+            metrics,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             sessions,
@@ -156,7 +163,10 @@ impl Service {
             };
             router = router.route(dialect.path(), post(ask));
         }
-        router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) }).with_state(self)
+        router
+            .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
+            .layer(middleware::from_fn_with_state(Arc::clone(&self), observe))
+            .with_state(self)
     }
 
     pub(crate) const fn limits(&self) -> &Limits {
@@ -172,13 +182,7 @@ impl Service {
         if self.callers.is_empty() {
             return Ok(None);
         }
-        let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text(header::AUTHORIZATION).and_then(|value| {
-            let (scheme, key) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
-        });
-        let key = bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")));
-        let digest: [u8; 32] = Sha256::digest(key.ok_or_else(ApiError::unauthorized)?).into();
+        let digest: [u8; 32] = Sha256::digest(bearer_or_key(headers).ok_or_else(ApiError::unauthorized)?).into();
         let found = self.callers.iter().find(|caller| caller.key == digest);
         found.map(Some).ok_or_else(ApiError::unauthorized)
     }
@@ -189,7 +193,7 @@ impl Service {
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
         // A name of its own goes before any name.
         let known = self.models.iter().any(|model| model.name == name);
-        named(if known { name } else { "*" }).ok_or_else(ApiError::no_model)
+        named(if known { name } else { "*" }).inspect(|place| note_model(*place)).ok_or_else(ApiError::no_model)
     }
 
     /// The place of the model that this name is configured for, or of the only one that this caller may use.
@@ -201,7 +205,10 @@ impl Service {
         let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
         let mut open = (0..self.models.len()).filter(may);
         match (open.next(), open.next()) {
-            (Some(only), None) => Ok(only),
+            (Some(only), None) => {
+                note_model(only);
+                Ok(only)
+            }
             _ => Err(ApiError::no_model()),
         }
     }
@@ -215,6 +222,25 @@ impl Service {
             Ok(SessionState::Open(session)) => Ok(Arc::clone(session)),
             _ => Err(ApiError::unavailable("the gate takes no further request")),
         }
+    }
+
+    /// The metrics in Prometheus' text format.
+    pub(crate) fn metrics_text(&self) -> String {
+        let session = match &*self.sessions.borrow() {
+            SessionState::Open(session) => session.handle.credit(),
+            SessionState::Between | SessionState::Over => Credit::default(),
+        };
+        let requests = self.limits.requests.saturating_sub(self.room.available_permits());
+        self.metrics.text(Queues { requests, decide_streams: self.decide.open_streams(), session })
+    }
+
+    /// Whether requests are answered now: 200, or 503.
+    pub(crate) fn readiness(&self) -> Response {
+        let is_open = matches!(&*self.sessions.borrow(), SessionState::Open(_));
+        let is_ready = is_open && !*self.draining.borrow();
+        let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
+        *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        response
     }
 
     /// Whether requests are taken.
@@ -242,7 +268,9 @@ impl Service {
     ) -> Result<(Task, PromptVerdict), ApiError> {
         let judging = Arc::clone(self);
         let judged = tokio::task::spawn_blocking(move || (prompt::task(&texts), judging.filter.judge(&texts)));
-        judged.await.map_err(|_| ApiError::gate("the pre-execution filter failed"))
+        let judged = judged.await.map_err(|_| ApiError::gate("the pre-execution filter failed"))?;
+        self.metrics.input_refused(&judged.1.rules);
+        Ok(judged)
     }
 
     async fn answer(self: Arc<Self>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Result<Response, Refusal> {
@@ -296,13 +324,23 @@ impl Service {
             let upstream = model.upstream.clone();
             let written = tokio::spawn(async move {
                 let _room = room;
-                answer.write(&upstream).await
+                let ended = answer.write(&upstream).await;
+                log_end(&ended);
+                ended
             });
             let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
             return if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await };
         }
         Err(refuse(ApiError::unavailable("no session of the card took the request")))
     }
+}
+
+/// Logs how an answer ended, in counts and codes.
+fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
+    let sum = |of: fn(&StreamReport) -> u64| provenance.streams.iter().map(of).sum::<u64>();
+    let (admitted, rejected) = (sum(|stream| stream.admitted), sum(|stream| stream.rejected));
+    let failure = failure.as_ref().map(|failure| failure.code);
+    tracing::info!(answer = provenance.answer, session = provenance.session, admitted, rejected, failure, "answered");
 }
 
 /// An answer on its way to a client.
@@ -332,7 +370,8 @@ impl Exchange {
         }
     }
 
-    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status of its own.
+    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status
+    /// of its own.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));
         let first = match timeout(silence, self.outputs.recv()).await {
@@ -412,7 +451,8 @@ enum Piece {
     End,
 }
 
-/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no client takes it for whole.
+/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no
+/// client takes it for whole.
 struct EventBody(Option<mpsc::Receiver<Piece>>);
 
 /// An answer was not written to its end.
@@ -442,10 +482,41 @@ impl hyper::body::Body for EventBody {
 }
 
 async fn ready(State(service): State<Arc<Service>>) -> Response {
-    let is_open = matches!(&*service.sessions.borrow(), SessionState::Open(_));
-    let is_ready = is_open && !*service.draining.borrow();
-    let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
-    *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    service.readiness()
+}
+
+/// The key that a request shows, as `Authorization: Bearer KEY` or as `x-api-key`.
+pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+    });
+    bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")))
+}
+
+tokio::task_local! {
+    /// Place of the model that the request of this task is answered by, once that is known.
+    static MODEL: Cell<Option<usize>>;
+}
+
+/// The request of this task is answered by this model.
+fn note_model(place: usize) {
+    let _ = MODEL.try_with(|model| model.set(Some(place)));
+}
+
+/// Counts a request and logs it: its route, its model, its status, and how long its head took. Nothing that a client
+/// wrote is among them.
+async fn observe(State(service): State<Arc<Service>>, request: axum::extract::Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let begun = Instant::now();
+    let answered = async move { (next.run(request).await, MODEL.with(Cell::get)) };
+    let (response, place) = MODEL.scope(Cell::new(None), answered).await;
+    let model = place.and_then(|place| service.models.get(place)).map_or("none", |model| model.name.as_str());
+    service.metrics.request(&route, model, response.status());
+    let (status, milliseconds) =
+        (response.status().as_u16(), u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+    tracing::info!(route, model, status, milliseconds, "request");
     response
 }
 

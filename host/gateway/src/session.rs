@@ -1,6 +1,7 @@
 //! The card's session in a thread of its own, and the one after it.
 
 use crate::config::Rotation;
+use crate::metrics::Metrics;
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop};
@@ -58,6 +59,8 @@ pub struct OpenSession {
     pub governors: Vec<Arc<Governor>>,
     /// Opens streams.
     pub handle: SessionHandle,
+    /// What the gateway counts.
+    pub metrics: Arc<Metrics>,
 }
 
 /// What callers see of the sessions.
@@ -84,6 +87,7 @@ struct Board {
     state: watch::Sender<SessionState>,
     /// The session that runs, whether it takes streams or not.
     running: Mutex<Option<SessionHandle>>,
+    metrics: Arc<Metrics>,
 }
 
 impl Board {
@@ -117,7 +121,7 @@ impl Sessions {
     /// The system gives no thread.
     pub fn start(open: Opener, rotation: Rotation) -> std::io::Result<Self> {
         let state = watch::Sender::new(SessionState::Between);
-        let board = Arc::new(Board { state, running: Mutex::default() });
+        let board = Arc::new(Board { state, running: Mutex::default(), metrics: Arc::new(Metrics::new()) });
         let shared = Arc::clone(&board);
         let stop = Arc::new(AtomicBool::new(false));
         let flags = Arc::clone(&stop);
@@ -134,6 +138,12 @@ impl Sessions {
     #[must_use]
     pub fn state(&self) -> watch::Receiver<SessionState> {
         self.board.state.subscribe()
+    }
+
+    /// What the gateway counts.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.board.metrics)
     }
 
     /// For whoever asks for a rotation.
@@ -177,10 +187,15 @@ fn run_sessions(
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
         let SessionParts { card, config, recorder, name, governors } = open(SaltKey::random()?)?;
-        let ran = run_session(card, config, recorder, name, governors, rotation, board);
+        let ran = run_session(card, config, recorder, name.clone(), governors, rotation, board);
         board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         board.state.send_replace(SessionState::Between);
+        board.metrics.session_over();
+        tracing::info!(session = name, whole = ran.is_ok(), "session ended");
         ran?;
+        if !stop.load(Ordering::SeqCst) {
+            board.metrics.rotated();
+        }
     }
     Ok(())
 }
@@ -204,12 +219,15 @@ fn run_session(
         let handle = session_loop.handle();
         let mut meter = Meter::new(rotation, Arc::clone(board));
         *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
-        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle })));
+        tracing::info!(session = name, "session opened");
+        let metrics = Arc::clone(&board.metrics);
+        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle, metrics })));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
             }
             meter.count(event);
+            board.metrics.event(event);
             Ok(())
         });
         // Who still holds the state sees that this session takes no more.

@@ -1,4 +1,5 @@
-//! What LiteLLM's proxy and the FMS orchestrator ask, and what they are answered, field by field as their documents say.
+//! What LiteLLM's proxy and the FMS orchestrator ask, and what they are answered, field by field as their documents
+//! say.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -62,7 +63,7 @@ fn litellm_passes_and_blocks_requests() {
     for refused in [
         json!({"texts": [INJECTION]}),
         json!({"structured_messages": [{"role": "user", "content": [{"type": "text", "text": INJECTION}]}]}),
-        json!({"texts": ["Birds?"], "tools": [{"type": "function", "function": {"name": "f", "description": INJECTION}}]}),
+        json!({"tools": [{"type": "function", "function": {"name": "f", "description": INJECTION}}]}),
     ] {
         let answer = judged(&gateway, "request", &refused);
         assert_eq!(answer["action"], "BLOCKED", "{refused}");
@@ -77,7 +78,10 @@ fn litellm_blocks_answers_where_the_package_stops() {
     let texts = json!({"texts": ["Birds sing.", "Ships. A badword stands here. More."]});
     let blocked = json!({"action": "BLOCKED", "blocked_reason": "portcullis: refused by NO-BAD"});
     assert_eq!(judged(&gateway, "response", &texts), blocked);
-    let call = |name: &str, arguments: &str| json!({"tool_calls": [{"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}]});
+    let call = |name: &str, arguments: &str| {
+        let function = json!({"name": name, "arguments": arguments});
+        json!({"tool_calls": [{"id": "1", "type": "function", "function": function}]})
+    };
     let blocked = json!({"action": "BLOCKED", "blocked_reason": "portcullis: refused by NO-DROP"});
     assert_eq!(judged(&gateway, "response", &call("drop_table", "{}")), blocked);
     assert_eq!(judged(&gateway, "response", &call("look", "{}"))["action"], "NONE");
@@ -135,6 +139,7 @@ fn whatever_goes_wrong_blocks_litellm() {
 #[test]
 fn the_detector_api_answers_its_example() {
     let gateway = pii();
+    assert_eq!(gateway.get("/health").status, 200);
     let asked = json!({"contents": ["Write to x@example.org.", "Fine."], "detector_params": {}});
     let answer = gateway.post_with("/api/v1/text/contents", &asked, "detector-id: portcullis\r\n");
     assert_eq!(answer.status, 200, "{}", answer.body);

@@ -1,5 +1,6 @@
-//! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool calls, and gets the
-//! determination of each with the place of its record. It shows its readers what was released, and nothing else.
+//! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool
+//! calls, and gets the determination of each with the place of its record. It shows its readers what was released, and
+//! nothing else.
 //!
 //! The routes and their OpenAPI document come from the same lines.
 
@@ -93,8 +94,8 @@ fn body_of(value: &impl serde::Serialize) -> Result<String, ApiError> {
 
 /// Opens a governed stream.
 ///
-/// The task is judged by the pre-execution filter first. A refused task is answered with status 400 and the code `content_filter`; it is
-/// recorded like a stream that begins, notes the filter's report and ends.
+/// The task is judged by the pre-execution filter first. A refused task is answered with status 400 and the code
+/// `content_filter`; it is recorded like a stream that begins, notes the filter's report and ends.
 #[utoipa::path(
     post,
     path = "/v1/portcullis/streams",
@@ -150,8 +151,8 @@ async fn open_stream(
 
 /// Hands in the next candidate: a text, or a whole tool call.
 ///
-/// Texts follow each other, and are cut into sentences; the end of a text waits (`pending`) until what follows shows where its sentence
-/// ends. A tool call ends the text before it.
+/// Texts follow each other, and are cut into sentences; the end of a text waits (`pending`) until what follows shows
+/// where its sentence ends. A tool call ends the text before it.
 #[utoipa::path(
     post,
     path = "/v1/portcullis/streams/{stream}/candidates",
@@ -218,7 +219,7 @@ async fn submit(
     params(("stream" = String, Path, description = "name of the stream")),
     request_body = Closing,
     responses(
-        (status = 200, description = "what was determined since the last call, and how the stream ended", body = Decided),
+        (status = 200, description = "what was determined since the last answer, and how it ended", body = Decided),
         (status = 401, description = "no key, or a wrong one", body = Failure),
         (status = 404, description = "no such stream for this key", body = Failure),
         (status = 409, description = "another request of the stream is being answered", body = Failure),

@@ -70,6 +70,11 @@ impl Streams {
         found.ok_or_else(ApiError::no_stream)
     }
 
+    /// How many are open.
+    pub(crate) fn open_streams(&self) -> usize {
+        self.open().len()
+    }
+
     pub(crate) fn remove(&self, name: &str) {
         self.open().remove(name);
     }

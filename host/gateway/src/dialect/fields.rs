@@ -9,7 +9,8 @@ use serde_json::Value;
 /// Deepest nesting of a request's JSON.
 const DEPTH: usize = 64;
 
-/// Reads a body. Unknown fields are refused: an engine would take them without a word, and some ask for text that nothing judges.
+/// Reads a body. Unknown fields are refused: an engine would take them without a word, and some ask for text that
+/// nothing judges.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     if depth(body) > DEPTH {
         return Err(ApiError::invalid("body", format!("the body is nested deeper than {DEPTH}")));

@@ -1,7 +1,9 @@
-//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what stands in a text, and decides itself what becomes of it.
+//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what stands in a text, and decides itself
+//! what becomes of it.
 //!
-//! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the orchestrator drops
-//! what is below its threshold. Every span is judged, whatever the package does after a refusal: a caller may mask what is listed.
+//! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the
+//! orchestrator drops what is below its threshold. Every span is judged, whatever the package does after a refusal: a
+//! caller may mask what is listed.
 
 use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
 use crate::dialect::fields;
@@ -13,7 +15,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use axum::routing::post;
+use axum::routing::{get, post};
 use portcullis_core::context::OnRefuse;
 use portcullis_mapping::Call;
 use serde::{Deserialize, Serialize};
@@ -99,6 +101,11 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/api/v1/text/contents", post(contents))
         .route("/api/v1/text/chat", post(chat))
         .route("/api/v1/text/generation", post(generation))
+        .route("/health", get(health))
+}
+
+async fn health(State(service): State<Arc<Service>>) -> Response {
+    service.readiness()
 }
 
 async fn contents(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {

@@ -1,8 +1,9 @@
-//! LiteLLM's Generic Guardrail API: its proxy asks with the texts of a request before the model is called, and with those of the
-//! answer after it.
+//! LiteLLM's Generic Guardrail API: its proxy asks with the texts of a request before the model is called, and with
+//! those of the answer after it.
 //!
-//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong behind the check of the
-//! key is answered with status 200 and `BLOCKED`. `blocked_reason` reaches end users word for word: it holds rule ids, and no text.
+//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong behind
+//! the check of the key is answered with status 200 and `BLOCKED`. `blocked_reason` reaches end users word for word: it
+//! holds rule ids, and no text.
 
 use super::{Inquiry, TEXTS, TextVerdict};
 use crate::dialect::{Dialect, fields};
@@ -243,7 +244,8 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
 }
 
-/// Characters at the end of a text whose sentence is not over: in a stream, what follows may change what is said of them.
+/// Characters at the end of a text whose sentence is not over: in a stream, what follows may change what is said of
+/// them.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
     let pending = match reader.text(text, None) {

@@ -1,6 +1,8 @@
-//! Doors for programs that ask what the gate says of texts which they show themselves: other gateways and orchestrators.
+//! Doors for programs that ask what the gate says of texts which they show themselves: other gateways and
+//! orchestrators.
 //!
-//! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode is `recorded`.
+//! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode
+//! is `recorded`.
 
 mod fms;
 mod litellm;
