@@ -10,7 +10,7 @@ use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
-use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, SessionState, Sessions};
+use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -98,11 +98,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         flag::register(signal, Arc::clone(&stop))?;
     }
     flag::register(SIGHUP, Arc::clone(&rotate))?;
+    portcullis_gateway::logs::to_stderr();
     let governed = Arc::new(Mutex::new(Arc::new(load(&config)?)));
     let opener = opener(args, &config, Arc::clone(&governed))?;
     let sessions = Sessions::start(opener, config.rotation.clone(), config.evidence.clone())?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
-    let mut state = sessions.state();
     let files = config.clone();
     let signals = async move {
         while !stop.load(Ordering::Relaxed) {
@@ -117,16 +117,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                         if is_same { rotation.ask() } else { rotation.ask_for_policy_change() }
                     }
                     Ok(Err(failure)) => {
-                        eprintln!("error: the policies stay as they were: what was read is not fit for use\n{failure}")
+                        tracing::error!(%failure, "the policies stay as they were: what was read is not fit for use")
                     }
-                    Err(error) => eprintln!("error: the policies cannot be read: {error}"),
+                    Err(error) => tracing::error!(%error, "the policies cannot be read"),
                 }
-            }
-            if let Ok(true) = state.has_changed()
-                && let SessionState::Open(session) = &*state.borrow_and_update()
-                && let Some(gap) = session.gap
-            {
-                eprintln!("{}: open after {} ms in which no session took streams", session.name, gap.as_millis());
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -161,6 +155,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             limits: Limits::default(),
             rotation: Rotation::default(),
             evidence: Evidence::default(),
+            admin: None,
         },
     };
     let over = |of: &mut Option<PathBuf>, flag: &Option<PathBuf>| {

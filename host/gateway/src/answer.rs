@@ -2,14 +2,13 @@
 
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::receipts::Unproven;
+use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
-use crate::section::{Given, Manner, Section, SectionEnd};
+use crate::section::{Given, Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
-use portcullis_core::context::OnRefuse;
+use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
-use portcullis_core::manifest::AfterRefusal;
 use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Governor;
@@ -18,7 +17,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Bytes of a text that wait for what follows them.
@@ -96,16 +94,7 @@ pub(crate) struct Answer {
     outputs: mpsc::Sender<Output>,
     usage: Usage,
     /// Tells of checkpoints.
-    _checkpoints: Option<AbortOnDrop>,
-}
-
-/// A task that ends with what it serves.
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    _wakes: Option<Wakes>,
 }
 
 /// Why an answer does not go on.
@@ -158,24 +147,14 @@ impl Answer {
     pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Option<Self> {
         let governor = question.session.governors.get(question.place)?;
         // A JSON value is judged whole: nothing can be left out of it.
-        let on_refuse = match governor.policy().package.manifest().refusal.on_refuse {
-            AfterRefusal::Redact if !question.request.is_json() => OnRefuse::Skip,
-            AfterRefusal::Redact | AfterRefusal::Stop => OnRefuse::Stop,
-        };
+        let on_refuse = if question.request.is_json() { OnRefuse::Stop } else { on_refuse(governor) };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
         let changed = Arc::new(Notify::new());
         let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
-        let checkpoints = proofs.map(|proofs| {
-            let (mut came, changed) = (proofs.changed.clone(), Arc::clone(&changed));
-            AbortOnDrop(tokio::spawn(async move {
-                while came.changed().await.is_ok() {
-                    changed.notify_one();
-                }
-            }))
-        });
+        let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let usage = Usage::default();
-        Some(Self { question, governor, choices, changed, outputs, usage, _checkpoints: checkpoints })
+        Some(Self { question, governor, choices, changed, outputs, usage, _wakes: wakes })
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
@@ -218,6 +197,10 @@ impl Answer {
         let limit = self.question.limit;
         let written = timeout(limit, self.pump(upstream)).await.unwrap_or(Err(Break::Late));
         if let Err(broken) = &written {
+            if let Break::Upstream(error) = broken {
+                self.question.session.metrics.upstream_failed(error);
+                tracing::warn!(answer = self.question.id, kind = error.kind(), "the model's server failed");
+            }
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
@@ -407,14 +390,13 @@ impl Answer {
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
         let manner =
             Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content, signed };
-        Ok(Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed))
+        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
+        Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
-        let refusal = &self.governor.policy().package.manifest().refusal;
-        (refusal.on_refuse == AfterRefusal::Redact && !self.question.request.is_json())
-            .then(|| Arc::from(refusal.placeholder.as_str()))
+        if self.question.request.is_json() { None } else { placeholder(&self.governor) }
     }
 
     /// Waits until every stream has ended and everything that may leave has left.
@@ -492,20 +474,10 @@ impl Answer {
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, .. } = self.question;
-        let policy = self.governor.policy();
         let provenance = Provenance {
-            version: 1,
-            answer: id,
-            mode: "held",
-            policy: policy.package.manifest().reference(),
-            package_digest: hex::encode(&policy.package.digest()),
-            policy_digest: hex::encode(&policy.compiled.image.digest()),
-            session: session.name.clone(),
-            request: hex::encode(&request.digest),
             nonce: request.nonce,
             streams,
-            proofs: None,
-            unproven: None,
+            ..Provenance::new(id, Mode::Held, self.governor.policy(), &session.name, &request.digest)
         };
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
     }

@@ -42,10 +42,23 @@ pub struct Config {
     /// What clients get to show that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
+    /// The listener for those who run the gateway; absent: none.
+    #[serde(default)]
+    pub admin: Option<Admin>,
 }
 
 fn listen() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 8080))
+}
+
+/// The admin listener. It speaks plain HTTP, so its address must be of the loopback interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Admin {
+    /// Its address.
+    pub listen: SocketAddr,
+    /// Where its key is.
+    pub key: Secret,
 }
 
 /// A certificate and its key.
@@ -159,6 +172,12 @@ pub struct Limits {
     pub requests: usize,
     /// Connections at the same time.
     pub connections: usize,
+    /// Streams of the native API that are open at the same time.
+    pub decide_streams: usize,
+    /// The same for one key.
+    pub decide_streams_per_key: usize,
+    /// Silence of a caller after which a stream of the native API is ended.
+    pub decide_idle_ms: u64,
 }
 
 impl Default for Limits {
@@ -176,6 +195,9 @@ impl Default for Limits {
             stream_bytes: 64 << 20,
             requests: 1_000,
             connections: 2_000,
+            decide_streams: 256,
+            decide_streams_per_key: 64,
+            decide_idle_ms: 60_000,
         }
     }
 }
@@ -322,6 +344,10 @@ impl Config {
         }
         if self.bundles.is_none() && self.evidence.release == Release::Signed {
             return unfit("text that leaves when it is signed needs a signing session: give `bundles`".into());
+        }
+        if let Some(admin) = self.admin.as_ref().filter(|admin| !admin.listen.ip().is_loopback()) {
+            let why = "the admin's key would cross the network in the clear; listen on 127.0.0.1";
+            return unfit(format!("{} is not of the loopback interface: {why}", admin.listen));
         }
         if self.keys.is_empty() && !self.listen.ip().is_loopback() {
             let why = "without keys everybody who reaches the address could ask; configure a `[[key]]`, or listen on 127.0.0.1";

@@ -1,4 +1,5 @@
-//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name of a field.
+//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name
+//! of a field.
 
 use axum::http::StatusCode;
 
@@ -106,6 +107,20 @@ impl ApiError {
         let message =
             "the answer has no proof: its session ended before a checkpoint covered it, or it is not kept any more";
         Self::new(StatusCode::GONE, "not_found_error", "answer_unproven", message)
+    }
+
+    /// There is no such stream for this key.
+    #[must_use]
+    pub fn no_stream() -> Self {
+        let message = "there is no open stream of this name for this key";
+        let error = Self::new(StatusCode::NOT_FOUND, "not_found_error", "stream_not_found", message);
+        Self { param: Some("stream".into()), ..error }
+    }
+
+    /// The stream does not take this now.
+    #[must_use]
+    pub fn conflict(code: &'static str, message: &str) -> Self {
+        Self::new(StatusCode::CONFLICT, "invalid_request_error", code, message)
     }
 
     /// There is nothing under this path.

@@ -1,7 +1,10 @@
 //! What leaves the gate for a client: only what was admitted, and constants of the policy and of this program.
 
 use crate::receipts::Unproven;
+use portcullis_core::context::Mode;
+use portcullis_core::hex;
 use portcullis_evidence::stream_proof::StreamProof;
+use portcullis_gate::Policy;
 use serde::Serialize;
 
 /// A part of an answer that a client can see apart from the others.
@@ -115,7 +118,8 @@ pub struct Provenance {
     pub version: u32,
     /// Identity of the answer.
     pub answer: String,
-    /// `held`: what was refused was kept from the reader, not from what the model wrote next.
+    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `recorded`: the text was
+    /// whole before it came, and was judged only.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,
@@ -138,6 +142,26 @@ pub struct Provenance {
     /// Why there are none, where the client asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproven: Option<Unproven>,
+}
+
+impl Provenance {
+    /// Without streams and without a nonce. `request` is the SHA-256 of the request's body.
+    pub(crate) fn new(answer: String, mode: Mode, policy: &Policy, session: &str, request: &[u8; 32]) -> Self {
+        Self {
+            version: 1,
+            answer,
+            mode: mode.name(),
+            policy: policy.package.manifest().reference(),
+            package_digest: hex::encode(&policy.package.digest()),
+            policy_digest: hex::encode(&policy.compiled.image.digest()),
+            session: session.to_owned(),
+            request: hex::encode(request),
+            nonce: None,
+            streams: Vec::new(),
+            proofs: None,
+            unproven: None,
+        }
+    }
 }
 
 /// What became of one governed stream.

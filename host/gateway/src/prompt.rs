@@ -1,6 +1,6 @@
 //! What a model is given, judged before it is asked: every message of every request, under the profile of who speaks.
 
-use crate::request::{Request, Role};
+use crate::request::Role;
 use portcullis_core::state::Task;
 use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, Prefilter, STRUCT_UNSPECIFIED};
 use sha2::{Digest, Sha256};
@@ -53,12 +53,12 @@ impl PromptFilter {
         })
     }
 
-    /// Judges every text of a request. Takes as long as the texts are long.
-    pub(crate) fn judge(&self, request: &Request) -> PromptVerdict {
+    /// Judges the texts of a request, with who speaks each. Takes as long as they are long.
+    pub(crate) fn judge(&self, texts: &[(Role, String)]) -> PromptVerdict {
         let mut note = Sha256::new().chain_update(b"portcullis/gateway/input/1\0");
         let mut rules = Vec::new();
-        for (role, text) in request.texts() {
-            let verdict = self.text(role, &text);
+        for (role, text) in texts {
+            let verdict = self.text(*role, text);
             note.update(verdict.report);
             for rule in verdict.rules.iter().filter(|rule| !rules.contains(*rule)).cloned().collect::<Vec<_>>() {
                 rules.push(rule);
@@ -108,10 +108,10 @@ fn verdict(report: &FilterReport) -> Verdict {
     Verdict { report: report.digest(), rules: rules.into() }
 }
 
-/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to; it establishes no
-/// class, fact or claim.
-pub(crate) fn task(request: &Request) -> Task {
-    let texts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
+/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to;
+/// it establishes no class, fact or claim.
+pub(crate) fn task(texts: &[(Role, String)]) -> Task {
+    let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");
     let from = whole.ceil_char_boundary(whole.len().saturating_sub(TASK_BYTES));
     Task { intent: whole.get(from..).unwrap_or_default().to_owned(), facts: Vec::new() }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// The proofs of one session, as far as its checkpoints go.
@@ -27,7 +28,26 @@ pub enum Unproven {
     Never,
 }
 
+/// Wakes somebody at every checkpoint, until it is dropped.
+pub(crate) struct Wakes(JoinHandle<()>);
+
+impl Drop for Wakes {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl SessionProofs {
+    /// Notifies `changed` at every checkpoint.
+    pub(crate) fn wake(&self, changed: &Arc<Notify>) -> Wakes {
+        let (mut came, changed) = (self.changed.clone(), Arc::clone(changed));
+        Wakes(tokio::spawn(async move {
+            while came.changed().await.is_ok() {
+                changed.notify_one();
+            }
+        }))
+    }
+
     /// The proofs of these streams, by their numbers, once they are there.
     pub(crate) async fn prove(&self, streams: &[u64], within: Duration) -> Result<Vec<StreamProof>, Unproven> {
         let mut changed = self.changed.clone();
@@ -67,8 +87,8 @@ struct Answers {
 /// An answer, until its proofs are asked for.
 #[derive(Clone)]
 pub(crate) struct HeldAnswer {
-    /// Digest of the key that asked; none where there are no keys.
-    pub(crate) caller: Option<[u8; 32]>,
+    /// Place of the key that asked; none where there are no keys.
+    pub(crate) caller: Option<usize>,
     pub(crate) proofs: SessionProofs,
     /// Numbers of its streams.
     pub(crate) streams: Vec<u64>,
@@ -92,7 +112,7 @@ impl Receipts {
     }
 
     /// The answer of that identity, if this caller got it.
-    pub(crate) fn find(&self, id: &str, caller: Option<[u8; 32]>) -> Option<HeldAnswer> {
+    pub(crate) fn find(&self, id: &str, caller: Option<usize>) -> Option<HeldAnswer> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.held.get(id).filter(|answer| answer.caller == caller).cloned()
     }

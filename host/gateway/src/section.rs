@@ -1,7 +1,10 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
+use crate::metrics::Metrics;
 use crate::output::{Channel, Output, StreamReport};
+use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
+use portcullis_core::manifest::AfterRefusal;
 use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
@@ -11,6 +14,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// How a section ended.
@@ -54,6 +58,11 @@ pub(crate) struct Section {
     end: Option<SectionEnd>,
     /// Its BEGIN is recorded.
     recorded: bool,
+    /// Lane of the card, from BEGIN.
+    lane: u8,
+    /// The determinations since they were taken last, where somebody wants them.
+    judged: Option<Vec<Judged>>,
+    timing: Option<Timing>,
     signed: Option<SignedRelease>,
 }
 
@@ -92,6 +101,11 @@ impl SignedRelease {
         self.waiting.push_back((needed, event));
     }
 
+    /// Whether an event waits for a checkpoint that will come. What waits for END's record waits for END.
+    fn is_waiting(&self) -> bool {
+        self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
+    }
+
     /// The next event whose record is signed.
     fn pop(&mut self) -> Option<EventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
@@ -100,7 +114,15 @@ impl SignedRelease {
     }
 }
 
-/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they are written there.
+/// Counts the time from a byte's arrival to its release.
+struct Timing {
+    metrics: Arc<Metrics>,
+    /// The ends of the pieces that wait, in bytes of the text, with their arrivals.
+    arrivals: VecDeque<(usize, Instant)>,
+}
+
+/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they
+/// are written there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
@@ -116,6 +138,28 @@ pub(crate) struct Manner {
     pub(crate) whole: bool,
     /// Text leaves once its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
+}
+
+/// A determination, with the place of its record.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) determination: Determination,
+    /// Index of the record in the log of the stream's lane.
+    pub(crate) log_index: Option<u64>,
+}
+
+/// What a stream does after a refusal, where its text may have gaps.
+pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
+    match governor.policy().package.manifest().refusal.on_refuse {
+        AfterRefusal::Redact => OnRefuse::Skip,
+        AfterRefusal::Stop => OnRefuse::Stop,
+    }
+}
+
+/// What stands in place of what is refused, where the text goes on after a refusal.
+pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
+    let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
+    (on_refuse(governor) == OnRefuse::Skip).then(constant)
 }
 
 /// What a section takes.
@@ -168,8 +212,34 @@ impl Section {
             report,
             end: None,
             recorded: false,
+            lane: 0,
+            judged: None,
+            timing: None,
             signed: signed.map(|book| SignedRelease { book, lane: 0, last: 0, waiting: VecDeque::new() }),
         }
+    }
+
+    /// The same section, which counts the time from a byte's arrival to its release.
+    #[must_use]
+    pub(crate) fn timed(mut self, metrics: Arc<Metrics>) -> Self {
+        self.timing = Some(Timing { metrics, arrivals: VecDeque::new() });
+        self
+    }
+
+    /// The same section, which keeps its determinations for [`Section::take_judged`].
+    #[must_use]
+    pub(crate) fn with_determinations(mut self) -> Self {
+        self.judged = Some(Vec::new());
+        self
+    }
+
+    /// The determinations since the last call, in order.
+    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+        self.judged.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(crate) const fn lane(&self) -> u8 {
+        self.lane
     }
 
     pub(crate) const fn channel(&self) -> Channel {
@@ -206,6 +276,9 @@ impl Section {
                 Some(reader.call(call, None)?)
             }
         };
+        if let Some(timing) = &mut self.timing {
+            timing.arrivals.push_back((self.given, Instant::now()));
+        }
         self.waiting.extend(part);
         self.submit();
         Ok(())
@@ -225,6 +298,11 @@ impl Section {
     pub(crate) fn is_recorded(&mut self) -> Option<bool> {
         self.outputs(&mut 0);
         (self.recorded || self.end.is_none()).then_some(self.recorded)
+    }
+
+    /// Whether its BEGIN stands among the messages that were read.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.recorded
     }
 
     pub(crate) const fn stream(&self) -> &StreamHandle {
@@ -264,6 +342,11 @@ impl Section {
             self.abort("the choice has ended");
         }
         self.outputs(&mut 0);
+    }
+
+    /// Whether something waits for a checkpoint.
+    pub(crate) fn is_unsigned(&self) -> bool {
+        self.signed.as_ref().is_some_and(SignedRelease::is_waiting)
     }
 
     /// Whether parts wait for room in the session.
@@ -338,7 +421,12 @@ impl Section {
 
     fn event(&mut self, event: EventKind, call_index: &mut u32, outputs: &mut Vec<Output>) {
         match event {
-            EventKind::Determined(judged) => self.determined(&judged.determination, outputs),
+            EventKind::Determined(judged) => {
+                self.determined(&judged.determination, outputs);
+                if let Some(kept) = &mut self.judged {
+                    kept.push(Judged { determination: judged.determination, log_index: judged.log_index });
+                }
+            }
             EventKind::Deferred { .. } => self.unmarked = false,
             EventKind::Released { text, calls, .. } => {
                 self.mark(outputs);
@@ -366,13 +454,21 @@ impl Section {
                     _ => SectionEnd::Broken,
                 });
             }
-            EventKind::Begun { .. } => self.recorded = true,
+            EventKind::Begun { lane, .. } => (self.recorded, self.lane) = (true, lane),
             EventKind::Proposed(_) | EventKind::RolledBack { .. } | EventKind::Drift { .. } => {}
         }
     }
 
     fn determined(&mut self, determination: &Determination, outputs: &mut Vec<Output>) {
         use portcullis_core::wire::Determination as Answer;
+        let is_judged = determination.determination != Some(Answer::Decompose);
+        if let Some(Timing { metrics, arrivals }) = self.timing.as_mut().filter(|_| is_judged) {
+            while let Some((_, arrived)) = arrivals.pop_front_if(|(end, _)| *end <= determination.end) {
+                if determination.determination == Some(Answer::Admit) {
+                    metrics.held(arrived.elapsed());
+                }
+            }
+        }
         match determination.determination {
             Some(Answer::Admit) => {
                 self.mark(outputs);
@@ -410,7 +506,8 @@ impl Section {
 
     /// A call leaves as what the records commit to says.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer for whole.
+        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer
+        // for whole.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

@@ -1,5 +1,6 @@
 //! The listener: connections, TLS, and the end of both.
 
+use crate::admin;
 use crate::config::{Config, ConfigError, Tls};
 use crate::service::{Service, ServiceError};
 use crate::session::{SessionFailure, SessionState, Sessions};
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -76,7 +77,7 @@ async fn run(
     let mut state = sessions.state();
     let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
     let (drain, draining) = watch::channel(false);
-    let service = Arc::new(Service::new(config, state.clone(), draining)?);
+    let service = Arc::new(Service::new(config, state.clone(), draining, sessions.metrics())?);
     let router = Arc::clone(&service).router();
     let listener = TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
     let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
@@ -87,6 +88,16 @@ async fn run(
         // Why stands in the result of the sessions' thread.
         return Ok(());
     }
+    let asked_to_end = Arc::new(Notify::new());
+    let admin = match &config.admin {
+        Some(admin) => {
+            let router = admin::router(admin, Arc::clone(&service), Arc::clone(&asked_to_end))?;
+            let bound =
+                TcpListener::bind(admin.listen).await.map_err(|error| ServeError::Listen(admin.listen, error))?;
+            Some(tokio::spawn(admin::serve(bound, router, config.limits.request())))
+        }
+        None => None,
+    };
     listening(address);
     let timer = tokio::spawn(rotate(sessions, config));
     let room = Arc::new(Semaphore::new(config.limits.connections));
@@ -96,6 +107,7 @@ async fn run(
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
+            () = asked_to_end.notified() => break,
             _ = state.wait_for(|state| matches!(state, SessionState::Over)) => break,
         };
         let Ok((stream, _)) = accepted else {
@@ -136,6 +148,7 @@ async fn run(
     let patience = Duration::from_millis(config.rotation.drain_ms);
     sessions.drain(patience);
     let _ = timeout(patience + LAST_WORDS, graceful.shutdown()).await;
+    admin.inspect(tokio::task::JoinHandle::abort);
     Ok(())
 }
 

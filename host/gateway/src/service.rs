@@ -2,46 +2,66 @@
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{Config, ConfigError, Evidence, Limits, Release};
+use crate::decide;
 use crate::dialect::{Dialect, Header, now};
+use crate::doors;
 use crate::error::ApiError;
 use crate::host::is_meant_for_loopback;
-use crate::output::Output;
-use crate::prompt::{self, PromptFilter};
+use crate::metrics::{Metrics, Queues};
+use crate::output::{Output, Provenance, StreamReport};
+use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
+use crate::request::Role;
 use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::hex;
+use portcullis_core::state::Task;
+use portcullis_gate::Credit;
 use portcullis_prefilter::FilterPolicyError;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Sessions that a request is offered to, one after the other.
-const ATTEMPTS: usize = 3;
+pub(crate) const ATTEMPTS: usize = 3;
 /// Pieces of an answer that wait for the network.
 const PIECES: usize = 16;
 
 /// Somebody who may ask.
-struct Caller {
+pub(crate) struct Caller {
+    /// Place of the key in the configuration.
+    place: usize,
     /// SHA-256 of the key: what is compared does not depend on how much of a guess is right.
     key: [u8; 32],
     /// Places of the models in the configuration; empty: all.
     models: Vec<usize>,
+}
+
+impl Caller {
+    /// Place of the key in the configuration.
+    pub(crate) const fn place(&self) -> usize {
+        self.place
+    }
+
+    fn may_use(&self, model: usize) -> bool {
+        self.models.is_empty() || self.models.contains(&model)
+    }
 }
 
 /// A model as clients see it.
@@ -63,6 +83,9 @@ pub struct Service {
     started: u64,
     /// No further request is taken.
     draining: watch::Receiver<bool>,
+    /// The open streams of the native API.
+    decide: decide::Streams,
+    metrics: Arc<Metrics>,
 }
 
 /// Why a service cannot be made.
@@ -91,6 +114,7 @@ impl Service {
         config: &Config,
         sessions: watch::Receiver<SessionState>,
         draining: watch::Receiver<bool>,
+        metrics: Arc<Metrics>,
     ) -> Result<Self, ServiceError> {
         let read = |path: &std::path::Path| {
             std::fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })
@@ -111,13 +135,15 @@ impl Service {
             models.push(ModelEntry { name: model.name.clone(), upstream });
         }
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
-        let caller = |key: &crate::config::Key| -> Result<Caller, ConfigError> {
+        let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
             let models = key.models.iter().filter_map(place).collect();
-            Ok(Caller { key: Sha256::digest(key.secret.read()?).into(), models })
+            Ok(Caller { place: at, key: Sha256::digest(key.secret.read()?).into(), models })
         };
         Ok(Self {
             models,
-            callers: config.keys.iter().map(caller).collect::<Result<_, _>>()?,
+            callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
+            decide: decide::Streams::new(&config.limits, config.keys.len()),
+            metrics,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             evidence: config.evidence.clone(),
@@ -136,6 +162,7 @@ impl Service {
             .route("/readyz", get(ready))
             .route("/v1/models", get(models))
             .route("/v1/portcullis/receipts/{answer}", get(receipt));
+        router = router.merge(decide::router()).merge(doors::router());
         for dialect in Dialect::ALL {
             let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
                 let answered = service.answer(dialect, &headers, body).await;
@@ -145,36 +172,55 @@ impl Service {
         }
         let router = router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) });
         let router = if self.callers.is_empty() { router.layer(from_fn(check_host)) } else { router };
-        router.with_state(self)
+        router.layer(from_fn_with_state(Arc::clone(&self), observe)).with_state(self)
     }
 
-    /// Which models a request's key opens.
-    fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) const fn decide(&self) -> &decide::Streams {
+        &self.decide
+    }
+
+    /// Whose key a request has; `None` where no key is configured.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
         if self.callers.is_empty() {
             return Ok(None);
         }
-        let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text(header::AUTHORIZATION).and_then(|value| {
-            let (scheme, key) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
-        });
-        let key = bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")));
-        let digest: [u8; 32] = Sha256::digest(key.ok_or_else(ApiError::unauthorized)?).into();
+        let digest: [u8; 32] = Sha256::digest(bearer_or_key(headers).ok_or_else(ApiError::unauthorized)?).into();
         let found = self.callers.iter().find(|caller| caller.key == digest);
         found.map(Some).ok_or_else(ApiError::unauthorized)
     }
 
     /// The place of a model that this caller may use.
-    fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
-        let may = |place: &usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(place));
+    pub(crate) fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
+        let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
         // A name of its own goes before any name.
         let known = self.models.iter().any(|model| model.name == name);
-        named(if known { name } else { "*" }).ok_or_else(ApiError::no_model)
+        named(if known { name } else { "*" }).inspect(|place| note_model(*place)).ok_or_else(ApiError::no_model)
+    }
+
+    /// The place of the model that this name is configured for, or of the only one that this caller may use.
+    pub(crate) fn model_or_only(&self, caller: Option<&Caller>, name: Option<&str>) -> Result<usize, ApiError> {
+        let named = self.model(caller, name.unwrap_or("*"));
+        if named.is_ok() || self.models.iter().any(|model| Some(model.name.as_str()) == name) {
+            return named;
+        }
+        let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
+        let mut open = (0..self.models.len()).filter(may);
+        match (open.next(), open.next()) {
+            (Some(only), None) => {
+                note_model(only);
+                Ok(only)
+            }
+            _ => Err(ApiError::no_model()),
+        }
     }
 
     /// A session that takes streams; waits while one follows another.
-    async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
+    pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
         let mut sessions = self.sessions.clone();
         let open = sessions.wait_for(|state| !matches!(state, SessionState::Between));
         let state = timeout(self.limits.request(), open).await;
@@ -184,30 +230,66 @@ impl Service {
         }
     }
 
+    /// The metrics in Prometheus' text format.
+    pub(crate) fn metrics_text(&self) -> String {
+        let session = match &*self.sessions.borrow() {
+            SessionState::Open(session) => session.handle.credit(),
+            SessionState::Between | SessionState::Over => Credit::default(),
+        };
+        let requests = self.limits.requests.saturating_sub(self.room.available_permits());
+        self.metrics.text(Queues { requests, decide_streams: self.decide.open_streams(), session })
+    }
+
+    /// Whether requests are answered now: 200, or 503.
+    pub(crate) fn readiness(&self) -> Response {
+        let is_open = matches!(&*self.sessions.borrow(), SessionState::Open(_));
+        let is_ready = is_open && !*self.draining.borrow();
+        let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
+        *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        response
+    }
+
+    /// Whether requests are taken.
+    pub(crate) fn check_running(&self) -> Result<(), ApiError> {
+        if *self.draining.borrow() { Err(ApiError::unavailable("the gateway is being stopped")) } else { Ok(()) }
+    }
+
+    /// A request's body, within the bounds on its size and its time.
+    pub(crate) async fn body(&self, body: Body) -> Result<Bytes, ApiError> {
+        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
+        let body = body.map_err(|_| ApiError::invalid("body", "the body did not come in time"))?;
+        body.map_err(|_| ApiError::too_large(self.limits.body_bytes))
+    }
+
+    /// A place among the requests that are answered at the same time.
+    pub(crate) fn room(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let room = Arc::clone(&self.room).try_acquire_owned();
+        room.map_err(|_| ApiError::unavailable("as many requests are answered as may be"))
+    }
+
+    /// What the pre-execution filter says of texts, with who speaks each, and the task that they make.
+    pub(crate) async fn judge_input(
+        self: &Arc<Self>,
+        texts: Vec<(Role, String)>,
+    ) -> Result<(Task, PromptVerdict), ApiError> {
+        let judging = Arc::clone(self);
+        let judged = tokio::task::spawn_blocking(move || (prompt::task(&texts), judging.filter.judge(&texts)));
+        let judged = judged.await.map_err(|_| ApiError::gate("the pre-execution filter failed"))?;
+        self.metrics.input_refused(&judged.1.rules);
+        Ok(judged)
+    }
+
     async fn answer(self: Arc<Self>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Result<Response, Refusal> {
         let refuse = |error| Refusal(dialect, error);
         let caller = self.caller(headers).map_err(refuse)?;
-        if *self.draining.borrow() {
-            return Err(refuse(ApiError::unavailable("the gateway is being stopped")));
-        }
-        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
-        let late = || ApiError::invalid("body", "the body did not come in time");
-        let body = body.map_err(|_| refuse(late()))?;
-        let body = body.map_err(|_| refuse(ApiError::too_large(self.limits.body_bytes)))?;
+        self.check_running().map_err(refuse)?;
+        let body = self.body(body).await.map_err(refuse)?;
         let request = dialect.parse(&body).map_err(refuse)?;
         let place = self.model(caller, &request.model).map_err(refuse)?;
         let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
         model.upstream.check(&request).map_err(refuse)?;
-        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-            return Err(refuse(ApiError::unavailable("as many requests are answered as may be")));
-        };
-        let judging = Arc::clone(&self);
-        let judged = tokio::task::spawn_blocking(move || {
-            let verdict = judging.filter.judge(&request);
-            (prompt::task(&request), verdict, request)
-        });
-        let failed = |_| refuse(ApiError::gate("the pre-execution filter failed"));
-        let (task, verdict, request) = judged.await.map_err(failed)?;
+        let room = self.room().map_err(refuse)?;
+        let (task, verdict) = self.judge_input(request.texts()).await.map_err(refuse)?;
         let header = Header {
             id: dialect.identity(&random().map_err(refuse)?),
             model: request.model.clone(),
@@ -224,7 +306,7 @@ impl Service {
             note: verdict.note,
             client: self.limits.client(),
             limit: self.limits.whole() + self.limits.client(),
-            signed: self.evidence.release == Release::Signed,
+            signed: self.is_signed(),
             proof: self.evidence.proof(),
         };
         for _ in 0..ATTEMPTS {
@@ -248,22 +330,45 @@ impl Service {
                 }
             };
             let upstream = model.upstream.clone();
-            let (service, caller) = (Arc::clone(&self), caller.map(|caller| caller.key));
-            let (proofs, id) = (question.session.proofs.clone(), header.id.clone());
+            let (service, caller) = (Arc::clone(&self), caller.map(Caller::place));
+            let session = Arc::clone(&question.session);
             let written = tokio::spawn(async move {
                 let _room = room;
-                let end = answer.write(&upstream).await;
-                if let Some(proofs) = proofs {
-                    let streams = end.provenance.streams.iter().map(|stream| stream.stream).collect();
-                    service.receipts.keep(id, HeldAnswer { caller, proofs, streams });
-                }
-                end
+                let ended = answer.write(&upstream).await;
+                service.keep_receipt(caller, &session, &ended.provenance);
+                log_end(&ended);
+                ended
             });
             let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
             return if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await };
         }
         Err(refuse(ApiError::unavailable("no session of the card took the request")))
     }
+}
+
+impl Service {
+    /// Whether text leaves once its record is signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.evidence.release == Release::Signed
+    }
+
+    /// Keeps where the proofs of an answer are, for the key that it went to.
+    pub(crate) fn keep_receipt(&self, caller: Option<usize>, session: &OpenSession, answer: &Provenance) {
+        if let Some(proofs) = session.proofs.clone() {
+            let streams = answer.streams.iter().map(|stream| stream.stream).collect();
+            self.receipts.keep(answer.answer.clone(), HeldAnswer { caller, proofs, streams });
+        }
+    }
+}
+
+/// Logs how an answer ended, in counts and codes.
+fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
+    let sum = |of: fn(&StreamReport) -> u64| provenance.streams.iter().map(of).sum::<u64>();
+    let (admitted, rejected) = (sum(|stream| stream.admitted), sum(|stream| stream.rejected));
+    let failure = failure.as_ref().map(|failure| failure.code);
+    let stopped = provenance.streams.iter().find_map(|stream| stream.stopped.as_deref());
+    let Provenance { answer, session, .. } = provenance;
+    tracing::info!(answer, session, admitted, rejected, failure, stopped, "answered");
 }
 
 /// An answer on its way to a client.
@@ -293,7 +398,8 @@ impl Exchange {
         }
     }
 
-    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status of its own.
+    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status
+    /// of its own.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));
         let first = match timeout(silence, self.outputs.recv()).await {
@@ -373,7 +479,8 @@ enum Piece {
     End,
 }
 
-/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no client takes it for whole.
+/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no
+/// client takes it for whole.
 struct EventBody(Option<mpsc::Receiver<Piece>>);
 
 /// An answer was not written to its end.
@@ -413,10 +520,41 @@ async fn check_host(request: Request, next: Next) -> Response {
 }
 
 async fn ready(State(service): State<Arc<Service>>) -> Response {
-    let is_open = matches!(&*service.sessions.borrow(), SessionState::Open(_));
-    let is_ready = is_open && !*service.draining.borrow();
-    let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
-    *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    service.readiness()
+}
+
+/// The key that a request shows, as `Authorization: Bearer KEY` or as `x-api-key`.
+pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+    });
+    bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")))
+}
+
+tokio::task_local! {
+    /// Place of the model that the request of this task is answered by, once that is known.
+    static MODEL: Cell<Option<usize>>;
+}
+
+/// The request of this task is answered by this model.
+fn note_model(place: usize) {
+    let _ = MODEL.try_with(|model| model.set(Some(place)));
+}
+
+/// Counts a request and logs it: its route, its model, its status, and how long its head took. Nothing that a client
+/// wrote is among them.
+async fn observe(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let begun = Instant::now();
+    let answered = async move { (next.run(request).await, MODEL.with(Cell::get)) };
+    let (response, place) = MODEL.scope(Cell::new(None), answered).await;
+    let model = place.and_then(|place| service.models.get(place)).map_or("none", |model| model.name.as_str());
+    service.metrics.request(&route, model, response.status());
+    let (status, milliseconds) =
+        (response.status().as_u16(), u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+    tracing::info!(route, model, status, milliseconds, "request");
     response
 }
 
@@ -425,7 +563,7 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
         Ok(caller) => caller,
         Err(error) => return error_response(Dialect::Chat, &error),
     };
-    let may = |place: usize| caller.is_none_or(|caller| caller.models.is_empty() || caller.models.contains(&place));
+    let may = |place: usize| caller.is_none_or(|caller| caller.may_use(place));
     let shown = service.models.iter().enumerate().filter(|(place, model)| may(*place) && model.name != "*");
     let shown = shown.map(
         |(_, model)| json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"}),
@@ -437,7 +575,7 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
 /// The proofs of an answer's streams, for the key that asked for it.
 async fn receipt(State(service): State<Arc<Service>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let found = match service.caller(&headers) {
-        Ok(caller) => service.receipts.find(&id, caller.map(|caller| caller.key)).ok_or_else(ApiError::no_answer),
+        Ok(caller) => service.receipts.find(&id, caller.map(Caller::place)).ok_or_else(ApiError::no_answer),
         Err(error) => Err(error),
     };
     let answer = match found {
@@ -463,7 +601,7 @@ fn put_request_id(headers: &mut HeaderMap, id: &str) {
     }
 }
 
-fn json_response(status: StatusCode, body: String, id: &str) -> Response {
+pub(crate) fn json_response(status: StatusCode, body: String, id: &str) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -472,7 +610,7 @@ fn json_response(status: StatusCode, body: String, id: &str) -> Response {
     response
 }
 
-fn error_response(dialect: Dialect, error: &ApiError) -> Response {
+pub(crate) fn error_response(dialect: Dialect, error: &ApiError) -> Response {
     let mut response = json_response(error.status, dialect.error(error).to_string(), "");
     let headers = response.headers_mut();
     headers.remove("x-request-id");
@@ -483,7 +621,7 @@ fn error_response(dialect: Dialect, error: &ApiError) -> Response {
 }
 
 /// Sixteen bytes of the operating system's randomness, for an identity.
-fn random() -> Result<String, ApiError> {
+pub(crate) fn random() -> Result<String, ApiError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| ApiError::gate("the operating system gives no randomness"))?;
     Ok(hex::encode(&bytes))

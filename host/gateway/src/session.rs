@@ -1,6 +1,7 @@
 //! The card's session in a thread of its own, and the one after it.
 
 use crate::config::{Evidence, Release, Rotation};
+use crate::metrics::Metrics;
 use crate::receipts::SessionProofs;
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
@@ -61,8 +62,8 @@ pub struct OpenSession {
     pub handle: SessionHandle,
     /// The proofs of its streams, where it has a bundle.
     pub proofs: Option<SessionProofs>,
-    /// For how long no session took streams before it; absent for the first one.
-    pub gap: Option<Duration>,
+    /// What the gateway counts.
+    pub metrics: Arc<Metrics>,
 }
 
 /// What callers see of the sessions.
@@ -91,6 +92,7 @@ struct Board {
     running: Mutex<Option<SessionHandle>>,
     /// Since when no session takes streams.
     closed: Mutex<Option<Instant>>,
+    metrics: Arc<Metrics>,
 }
 
 /// Why a session is ended: the next one follows, or none does.
@@ -130,7 +132,12 @@ impl Sessions {
     /// The system gives no thread.
     pub fn start(open: Opener, rotation: Rotation, evidence: Evidence) -> std::io::Result<Self> {
         let state = watch::Sender::new(SessionState::Between);
-        let board = Arc::new(Board { state, running: Mutex::default(), closed: Mutex::default() });
+        let board = Arc::new(Board {
+            state,
+            running: Mutex::default(),
+            closed: Mutex::default(),
+            metrics: Arc::new(Metrics::new()),
+        });
         let shared = Arc::clone(&board);
         let stop = Arc::new(AtomicBool::new(false));
         let flags = Arc::clone(&stop);
@@ -147,6 +154,12 @@ impl Sessions {
     #[must_use]
     pub fn state(&self) -> watch::Receiver<SessionState> {
         self.board.state.subscribe()
+    }
+
+    /// What the gateway counts.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.board.metrics)
     }
 
     /// For whoever asks for a rotation.
@@ -196,10 +209,16 @@ fn run_sessions(
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
         let parts = open(SaltKey::random()?)?;
+        let name = parts.name.clone();
         let ran = run_session(parts, rotation, evidence, board);
         board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         board.state.send_replace(SessionState::Between);
+        board.metrics.session_over();
+        tracing::info!(session = name, whole = ran.is_ok(), "session ended");
         ran?;
+        if !stop.load(Ordering::SeqCst) {
+            board.metrics.rotated();
+        }
     }
     Ok(())
 }
@@ -234,7 +253,14 @@ fn run_session(
         *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
         let closed = board.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gap = closed.map(|closed| closed.elapsed());
-        board.state.send_replace(SessionState::Open(Arc::new(OpenSession { name, governors, handle, proofs, gap })));
+        tracing::info!(
+            session = name,
+            gap_ms = gap.and_then(|gap| u64::try_from(gap.as_millis()).ok()),
+            "session opened"
+        );
+        let metrics = Arc::clone(&board.metrics);
+        let open = OpenSession { name, governors, handle, proofs, metrics };
+        board.state.send_replace(SessionState::Open(Arc::new(open)));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
@@ -243,6 +269,7 @@ fn run_session(
                 book.event(event);
             }
             meter.count(event);
+            board.metrics.event(event);
             Ok(())
         });
         // Who still holds the state sees that this session takes no more.

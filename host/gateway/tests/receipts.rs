@@ -92,7 +92,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
 
         let path = format!("/v1/portcullis/receipts/{}", provenance["answer"].as_str().unwrap());
         let get = |path: &str, key: &str| {
-            let head = format!("GET {path} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {key}\r\n");
+            let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n");
             gateway.raw(format!("{head}connection: close\r\n\r\n").as_bytes())
         };
         let again = get(&path, "one-key");
@@ -118,6 +118,42 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
     }
 }
 
+/// The native API keeps the same promise: what an answer releases is signed when it leaves, and can be proven.
+#[test]
+fn the_native_api_releases_what_is_signed() {
+    let (upstream, bundles) = (upstream(), tempfile::tempdir().unwrap());
+    let gateway = gateway(&upstream, bundles.path(), "redact", "[evidence]\nrelease = \"signed\"\n");
+    let streams = "/v1/portcullis/streams";
+    let opened = gateway.post(streams, &json!({"model": "m", "task": "Say something."})).json();
+    let name = opened["stream"].as_str().unwrap();
+    let mut released = String::new();
+    let mut last = 0;
+    let requests =
+        [("candidates", json!({"text": "Birds sing. Ships sail. "})), ("candidates", json!({"text": "Bells"}))];
+    for (what, body) in requests.into_iter().chain([("close", json!({}))]) {
+        let answer = gateway.post(&format!("{streams}/{name}/{what}"), &body);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let answer = answer.json();
+        let determinations = answer["determinations"].as_array().unwrap();
+        last = determinations.iter().filter_map(|d| d["record"]["index"].as_u64()).max().unwrap_or(last);
+        let signed = signed(&bundles.path().join("session-1"));
+        assert!(signed > last, "record {last} left with {signed} records signed");
+        released.extend(answer["released"].as_array().unwrap().iter().filter_map(|piece| piece["text"].as_str()));
+    }
+    assert_eq!(released, "Birds sing. Ships sail. Bells");
+    let head = format!("GET /v1/portcullis/receipts/{name} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let receipt = gateway.raw(head.as_bytes());
+    assert_eq!(receipt.status, 200, "{}", receipt.body);
+    assert_eq!(check(&receipt.json()["proofs"])[0].released, [ReleasedPiece::Text(released)]);
+}
+
+/// Records that are signed, by what stands in a session's folder.
+fn signed(session: &Path) -> u64 {
+    let message = |serial| std::fs::read(session.join(bundle::checkpoint(serial))).ok();
+    let sizes = (0..).map_while(message).map(|m| SignedCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());
+    sizes.max().unwrap_or(0)
+}
+
 /// Text leaves behind the signature over its record, not before it.
 #[test]
 fn signed_release_waits_for_the_checkpoint() {
@@ -127,20 +163,11 @@ fn signed_release_waits_for_the_checkpoint() {
     let mut stream = TcpStream::connect(gateway.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     let session = bundles.path().join("session-1");
-    // Records that are signed, by what stands in the folder.
-    let signed = || {
-        let mut sizes = vec![0];
-        for serial in 0.. {
-            let Ok(message) = std::fs::read(session.join(bundle::checkpoint(serial))) else { break };
-            sizes.push(SignedCheckpoint::parse(&message).unwrap().checkpoint.wire.size.get());
-        }
-        sizes.into_iter().max().unwrap()
-    };
     let (mut heard, mut piece) = (Vec::new(), [0; 1024]);
     let mut first = None;
     loop {
@@ -150,7 +177,7 @@ fn signed_release_waits_for_the_checkpoint() {
         }
         heard.extend(&piece[..read]);
         if first.is_none() && String::from_utf8_lossy(&heard).contains("Birds") {
-            first = Some(signed());
+            first = Some(signed(&session));
         }
     }
     // OPEN, BEGIN, and the verdict on the first sentence.

@@ -286,6 +286,8 @@ struct Mail {
     answer: Option<Result<Proposal, EngineError>>,
     /// The last part is among them, or was.
     ended: bool,
+    /// The stream has judged every part, and waits for the next one.
+    idle: bool,
     /// Why no proposal comes any more.
     gone: Option<String>,
     /// Nobody reads messages any more.
@@ -355,6 +357,7 @@ impl Mailbox {
             mail = self.changed.wait(mail).unwrap_or_else(PoisonError::into_inner);
         }
         mail.ended = part.is_last();
+        mail.idle = false;
         mail.parts.push_back(part);
         drop(mail);
         self.inbox.mark(self.number);
@@ -414,6 +417,10 @@ impl Mailbox {
         self.mail().over.clone()
     }
 
+    pub(super) fn is_idle(&self) -> bool {
+        self.mail().idle
+    }
+
     // The loop's side.
 
     /// Whether the caller can be sent more. If not, the stream is marked when it can.
@@ -463,9 +470,12 @@ impl Mailbox {
         if let Some(why) = &mail.gone {
             return Some(Err(EngineError::Gone(why.clone())));
         }
-        let part = mail.parts.pop_front()?;
-        self.wake(mail);
-        Some(Ok(part))
+        let part = mail.parts.pop_front();
+        let was_idle = std::mem::replace(&mut mail.idle, part.is_none());
+        if !was_idle {
+            self.wake(mail);
+        }
+        part.map(Ok)
     }
 
     /// The caller does not read: it gets no further message, and this reason.

@@ -9,8 +9,9 @@ use serde_json::Value;
 /// Deepest nesting of a request's JSON.
 const DEPTH: usize = 64;
 
-/// Reads a body. Unknown fields are refused: an engine would take them without a word, and some ask for text that nothing judges.
-pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+/// Reads a body. Unknown fields are refused: an engine would take them without a word, and some ask for text that
+/// nothing judges.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     if depth(body) > DEPTH {
         return Err(ApiError::invalid("body", format!("the body is nested deeper than {DEPTH}")));
     }
@@ -101,15 +102,21 @@ pub(super) struct Extension {
 impl Extension {
     /// The request with what is asked for here.
     pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
-        let is_fit = |nonce: &String| {
-            (1..=64).contains(&nonce.len()) && nonce.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-        };
-        match self.nonce {
-            Some(nonce) if !is_fit(&nonce) => {
-                Err(ApiError::invalid("portcullis.nonce", "a nonce has 1 to 64 letters, digits, `-` or `_`"))
-            }
-            nonce => Ok(Request { nonce, receipt: self.receipt, ..request }),
+        let nonce = nonce(self.nonce, "portcullis.nonce")?;
+        Ok(Request { nonce, receipt: self.receipt, ..request })
+    }
+}
+
+/// A nonce, checked; `param` is the field that it stands in.
+pub(crate) fn nonce(nonce: Option<String>, param: &str) -> Result<Option<String>, ApiError> {
+    let is_fit = |nonce: &String| {
+        (1..=64).contains(&nonce.len()) && nonce.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    match nonce {
+        Some(nonce) if !is_fit(&nonce) => {
+            Err(ApiError::invalid(param, "a nonce has 1 to 64 letters, digits, `-` or `_`"))
         }
+        nonce => Ok(nonce),
     }
 }
 
@@ -150,7 +157,7 @@ pub(super) fn tool_choice(value: Option<Value>) -> Result<Option<ToolChoice>, Ap
 }
 
 /// The text of a message: a string, or text parts, joined by line feeds. `texts` are the parts' types that hold text.
-pub(super) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Result<String, ApiError> {
+pub(crate) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Result<String, ApiError> {
     let wrong = || ApiError::invalid(param, "a string, or a list of text parts");
     match content {
         None | Some(Value::Null) => Ok(String::new()),

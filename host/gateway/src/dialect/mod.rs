@@ -1,9 +1,9 @@
-//! The dialects that clients speak: how a request is read, and how an answer is written. Every byte of an answer is made here, from
-//! [`Output`]s; nothing that an upstream wrote is handed on.
+//! The dialects that clients speak: how a request is read, and how an answer is written. Every byte of an answer is
+//! made here, from [`Output`]s; nothing that an upstream wrote is handed on.
 
 mod chat;
 mod completions;
-mod fields;
+pub(crate) mod fields;
 mod messages;
 mod responses;
 
@@ -39,7 +39,8 @@ pub struct Header {
     pub include_usage: bool,
 }
 
-/// Writes one answer as a stream of events. Each method returns the bytes of its events, or nothing where an output needs no event.
+/// Writes one answer as a stream of events. Each method returns the bytes of its events, or nothing where an output
+/// needs no event.
 pub trait EventWriter: Send {
     /// What comes first.
     fn start(&mut self) -> String;
@@ -71,8 +72,8 @@ impl Dialect {
 
     /// Reads a request.
     ///
-    /// # Errors
-    /// What the gateway does not take: fields that it does not know, fields that ask for text that nothing judges, wrong values.
+    /// # Errors What the gateway does not take: fields that it does not know, fields that ask for text that nothing
+    /// judges, wrong values.
     pub fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
         match self {
             Self::Chat => chat::parse(body),

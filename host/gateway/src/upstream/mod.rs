@@ -1,4 +1,5 @@
-//! Model servers: how they are asked, and how what they write is read. What they write goes to the gate and nowhere else.
+//! Model servers: how they are asked, and how what they write is read. What they write goes to the gate and nowhere
+//! else.
 
 mod anthropic;
 mod openai;
@@ -76,6 +77,23 @@ pub enum UpstreamError {
     /// Its answer broke off.
     #[error("the answer of the model's server broke off")]
     Cut,
+}
+
+impl UpstreamError {
+    /// Its kind, as metrics and logs name it.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Status(_) => "status",
+            Self::Late(_) => "late",
+            Self::NotEvents => "not_events",
+            Self::Malformed(_) => "malformed",
+            Self::Events(_) => "events",
+            Self::Reported => "reported",
+            Self::Cut => "cut",
+        }
+    }
 }
 
 /// A model server.
@@ -318,7 +336,8 @@ impl DeltaStream {
     }
 }
 
-/// A client for model servers. `authorities` are the certificates (PEM) that may vouch for them, where the system's do not.
+/// A client for model servers. `authorities` are the certificates (PEM) that may vouch for them, where the system's do
+/// not.
 ///
 /// # Errors
 /// The certificates cannot be read.

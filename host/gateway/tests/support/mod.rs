@@ -280,7 +280,7 @@ impl Gateway {
                 governors: vec![governor],
             })
         };
-        let sessions = Sessions::start(Box::new(open), config.rotation.clone()).unwrap();
+        let sessions = Sessions::start(Box::new(open), config.rotation.clone(), config.evidence.clone()).unwrap();
         serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
     }
 

@@ -1,0 +1,258 @@
+//! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool
+//! calls, and gets the determination of each with the place of its record. It shows its readers what was released, and
+//! nothing else.
+//!
+//! The routes and their OpenAPI document come from the same lines.
+
+mod streams;
+mod wire;
+
+pub(crate) use streams::Streams;
+
+use crate::dialect::{Dialect, fields};
+use crate::error::ApiError;
+use crate::governed::Opening;
+use crate::request::Role;
+use crate::section::Given;
+use crate::service::{Service, error_response, json_response, random};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::get;
+use portcullis_mapping::Call;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::{Candidate, Closing, Decided, Failure, OpenRequest, Opened};
+
+/// Where the OpenAPI document of this API is.
+const DOCUMENT: &str = "/v1/portcullis/openapi.json";
+/// Bytes of one candidate at most, with those before it that wait for what follows them.
+const CANDIDATE_BYTES: usize = 512 << 10;
+
+/// What the document says beside the routes.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Portcullis",
+        description = "Has candidate texts and tool calls judged before a reader sees them.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0")
+    ),
+    modifiers(&BearerKey),
+    security(("key" = []))
+)]
+struct Document;
+
+/// How a caller shows its key.
+struct BearerKey;
+
+impl utoipa::Modify for BearerKey {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+        document.components.get_or_insert_default().add_security_scheme("key", scheme);
+    }
+}
+
+fn routes_and_document() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(open))
+        .routes(routes!(candidate))
+        .routes(routes!(close))
+        .split_for_parts()
+}
+
+/// The OpenAPI document.
+#[must_use]
+pub fn document() -> utoipa::openapi::OpenApi {
+    routes_and_document().1
+}
+
+/// The routes, that of the document too.
+pub(crate) fn router() -> Router<Arc<Service>> {
+    let (router, document) = routes_and_document();
+    // Strings, numbers and lists only: this cannot fail, and would leave a document that says nothing.
+    let document = document.to_json().unwrap_or_default();
+    router.route(DOCUMENT, get(move || async move { json_response(StatusCode::OK, document, "openapi") }))
+}
+
+/// What an API call is answered with.
+fn respond(answered: Result<(StatusCode, String, String), ApiError>) -> Response {
+    match answered {
+        Ok((status, body, id)) => json_response(status, body, &id),
+        Err(error) => error_response(Dialect::Chat, &error),
+    }
+}
+
+fn body_of(value: &impl serde::Serialize) -> Result<String, ApiError> {
+    serde_json::to_string(value).map_err(|_| ApiError::gate("the answer cannot be written"))
+}
+
+/// Opens a governed stream.
+///
+/// The task is judged by the pre-execution filter first. A refused task is answered with status 400 and the code
+/// `content_filter`; it is recorded like a stream that begins, notes the filter's report and ends.
+#[utoipa::path(
+    post,
+    path = "/v1/portcullis/streams",
+    request_body = OpenRequest,
+    responses(
+        (status = 201, description = "the stream has begun on the card", body = Opened),
+        (status = 400, description = "a wrong field, or a task that was refused", body = Failure),
+        (status = 401, description = "no key, or a wrong one", body = Failure),
+        (status = 404, description = "no such model for this key", body = Failure),
+        (status = 503, description = "no room, or no session", body = Failure),
+    )
+)]
+async fn open(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+    respond(open_stream(&service, &headers, body).await)
+}
+
+async fn open_stream(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, String, String), ApiError> {
+    let caller = service.caller(headers)?;
+    service.check_running()?;
+    let body = service.body(body).await?;
+    let request: OpenRequest = fields::read(&body)?;
+    let nonce = fields::nonce(request.nonce, "nonce")?;
+    let place = service.model(caller, &request.model)?;
+    let owner = caller.map(crate::service::Caller::place);
+    let room = service.decide().room(owner)?;
+    let (task, verdict) = service.judge_input(vec![(Role::User, request.task)]).await?;
+    let id = format!("ptc_{}", random()?);
+    let opening = Opening {
+        id: id.clone(),
+        place,
+        task,
+        note: verdict.note,
+        refusal: (!verdict.rules.is_empty()).then(|| verdict.rules.join(", ")),
+        text: None,
+        on_refuse: None,
+        digest: Sha256::digest(&body).into(),
+        nonce,
+    };
+    let stream = service.govern(&opening).await?;
+    if !verdict.rules.is_empty() {
+        return Err(ApiError::input_refused(&verdict.rules));
+    }
+    let opened =
+        Opened { stream: id.clone(), idle_ms: service.limits().decide_idle_ms, portcullis: stream.provenance() };
+    let body = body_of(&opened)?;
+    Arc::clone(service).keep_stream(id.clone(), owner, stream, room);
+    Ok((StatusCode::CREATED, body, id))
+}
+
+/// Hands in the next candidate: a text, or a whole tool call.
+///
+/// Texts follow each other, and are cut into sentences; the end of a text waits (`pending`) until what follows shows
+/// where its sentence ends. A tool call ends the text before it.
+#[utoipa::path(
+    post,
+    path = "/v1/portcullis/streams/{stream}/candidates",
+    params(("stream" = String, Path, description = "name of the stream")),
+    request_body = Candidate,
+    responses(
+        (status = 200, description = "what was determined, and what may be shown", body = Decided),
+        (status = 400, description = "a wrong field", body = Failure),
+        (status = 401, description = "no key, or a wrong one", body = Failure),
+        (status = 404, description = "no such stream for this key", body = Failure),
+        (status = 409, description = "the stream is over, or another request of it is being answered", body = Failure),
+        (status = 413, description = "the candidate is longer than the bound", body = Failure),
+        (status = 503, description = "the card did not answer in time", body = Failure),
+    )
+)]
+async fn candidate(
+    State(service): State<Arc<Service>>,
+    Path(stream): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(submit(&service, &stream, &headers, body).await)
+}
+
+async fn submit(
+    service: &Arc<Service>,
+    name: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, String, String), ApiError> {
+    let owner = service.caller(headers)?.map(crate::service::Caller::place);
+    let body = service.body(body).await?;
+    let candidate: Candidate = fields::read(&body)?;
+    let kept = service.decide().find(name, owner)?;
+    let mut stream = kept.take_turn()?;
+    if stream.end().is_some() {
+        return Err(ApiError::conflict("stream_over", "the stream is over; close it to see how it ended"));
+    }
+    match candidate {
+        Candidate { text: Some(text), call: None } if !text.is_empty() => {
+            if text.len() + stream.section().pending() > CANDIDATE_BYTES {
+                return Err(ApiError::too_large(CANDIDATE_BYTES));
+            }
+            stream.give(&Given::Text(&text))?;
+        }
+        Candidate { text: None, call: Some(call) } if !call.name.is_empty() => {
+            if call.name.len() + call.arguments.len() > CANDIDATE_BYTES {
+                return Err(ApiError::too_large(CANDIDATE_BYTES));
+            }
+            let arguments = if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments };
+            stream.give(&Given::Call(&Call { name: call.name, arguments }))?;
+        }
+        _ => return Err(ApiError::invalid("text", "either `text` or `call`, and not empty")),
+    }
+    stream.settle(service.limits().client(), false).await?;
+    let body = body_of(&Decided::of(name, &mut stream))?;
+    Ok((StatusCode::OK, body, name.to_owned()))
+}
+
+/// Closes a stream: what still waits is judged, END is recorded, and the name is free.
+#[utoipa::path(
+    post,
+    path = "/v1/portcullis/streams/{stream}/close",
+    params(("stream" = String, Path, description = "name of the stream")),
+    request_body = Closing,
+    responses(
+        (status = 200, description = "what was determined since the last answer, and how it ended", body = Decided),
+        (status = 401, description = "no key, or a wrong one", body = Failure),
+        (status = 404, description = "no such stream for this key", body = Failure),
+        (status = 409, description = "another request of the stream is being answered", body = Failure),
+        (status = 503, description = "the card did not answer in time", body = Failure),
+    )
+)]
+async fn close(
+    State(service): State<Arc<Service>>,
+    Path(stream): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(end(&service, &stream, &headers, body).await)
+}
+
+async fn end(
+    service: &Arc<Service>,
+    name: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, String, String), ApiError> {
+    let owner = service.caller(headers)?.map(crate::service::Caller::place);
+    let body = service.body(body).await?;
+    if !body.is_empty() {
+        let Closing {} = fields::read(&body)?;
+    }
+    let kept = service.decide().find(name, owner)?;
+    let mut stream = kept.take_turn()?;
+    stream.finish()?;
+    let settled = stream.settle(service.limits().client(), false).await;
+    service.decide().remove(name);
+    settled?;
+    service.keep_receipt(owner, stream.session(), &stream.provenance());
+    let body = body_of(&Decided::of(name, &mut stream))?;
+    Ok((StatusCode::OK, body, name.to_owned()))
+}

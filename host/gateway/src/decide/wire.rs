@@ -1,0 +1,206 @@
+//! What the native API takes and gives, field by field.
+
+use crate::governed::GovernedStream;
+use crate::output::{Output, Provenance};
+use crate::section::Judged;
+use portcullis_core::commitment::SpanKind;
+use portcullis_core::wire::{Determination, Fault, Stage};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a stream is opened with.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenRequest {
+    /// Name of a model that the key opens: its policy and its profile hold.
+    pub(super) model: String,
+    /// What the text is asked to do. It introduces what the text may refer to; it establishes no class, fact or claim.
+    #[serde(default)]
+    pub(super) task: String,
+    /// What the caller wants bound to the records: 1 to 64 letters, digits, `-` or `_`.
+    #[serde(default)]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    pub(super) nonce: Option<String>,
+}
+
+/// A stream that has begun.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Opened {
+    /// Its name in the paths of this API.
+    pub(super) stream: String,
+    /// Milliseconds of silence after which it is ended.
+    pub(super) idle_ms: u64,
+    /// Policy, session, stream and request.
+    #[schema(value_type = Object)]
+    pub(super) portcullis: Provenance,
+}
+
+/// What is handed in: either a text or a tool call.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Candidate {
+    /// The next bytes of the text.
+    #[serde(default)]
+    pub(super) text: Option<String>,
+    /// A whole tool call.
+    #[serde(default)]
+    pub(super) call: Option<ToolCall>,
+}
+
+/// A tool call.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolCall {
+    /// The tool.
+    pub(super) name: String,
+    /// Its arguments, JSON as text.
+    pub(super) arguments: String,
+}
+
+/// The body of a close, which may be absent.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Closing {}
+
+/// What came of what was handed in.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Decided {
+    /// Name of the stream.
+    stream: String,
+    /// The determinations since the last answer, in order.
+    determinations: Vec<DeterminationEntry>,
+    /// What may be shown since the last answer, in order.
+    released: Vec<Piece>,
+    /// Bytes that wait for what follows them.
+    pending: usize,
+    /// Whether the stream takes no further candidate.
+    over: bool,
+    /// Why it ended early, in the gate's words; absent when it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
+    /// Policy, session, stream and request, with the totals of the stream.
+    #[schema(value_type = Object)]
+    portcullis: Provenance,
+}
+
+/// One determination.
+#[derive(Serialize, ToSchema)]
+struct DeterminationEntry {
+    /// Sequence within the stream.
+    seq: u32,
+    /// Sequence of the mutation that this one is a part of.
+    parent: Option<u32>,
+    /// `text` or `call`.
+    #[schema(value_type = String)]
+    kind: SpanKind,
+    /// First byte of the span in the stream's text.
+    start: usize,
+    /// One past its last byte.
+    end: usize,
+    /// `admit`, `reject` or `decompose`; absent for a fault.
+    #[schema(value_type = Option<String>)]
+    decision: Option<Determination>,
+    /// The first stage that failed.
+    stage: Option<&'static str>,
+    /// Id of the rule or the reason of a refusal.
+    rule: Option<String>,
+    /// The fault's name.
+    fault: Option<&'static str>,
+    /// Where its record is.
+    record: Option<RecordPlace>,
+}
+
+/// The place of a record in its session's log.
+#[derive(Serialize, ToSchema)]
+struct RecordPlace {
+    /// Lane of the card.
+    lane: u8,
+    /// Index in that lane's log.
+    index: u64,
+}
+
+/// Something that may be shown.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece {
+    /// Admitted text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An admitted tool call.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its arguments, canonical JSON.
+        arguments: String,
+    },
+    /// The policy's constant in place of what was refused.
+    Placeholder {
+        /// The constant.
+        text: String,
+    },
+}
+
+/// An error.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the document's form of what `ApiError` writes")]
+pub(super) struct Failure {
+    /// What went wrong.
+    error: FailureDetail,
+}
+
+/// What went wrong.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the document's form of what `ApiError` writes")]
+struct FailureDetail {
+    /// What people read.
+    message: String,
+    /// Group of errors.
+    r#type: String,
+    /// The field at fault.
+    param: Option<String>,
+    /// What programs look at.
+    code: String,
+}
+
+impl Decided {
+    /// Everything since the last answer.
+    pub(super) fn of(name: &str, stream: &mut GovernedStream) -> Self {
+        let lane = stream.section().lane();
+        let determinations = stream.take_judged().into_iter().map(|judged| entry(judged, lane)).collect();
+        Self {
+            stream: name.to_owned(),
+            determinations,
+            released: stream.take_outputs().into_iter().filter_map(piece).collect(),
+            pending: stream.section().pending(),
+            over: stream.end().is_some(),
+            stopped: stream.report().stopped.clone(),
+            portcullis: stream.provenance(),
+        }
+    }
+}
+
+fn entry(Judged { determination, log_index }: Judged, lane: u8) -> DeterminationEntry {
+    DeterminationEntry {
+        seq: determination.seq,
+        parent: determination.parent,
+        kind: determination.kind,
+        start: determination.start,
+        end: determination.end,
+        decision: determination.determination,
+        stage: determination.stage.filter(|stage| *stage != Stage::None).map(Stage::name),
+        rule: determination.rule,
+        fault: determination.fault.map(Fault::name),
+        record: log_index.map(|index| RecordPlace { lane, index }),
+    }
+}
+
+fn piece(output: Output) -> Option<Piece> {
+    match output {
+        Output::Text { text, .. } => Some(Piece::Text { text }),
+        Output::Call { name, arguments, .. } => Some(Piece::Call { name, arguments }),
+        Output::Constant { text, .. } => Some(Piece::Placeholder { text }),
+        Output::End { .. } => None,
+    }
+}

@@ -1,0 +1,251 @@
+//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what stands in a text, and decides itself
+//! what becomes of it.
+//!
+//! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the
+//! orchestrator drops what is below its threshold. Every span is judged, whatever the package does after a refusal: a
+//! caller may mask what is listed.
+
+use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
+use crate::dialect::fields;
+use crate::error::ApiError;
+use crate::request::Role;
+use crate::service::{Service, json_response};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::{get, post};
+use portcullis_core::context::OnRefuse;
+use portcullis_mapping::Call;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::future::Future;
+use std::sync::Arc;
+
+/// What a refusal of the pre-execution filter is, in place of a policy's name.
+const PREFILTER: &str = "prefilter";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContentsRequest {
+    contents: Vec<String>,
+    /// Settings of other detectors; the policy decides here.
+    #[serde(default, rename = "detector_params")]
+    _params: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatRequest {
+    messages: Vec<ChatMessage>,
+    #[serde(default)]
+    tools: Vec<Value>,
+    #[serde(default, rename = "detector_params")]
+    _params: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct ChatMessage {
+    role: String,
+    content: Option<Value>,
+    #[serde(default)]
+    tool_calls: Vec<ToolCall>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    arguments: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GenerationRequest {
+    prompt: String,
+    generated_text: String,
+    #[serde(default, rename = "detector_params")]
+    _params: Map<String, Value>,
+}
+
+/// Something in a conversation or in a generated text.
+#[derive(Serialize)]
+struct Detection {
+    detection: String,
+    detection_type: String,
+    score: f64,
+    metadata: Value,
+}
+
+/// Something at a place of a content.
+#[derive(Serialize)]
+struct ContentDetection {
+    /// First code point.
+    start: usize,
+    /// One past the last code point.
+    end: usize,
+    text: String,
+    #[serde(flatten)]
+    detection: Detection,
+}
+
+pub(super) fn router() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/api/v1/text/contents", post(contents))
+        .route("/api/v1/text/chat", post(chat))
+        .route("/api/v1/text/generation", post(generation))
+        .route("/health", get(health))
+}
+
+async fn health(State(service): State<Arc<Service>>) -> Response {
+    service.readiness()
+}
+
+async fn contents(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+    respond(detect_contents(&service, &headers, body)).await
+}
+
+async fn chat(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+    respond(detect_chat(&service, &headers, body)).await
+}
+
+async fn generation(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+    respond(detect_generation(&service, &headers, body)).await
+}
+
+/// The answer, or the API's error: `{code, message}`, where a wrong request has the status 422.
+async fn respond<T: Serialize>(detected: impl Future<Output = Result<T, ApiError>>) -> Response {
+    let written = detected.await.and_then(|detected| {
+        serde_json::to_string(&detected).map_err(|_| ApiError::gate("the answer cannot be written"))
+    });
+    match written {
+        Ok(body) => json_response(StatusCode::OK, body, "detections"),
+        Err(error) => {
+            let is_wrong = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE].contains(&error.status);
+            let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { error.status };
+            let field = error.param.map(|param| format!("{param}: ")).unwrap_or_default();
+            let body = json!({"code": status.as_u16(), "message": format!("{field}{}", error.message)});
+            json_response(status, body.to_string(), "error")
+        }
+    }
+}
+
+/// A request under the policy of the model that `detector-id` names.
+fn inquiry(service: &Arc<Service>, headers: &HeaderMap, body: &[u8]) -> Result<Inquiry, ApiError> {
+    let detector = headers.get("detector-id").and_then(|value| value.to_str().ok());
+    Inquiry::new(service, headers, (body, detector, "fms_"))
+}
+
+async fn detect_contents(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Vec<Vec<ContentDetection>>, ApiError> {
+    let body = super::body_of(service, headers, body).await?;
+    let request: ContentsRequest = fields::read(&body)?;
+    bounded("contents", request.contents.len())?;
+    let mut inquiry = inquiry(service, headers, &body)?;
+    let mut all = Vec::new();
+    // One list for each content: the orchestrator takes one that is missing for clean.
+    for content in request.contents {
+        let verdict = inquiry.text(content.clone(), Some(OnRefuse::Skip)).await?;
+        let place = |span: &RefusedSpan| {
+            let count = |to: usize| content.get(..to).unwrap_or(&content).chars().count();
+            ContentDetection {
+                start: count(span.range.start),
+                end: count(span.range.end),
+                text: content.get(span.range.clone()).unwrap_or_default().to_owned(),
+                detection: detection(&verdict, span),
+            }
+        };
+        all.push(verdict.refused.iter().map(place).collect());
+    }
+    Ok(all)
+}
+
+async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Vec<Detection>, ApiError> {
+    let body = super::body_of(service, headers, body).await?;
+    let request: ChatRequest = fields::read(&body)?;
+    bounded("messages", request.messages.len())?;
+    let mut inquiry = inquiry(service, headers, &body)?;
+    let mut input: Vec<(Role, String)> = request.tools.iter().map(|tool| (Role::System, tool.to_string())).collect();
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for ChatMessage { role, content, tool_calls, refusal } in request.messages {
+        let role = match role.as_str() {
+            "system" | "developer" => Role::System,
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" | "function" => Role::Tool,
+            _ => return Err(ApiError::invalid("messages", "a role that this API does not have")),
+        };
+        let text = fields::text(content, &["text", "refusal"], "messages")?;
+        for text in [Some(text), refusal].into_iter().flatten().filter(|text| !text.is_empty()) {
+            input.push((role, text.clone()));
+            texts.extend((role == Role::Assistant).then_some(text));
+        }
+        for ToolCall { function: Function { name, arguments } } in tool_calls {
+            let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
+            input.push((role, format!("{name} {arguments}")));
+            calls.push(Call { name, arguments });
+        }
+    }
+    bounded("messages", texts.len() + calls.len())?;
+    let mut found = prefiltered(&mut inquiry, input).await?;
+    for text in texts {
+        found.extend(detections(&inquiry.text(text, Some(OnRefuse::Skip)).await?));
+    }
+    for call in &calls {
+        found.extend(detections(&inquiry.call(call, Some(OnRefuse::Skip)).await?));
+    }
+    Ok(found)
+}
+
+async fn detect_generation(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Vec<Detection>, ApiError> {
+    let body = super::body_of(service, headers, body).await?;
+    let request: GenerationRequest = fields::read(&body)?;
+    let mut inquiry = inquiry(service, headers, &body)?;
+    let mut found = prefiltered(&mut inquiry, vec![(Role::User, request.prompt)]).await?;
+    found.extend(detections(&inquiry.text(request.generated_text, Some(OnRefuse::Skip)).await?));
+    Ok(found)
+}
+
+fn bounded(field: &str, count: usize) -> Result<(), ApiError> {
+    if count > TEXTS { Err(ApiError::invalid(field, format!("more than {TEXTS}"))) } else { Ok(()) }
+}
+
+/// What the pre-execution filter says of the input.
+async fn prefiltered(inquiry: &mut Inquiry, input: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
+    let rules = inquiry.input(input).await?;
+    let found = |rule: String| Detection {
+        detection: rule,
+        detection_type: PREFILTER.into(),
+        score: 1.0,
+        metadata: json!({"request": inquiry.id}),
+    };
+    Ok(rules.into_iter().map(found).collect())
+}
+
+fn detections(verdict: &TextVerdict) -> Vec<Detection> {
+    verdict.refused.iter().map(|span| detection(verdict, span)).collect()
+}
+
+fn detection(verdict: &TextVerdict, span: &RefusedSpan) -> Detection {
+    let record = span.record.map(|(index, lane)| json!({"lane": lane, "index": index}));
+    Detection {
+        detection: span.rule.clone(),
+        detection_type: verdict.governor.policy().package.manifest().package.name.clone(),
+        score: 1.0,
+        metadata: json!({"session": verdict.session, "stream": verdict.stream, "record": record}),
+    }
+}

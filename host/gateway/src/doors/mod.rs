@@ -1,0 +1,211 @@
+//! Doors for programs that ask what the gate says of texts which they show themselves: other gateways and
+//! orchestrators.
+//!
+//! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode
+//! is `recorded`.
+
+mod fms;
+mod litellm;
+
+use crate::error::ApiError;
+use crate::governed::{GovernedStream, Opening};
+use crate::output::Output;
+use crate::request::Role;
+use crate::section::{Given, SectionEnd};
+use crate::service::{Service, random};
+use axum::Router;
+use axum::body::Body;
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use portcullis_core::context::OnRefuse;
+use portcullis_core::state::Task;
+use portcullis_core::wire::Determination;
+use portcullis_gate::Governor;
+use portcullis_mapping::Call;
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Texts of one request at most.
+const TEXTS: usize = 1024;
+
+/// The routes of all doors.
+pub(crate) fn router() -> Router<Arc<Service>> {
+    litellm::router().merge(fms::router())
+}
+
+/// A request of another program, and what its streams have in common.
+struct Inquiry {
+    service: Arc<Service>,
+    id: String,
+    /// Place of the model in the configuration: its policy and its profile hold.
+    place: usize,
+    task: Task,
+    /// Digest of what the pre-execution filter said of the request's input.
+    note: [u8; 32],
+    digest: [u8; 32],
+    nonce: Option<String>,
+    /// Streams so far.
+    streams: usize,
+    _room: OwnedSemaphorePermit,
+}
+
+/// What the gate says of one text or one call.
+struct TextVerdict {
+    /// What may be shown, with the package's constants in place of what was refused.
+    shown: String,
+    /// What was refused, in order.
+    refused: Vec<RefusedSpan>,
+    /// Name of the session.
+    session: String,
+    /// Number of the stream in it.
+    stream: u64,
+    governor: Arc<Governor>,
+}
+
+/// A span of a text that may not be shown.
+struct RefusedSpan {
+    /// Bytes of the text.
+    range: Range<usize>,
+    rule: String,
+    /// Index of its record in the log of its lane, and the lane.
+    record: Option<(u64, u8)>,
+}
+
+impl TextVerdict {
+    /// The rules that refused, in order, each once.
+    fn rules(&self) -> Vec<String> {
+        let mut rules: Vec<String> = Vec::new();
+        for span in &self.refused {
+            if !rules.contains(&span.rule) {
+                rules.push(span.rule.clone());
+            }
+        }
+        rules
+    }
+}
+
+/// Who asks: the body is read for callers with a key alone.
+async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+    service.caller(headers)?;
+    service.check_running()?;
+    service.body(body).await
+}
+
+impl Inquiry {
+    /// A request under the policy of the model that it names, or of the only one that its key opens.
+    fn new(
+        service: &Arc<Service>,
+        headers: &HeaderMap,
+        (body, model, prefix): (&[u8], Option<&str>, &str),
+    ) -> Result<Self, ApiError> {
+        let place = service.model_or_only(service.caller(headers)?, model)?;
+        Ok(Self {
+            service: Arc::clone(service),
+            id: format!("{prefix}{}", random()?),
+            place,
+            task: Task { intent: String::new(), facts: Vec::new() },
+            note: [0; 32],
+            digest: Sha256::digest(body).into(),
+            nonce: None,
+            streams: 0,
+            _room: service.room()?,
+        })
+    }
+
+    fn opening(&mut self, text: Option<String>, on_refuse: Option<OnRefuse>) -> Opening {
+        let number = self.streams;
+        self.streams += 1;
+        Opening {
+            id: format!("{}/{number}", self.id),
+            place: self.place,
+            task: self.task.clone(),
+            note: self.note,
+            refusal: None,
+            text,
+            on_refuse,
+            digest: self.digest,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// Has the pre-execution filter judge the input, and records what it said. The rules that refuse it.
+    async fn input(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
+        let (task, verdict) = self.service.judge_input(texts).await?;
+        (self.task, self.note) = (task, verdict.note);
+        let refusal = (!verdict.rules.is_empty()).then(|| verdict.rules.join(", "));
+        let opening = Opening { refusal, ..self.opening(None, None) };
+        let mut stream = self.service.govern(&opening).await?;
+        stream.finish()?;
+        stream.settle(self.service.limits().client(), false).await?;
+        Ok(verdict.rules)
+    }
+
+    /// Judges a whole text.
+    async fn text(&mut self, text: String, on_refuse: Option<OnRefuse>) -> Result<TextVerdict, ApiError> {
+        let length = text.len();
+        let opening = self.opening(Some(text), on_refuse);
+        let mut stream = self.service.govern(&opening).await?;
+        stream.settle(self.service.limits().whole(), false).await?;
+        verdict(stream, length)
+    }
+
+    /// Judges a whole tool call.
+    async fn call(&mut self, call: &Call, on_refuse: Option<OnRefuse>) -> Result<TextVerdict, ApiError> {
+        let opening = self.opening(None, on_refuse);
+        let mut stream = self.service.govern(&opening).await?;
+        stream.give(&Given::Call(call))?;
+        stream.finish()?;
+        stream.settle(self.service.limits().client(), false).await?;
+        verdict(stream, call.name.len() + call.arguments.len())
+    }
+}
+
+/// What came of a stream of so many bytes, which has ended.
+fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
+    let failed = || ApiError::gate("the gate failed, and says nothing of this text");
+    let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;
+    let lane = stream.section().lane();
+    let judged = stream.take_judged();
+    if judged.iter().any(|judged| judged.determination.fault.is_some()) {
+        return Err(failed());
+    }
+    let is_admit = |answer: Option<Determination>| answer == Some(Determination::Admit);
+    // What waited for information may have been admitted later.
+    let is_admitted_later = |at: usize, range: &Range<usize>| {
+        let mut later = judged.iter().skip(at + 1).map(|judged| &judged.determination);
+        later.any(|later| is_admit(later.determination) && later.range() == *range)
+    };
+    let mut refused = Vec::new();
+    for (at, one) in judged.iter().enumerate() {
+        let (determination, range) = (&one.determination, one.determination.range());
+        let is_refused = determination.determination == Some(Determination::Reject);
+        if is_refused && !is_admitted_later(at, &range) {
+            let rule = determination.rule.clone().unwrap_or_default();
+            refused.push(RefusedSpan { range, rule, record: one.log_index.map(|index| (index, lane)) });
+        }
+    }
+    if end == SectionEnd::Refused {
+        // Nothing behind the place at which the gate ended the stream was judged.
+        let judged_to = judged.last().map_or(0, |judged| judged.determination.end).min(length);
+        match refused.last_mut() {
+            Some(last) if last.range.end >= judged_to => last.range.end = length.max(last.range.end),
+            _ => refused.push(RefusedSpan { range: judged_to..length, rule: STREAM_ENDED.into(), record: None }),
+        }
+    }
+    let shown = stream.take_outputs().into_iter().map(|output| match output {
+        Output::Text { text, .. } | Output::Constant { text, .. } => text,
+        Output::Call { .. } | Output::End { .. } => String::new(),
+    });
+    Ok(TextVerdict {
+        shown: shown.collect(),
+        refused,
+        session: stream.session().name.clone(),
+        stream: stream.report().stream,
+        governor: Arc::clone(stream.governor()),
+    })
+}
+
+/// In place of a rule, where the gate ended a stream and no rule refused what is left of it.
+const STREAM_ENDED: &str = "STREAM-ENDED";

@@ -1,0 +1,197 @@
+//! A governed stream for a caller who shows the text to its readers: the native API's streams, and the texts of the
+//! other doors.
+
+use crate::error::ApiError;
+use crate::output::{Channel, Output, Provenance, StreamReport};
+use crate::receipts::Wakes;
+use crate::section::{Given, Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
+use crate::service::{ATTEMPTS, Service};
+use crate::session::OpenSession;
+use portcullis_core::context::{Mode, OnRefuse};
+use portcullis_core::hex;
+use portcullis_core::state::Task;
+use portcullis_gate::{Governor, Item};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// What a stream is opened with.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    /// Identity of the request; the stream's own identity adds the request's digest and the nonce.
+    pub(crate) id: String,
+    /// Place of the model in the configuration.
+    pub(crate) place: usize,
+    pub(crate) task: Task,
+    /// Digest of what the pre-execution filter said.
+    pub(crate) note: [u8; 32],
+    /// Why the stream ends right after BEGIN: rules of the pre-execution filter.
+    pub(crate) refusal: Option<String>,
+    /// The whole text; absent: parts follow.
+    pub(crate) text: Option<String>,
+    /// What the stream does after a refusal; absent: what the package says.
+    pub(crate) on_refuse: Option<OnRefuse>,
+    /// SHA-256 of the request's body.
+    pub(crate) digest: [u8; 32],
+    pub(crate) nonce: Option<String>,
+}
+
+/// A governed stream, and what came of it.
+pub(crate) struct GovernedStream {
+    id: String,
+    mode: Mode,
+    digest: [u8; 32],
+    nonce: Option<String>,
+    session: Arc<OpenSession>,
+    governor: Arc<Governor>,
+    section: Section,
+    changed: Arc<Notify>,
+    /// Tool calls that were released.
+    calls: u32,
+    outputs: Vec<Output>,
+    _wakes: Option<Wakes>,
+}
+
+impl Service {
+    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next
+    /// one.
+    ///
+    /// # Errors
+    /// There is no session, or no room in it.
+    pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
+        for _ in 0..ATTEMPTS {
+            let Some(mut stream) = GovernedStream::open(self.session().await?, opening, self.is_signed())? else {
+                continue;
+            };
+            stream.settle(self.limits().client(), true).await?;
+            if stream.section.has_begun() {
+                return Ok(stream);
+            }
+        }
+        Err(ApiError::unavailable("no session of the card took the request"))
+    }
+}
+
+impl GovernedStream {
+    /// `None`: the session takes no stream any more.
+    fn open(session: Arc<OpenSession>, opening: &Opening, is_signed: bool) -> Result<Option<Self>, ApiError> {
+        let Opening { id, place, task, note, refusal, text, digest, nonce, .. } = opening.clone();
+        let governor = session.governors.get(place).ok_or_else(ApiError::no_model)?;
+        let placeholder = placeholder(governor);
+        let on_refuse = opening.on_refuse.unwrap_or(on_refuse(governor));
+        let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
+        let bound = nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
+        let name = format!("{id} request={}{bound}", hex::encode(&digest));
+        let (mode, asked) = match text {
+            Some(text) => (Mode::Recorded, governor.request(Item::Text { id: name.clone(), text, task })),
+            None => (Mode::Held, governor.held_request(name.clone(), task)),
+        };
+        let asked = asked.noted(note);
+        let asked = match refusal {
+            Some(why) => asked.refused(why),
+            None => asked,
+        };
+        let stream = match session.handle.try_open(asked) {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(_)) => return Err(ApiError::unavailable("the card has no room for a stream")),
+            Err(_) => return Ok(None),
+        };
+        let changed = Arc::new(Notify::new());
+        let proofs = session.proofs.as_ref().filter(|_| is_signed);
+        let wakes = proofs.map(|proofs| proofs.wake(&changed));
+        let signed = proofs.map(|proofs| Arc::clone(&proofs.book));
+        let manner = Manner { placeholder, whole: false, signed };
+        let place = (0, Channel::Content);
+        let mut section =
+            Section::new(place, name, stream, Arc::clone(&governor), manner, &changed).with_determinations();
+        section.go();
+        let (calls, outputs) = (0, Vec::new());
+        Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
+    }
+
+    /// Waits until everything that was handed in is judged, or with `begun` until BEGIN is recorded.
+    ///
+    /// # Errors
+    /// It takes longer than `within`: the stream is given up.
+    pub(crate) async fn settle(&mut self, within: Duration, begun: bool) -> Result<(), ApiError> {
+        let settled = async {
+            loop {
+                self.section.go();
+                let is_idle = self.section.stream().is_idle();
+                self.outputs.extend(self.section.outputs(&mut self.calls));
+                let is_begun = begun && self.section.has_begun();
+                if self.section.end().is_some()
+                    || is_begun
+                    || (is_idle && !self.section.is_full() && !self.section.is_unsigned())
+                {
+                    return;
+                }
+                self.changed.notified().await;
+            }
+        };
+        if timeout(within, settled).await.is_err() {
+            self.section.abort("the card did not answer in time");
+            return Err(ApiError::unavailable("the card did not answer in time"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn section(&mut self) -> &mut Section {
+        &mut self.section
+    }
+
+    /// Takes what follows.
+    ///
+    /// # Errors
+    /// It cannot be read: the stream breaks off.
+    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), ApiError> {
+        self.section.give(given).map_err(|_| self.unreadable())
+    }
+
+    /// Nothing follows.
+    ///
+    /// # Errors
+    /// It cannot be read: the stream breaks off.
+    pub(crate) fn finish(&mut self) -> Result<(), ApiError> {
+        self.section.finish().map_err(|_| self.unreadable())
+    }
+
+    fn unreadable(&mut self) -> ApiError {
+        self.section.abort("a text that is not UTF-8");
+        ApiError::gate("a text that is not UTF-8")
+    }
+
+    /// What was released since the last call, and the package's constants in place of what was refused.
+    pub(crate) fn take_outputs(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+        self.section.take_judged()
+    }
+
+    pub(crate) const fn end(&self) -> Option<SectionEnd> {
+        self.section.end()
+    }
+
+    pub(crate) const fn report(&self) -> &StreamReport {
+        self.section.report()
+    }
+
+    pub(crate) const fn governor(&self) -> &Arc<Governor> {
+        &self.governor
+    }
+
+    pub(crate) const fn session(&self) -> &Arc<OpenSession> {
+        &self.session
+    }
+
+    pub(crate) fn provenance(&self) -> Provenance {
+        Provenance {
+            nonce: self.nonce.clone(),
+            streams: vec![self.section.report().clone()],
+            ..Provenance::new(self.id.clone(), self.mode, self.governor.policy(), &self.session.name, &self.digest)
+        }
+    }
+}
