@@ -9,7 +9,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::{Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
+use portcullis_gateway::config::{AnswerMode, Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -52,6 +52,10 @@ pub(crate) struct Args {
     /// What the server of `--upstream` speaks.
     #[arg(long, default_value = "openai", requires = "upstream")]
     upstream_kind: Kind,
+    /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`, `llamacpp` or
+    /// `sglang` for a sentence at a time, and has it go on from admitted text.
+    #[arg(long, default_value = "held", requires = "upstream")]
+    mode: ModeArg,
     /// Where clients connect. Without keys only an address of the loopback interface is taken. Default: 127.0.0.1:8080.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -83,10 +87,21 @@ enum ReleaseArg {
 /// What a model server speaks.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Kind {
-    /// OpenAI's API, as vLLM, llama.cpp, SGLang and Ollama speak it, too.
+    /// OpenAI's API, as many servers speak it.
     Openai,
+    Vllm,
+    Llamacpp,
+    Sglang,
+    Ollama,
     /// Anthropic's API.
     Anthropic,
+}
+
+/// What the gate does with answers.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ModeArg {
+    Held,
+    Driven,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
@@ -179,7 +194,15 @@ fn config(args: &Args) -> Result<Config, Failure> {
             upstream: upstream.clone(),
             kind: match args.upstream_kind {
                 Kind::Openai => UpstreamKind::OpenAi,
+                Kind::Vllm => UpstreamKind::Vllm,
+                Kind::Llamacpp => UpstreamKind::LlamaCpp,
+                Kind::Sglang => UpstreamKind::SgLang,
+                Kind::Ollama => UpstreamKind::Ollama,
                 Kind::Anthropic => UpstreamKind::Anthropic,
+            },
+            mode: match args.mode {
+                ModeArg::Held => AnswerMode::Held,
+                ModeArg::Driven => AnswerMode::Driven,
             },
             upstream_model: None,
             upstream_key: None,

@@ -1,5 +1,6 @@
 //! One answer: what an upstream writes goes into governed streams, and what they release goes to the client.
 
+use crate::drive::{DriveError, Proposed, Writer};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// Bytes of a text that wait for what follows them.
@@ -44,6 +46,8 @@ pub(crate) struct Question {
     pub(crate) client: Duration,
     /// Longest time for the whole answer, and again for its end.
     pub(crate) limit: Duration,
+    /// The gate asks for a sentence at a time.
+    pub(crate) driven: bool,
     /// Text leaves once its record is signed.
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
@@ -147,7 +151,9 @@ impl Answer {
     pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Option<Self> {
         let governor = question.session.governors.get(question.place)?;
         // A JSON value is judged whole: nothing can be left out of it.
-        let on_refuse = if question.request.is_json() { OnRefuse::Stop } else { on_refuse(governor) };
+        // In place of a refused sentence a driven stream has another one.
+        let is_stopped = question.driven || question.request.is_json();
+        let on_refuse = if is_stopped { OnRefuse::Stop } else { on_refuse(governor) };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
         let changed = Arc::new(Notify::new());
@@ -195,7 +201,11 @@ impl Answer {
     /// Asks the upstream, and writes the answer to its end.
     pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
         let limit = self.question.limit;
-        let written = timeout(limit, self.pump(upstream)).await.unwrap_or(Err(Break::Late));
+        let written = match self.question.driven {
+            true => timeout(limit, self.drive(upstream)).await,
+            false => timeout(limit, self.pump(upstream)).await,
+        };
+        let written = written.unwrap_or(Err(Break::Late));
         if let Err(broken) = &written {
             if let Break::Upstream(error) = broken {
                 self.question.session.metrics.upstream_failed(error);
@@ -236,7 +246,7 @@ impl Answer {
     async fn pump(&mut self, upstream: &Upstream) -> Result<(), Break> {
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
         let asked = tokio::select! {
-            asked = upstream.ask(&self.question.request) => asked,
+            asked = upstream.ask(&self.question.request, "") => asked,
             () = outputs.closed() => return Err(Break::Client("the client has gone")),
         };
         let mut deltas = asked.map_err(Break::Upstream)?;
@@ -273,6 +283,53 @@ impl Answer {
             let _ = timeout(USAGE, usage).await;
         }
         Ok(())
+    }
+
+    /// Has the upstream write what the streams ask for, each choice for itself.
+    async fn drive(&mut self, upstream: &Upstream) -> Result<(), Break> {
+        let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
+        let writer = |choice: &u32| (*choice, Writer::new(upstream.clone(), &self.question.request, *choice));
+        let mut resting: BTreeMap<u32, Writer> = self.choices.keys().map(writer).collect();
+        let mut writing = JoinSet::new();
+        let mut usage = BTreeMap::new();
+        loop {
+            self.advance().await?;
+            if self.is_broken() {
+                return Err(Break::Gate);
+            }
+            for (number, choice) in &mut self.choices {
+                let ask = choice.sections.iter_mut().find_map(Section::take_ask);
+                if let Some((ask, mut writer)) = ask.and_then(|ask| Some((ask, resting.remove(number)?))) {
+                    let number = *number;
+                    writing.spawn(async move {
+                        let proposed = writer.propose(&ask).await;
+                        (number, writer, proposed)
+                    });
+                }
+            }
+            if self.choices.values().all(|choice| choice.over) {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = outputs.closed() => return Err(Break::Client("the client has gone")),
+                () = changed.notified() => {}
+                Some(written) = writing.join_next() => {
+                    let (number, writer, proposed) = written.map_err(|_| Break::Gate)?;
+                    let Proposed { proposal, finish } = proposed.map_err(|error| match error {
+                        DriveError::Upstream(error) => Break::Upstream(error),
+                        DriveError::Unfit(why) => Break::Unfit(why),
+                    })?;
+                    usage.insert(number, writer.usage());
+                    let prompt = usage.values().map(|usage: &Usage| usage.prompt).max().unwrap_or(0);
+                    self.usage = Usage { prompt, completion: usage.values().map(|usage| usage.completion).sum() };
+                    resting.insert(number, writer);
+                    let found = self.choices.entry(number).or_default();
+                    found.finish = finish;
+                    found.sections.iter().for_each(|section| section.stream().answer(Ok(proposal.clone())));
+                }
+            }
+        }
     }
 
     /// Takes what the upstream wrote.
@@ -373,7 +430,11 @@ impl Answer {
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let digest = hex::encode(&request.digest);
         let id = format!("{id}/{choice}/{number}/{} request={digest}{nonce}", channel.name());
-        let mut asked = governor.held_request(id.clone(), task.clone()).noted(*note);
+        let asked = match self.question.driven {
+            true => governor.driven_request(id.clone(), task.clone()),
+            false => governor.held_request(id.clone(), task.clone()),
+        };
+        let mut asked = asked.noted(*note);
         if let Some(why) = refusal {
             asked = asked.refused(why);
         }
@@ -388,15 +449,15 @@ impl Answer {
             Err(_) => return Err(Unopened::Closed),
         };
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
-        let manner =
-            Manner { placeholder: self.placeholder(), whole: request.is_json() && channel == Channel::Content, signed };
+        let whole = request.is_json() && channel == Channel::Content;
+        let manner = Manner { placeholder: self.placeholder(), whole, signed, driven: self.question.driven };
         let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
-        if self.question.request.is_json() { None } else { placeholder(&self.governor) }
+        if self.question.driven || self.question.request.is_json() { None } else { placeholder(&self.governor) }
     }
 
     /// Waits until every stream has ended and everything that may leave has left.
@@ -470,14 +531,16 @@ impl Answer {
         let is_whole =
             |section: &mut Section| section.end() == Some(SectionEnd::Whole) && section.report().rejected == 0;
         let whole = broken.is_none() && self.sections().all(is_whole);
-        let completion = if whole { self.usage.completion } else { tokens };
+        let driven = self.question.driven;
+        let completion = if whole || driven { self.usage.completion } else { tokens };
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, .. } = self.question;
+        let mode = if driven { Mode::Driven } else { Mode::Held };
         let provenance = Provenance {
             nonce: request.nonce,
             streams,
-            ..Provenance::new(id, Mode::Held, self.governor.policy(), &session.name, &request.digest)
+            ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
         };
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
     }

@@ -71,6 +71,17 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
+/// What the gate does with the answers of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerMode {
+    /// What the model writes is judged on its way: refused text is kept from readers, not from what is written next.
+    #[default]
+    Held,
+    /// The gate asks for a sentence at a time, and the model goes on from admitted text.
+    Driven,
+}
+
 /// What a model server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -90,6 +101,14 @@ pub enum UpstreamKind {
     Anthropic,
 }
 
+impl UpstreamKind {
+    /// Whether such a server can go on from a text that its answer begins with.
+    #[must_use]
+    pub const fn continues(self) -> bool {
+        matches!(self, Self::Vllm | Self::LlamaCpp | Self::SgLang)
+    }
+}
+
 /// A model under the name that clients use.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +120,9 @@ pub struct Model {
     /// What the server speaks.
     #[serde(default)]
     pub kind: UpstreamKind,
+    /// What the gate does with its answers.
+    #[serde(default)]
+    pub mode: AnswerMode,
     /// The server's own name for the model; absent: the client's.
     #[serde(default)]
     pub upstream_model: Option<String>,
@@ -336,6 +358,11 @@ impl Config {
                     model.name
                 ));
             }
+        }
+        let cannot = |model: &&Model| model.mode == AnswerMode::Driven && !model.kind.continues();
+        if let Some(model) = self.models.iter().find(cannot) {
+            let why = "only servers of kind `vllm`, `llamacpp` and `sglang` go on from admitted text";
+            return unfit(format!("model `{}` cannot be `driven`: {why}", model.name));
         }
         for key in &self.keys {
             if let Some(name) = key.models.iter().find(|name| !self.models.iter().any(|model| model.name == **name)) {

@@ -101,7 +101,7 @@ impl GovernedStream {
         let proofs = session.proofs.as_ref().filter(|_| is_signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let signed = proofs.map(|proofs| Arc::clone(&proofs.book));
-        let manner = Manner { placeholder, whole: false, signed };
+        let manner = Manner { placeholder, whole: false, signed, driven: false };
         let place = (0, Channel::Content);
         let mut section =
             Section::new(place, name, stream, Arc::clone(&governor), manner, &changed).with_determinations();

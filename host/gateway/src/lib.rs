@@ -11,6 +11,7 @@ pub mod config;
 pub mod decide;
 pub mod dialect;
 mod doors;
+mod drive;
 mod error;
 mod governed;
 mod host;

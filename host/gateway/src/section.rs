@@ -1,5 +1,6 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
+use crate::drive::Ask;
 use crate::metrics::Metrics;
 use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
@@ -48,6 +49,8 @@ pub(crate) struct Section {
     held: Option<Vec<Output>>,
     /// It was given up for what came before it in its choice.
     given_up: bool,
+    /// What a driven stream asks for.
+    ask: Option<Ask>,
     /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
     given: usize,
@@ -138,6 +141,8 @@ pub(crate) struct Manner {
     pub(crate) whole: bool,
     /// Text leaves once its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
+    /// The stream asks for what it judges: nothing is given to it.
+    pub(crate) driven: bool,
 }
 
 /// A determination, with the place of its record.
@@ -177,7 +182,7 @@ impl Section {
         id: String,
         stream: StreamHandle,
         governor: Arc<Governor>,
-        Manner { placeholder, whole, signed }: Manner,
+        Manner { placeholder, whole, signed, driven }: Manner,
         changed: &Arc<Notify>,
     ) -> Self {
         let notify = Arc::clone(changed);
@@ -198,7 +203,8 @@ impl Section {
             channel,
             id,
             stream,
-            reader: Some(PartReader::new(governor)),
+            reader: (!driven).then(|| PartReader::new(governor)),
+            ask: None,
             live: false,
             waiting: VecDeque::new(),
             placeholder,
@@ -344,6 +350,11 @@ impl Section {
         self.outputs(&mut 0);
     }
 
+    /// What a driven stream asks for, once.
+    pub(crate) const fn take_ask(&mut self) -> Option<Ask> {
+        self.ask.take()
+    }
+
     /// Whether something waits for a checkpoint.
     pub(crate) fn is_unsigned(&self) -> bool {
         self.signed.as_ref().is_some_and(SignedRelease::is_waiting)
@@ -387,15 +398,18 @@ impl Section {
     /// What may leave now. `call_index` is the number of calls that left the choice before.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
+        // Before the messages are read: what comes while they are read is read the next time.
+        let is_over = self.stream.end().is_some();
         while let Some(message) = self.stream.try_receive() {
-            if let StreamMessage::Event(event) = message {
-                match &mut self.signed {
-                    Some(signed) => {
-                        self.recorded |= matches!(event.what, EventKind::Begun { .. });
-                        signed.push(event.what);
-                    }
-                    None => self.event(event.what, call_index, &mut outputs),
+            match (message, &mut self.signed) {
+                (StreamMessage::Event(event), Some(signed)) => {
+                    self.recorded |= matches!(event.what, EventKind::Begun { .. });
+                    signed.push(event.what);
                 }
+                (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
+                (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
+                // What was admitted stands in the next question.
+                (StreamMessage::Move(_), _) => {}
             }
         }
         while let Some(event) = self.signed.as_mut().and_then(SignedRelease::pop) {
@@ -404,7 +418,7 @@ impl Section {
         let is_waiting =
             self.signed.as_ref().is_some_and(|signed| !signed.waiting.is_empty() && !signed.book.is_over());
         // The session ended without an end of the stream: nothing more comes.
-        if self.end.is_none() && self.stream.end().is_some() && !is_waiting {
+        if self.end.is_none() && is_over && !is_waiting {
             self.report.stopped.get_or_insert_with(|| "the session has ended".into());
             self.end = Some(SectionEnd::Broken);
         }

@@ -1,7 +1,7 @@
 //! The HTTP service: who may ask, what is asked, and how the answer travels.
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
-use crate::config::{Config, ConfigError, Evidence, Limits, Release};
+use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
 use crate::decide;
 use crate::dialect::{Dialect, Header, now};
 use crate::doors;
@@ -68,6 +68,7 @@ impl Caller {
 struct ModelEntry {
     name: String,
     upstream: Upstream,
+    mode: AnswerMode,
 }
 
 /// The gateway's service.
@@ -132,7 +133,7 @@ impl Service {
             };
             let client = upstream::client(connect, authorities.as_deref())?;
             let upstream = Upstream::new(client, settings, config.limits.clone());
-            models.push(ModelEntry { name: model.name.clone(), upstream });
+            models.push(ModelEntry { name: model.name.clone(), upstream, mode: model.mode });
         }
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
         let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
@@ -288,6 +289,11 @@ impl Service {
         let place = self.model(caller, &request.model).map_err(refuse)?;
         let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
         model.upstream.check(&request).map_err(refuse)?;
+        let driven = model.mode == AnswerMode::Driven;
+        if driven && request.is_json() {
+            let why = "this model writes a sentence at a time, and a JSON value is judged whole";
+            return Err(refuse(ApiError::invalid("response_format", why)));
+        }
         let room = self.room().map_err(refuse)?;
         let (task, verdict) = self.judge_input(request.texts()).await.map_err(refuse)?;
         let header = Header {
@@ -306,6 +312,7 @@ impl Service {
             note: verdict.note,
             client: self.limits.client(),
             limit: self.limits.whole() + self.limits.client(),
+            driven,
             signed: self.is_signed(),
             proof: self.evidence.proof(),
         };

@@ -19,7 +19,6 @@ use support::{Gateway, PLACEHOLDER, REFUSAL, Step, Upstream, ask, chat, finish, 
 #[test]
 fn sessions_rotate_by_time() {
     let upstream = Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing.")], "stop")));
-    portcullis_gateway::logs::to_stderr();
     let gateway = Gateway::new(&policy("stop"), &upstream, "[rotation]\nseconds = 1\ndrain_ms = 20000\n");
     let (since, mut names) = (Instant::now(), BTreeSet::new());
     while names.len() < 3 {

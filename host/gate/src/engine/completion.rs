@@ -144,19 +144,26 @@ fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<(usize, St
     Ok(found)
 }
 
-/// The first sentence of a completion, with the white space on both sides, which ends its last word. What follows is asked for again, after
-/// this was judged.
+/// The first sentence of a completion, with the white space on both sides, which ends its last word. What follows is
+/// asked for again, after this was judged.
 fn first_span(text: &str) -> &str {
+    text.get(..span_end(text).unwrap_or(text.len())).unwrap_or(text)
+}
+
+/// Where the first sentence of a text ends, with the white space on both sides; `None` while what follows could still
+/// belong to it.
+#[must_use]
+pub fn span_end(text: &str) -> Option<usize> {
     let begin = text.len() - text.trim_start().len();
     let mut characters = text.char_indices().skip_while(|(at, _)| *at < begin).peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, c)| *c);
-        if c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace)) {
-            let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
-            return text.get(..text.len() - rest.trim_start().len()).unwrap_or(text);
+        if c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace)) {
+            let rest = text.get(at + c.len_utf8()..).unwrap_or_default().trim_start();
+            return (!rest.is_empty()).then(|| text.len() - rest.len());
         }
     }
-    text
+    None
 }
 
 #[cfg(test)]
@@ -169,6 +176,9 @@ mod tests {
         assert_eq!(first_span("3.5 mg"), "3.5 mg");
         assert_eq!(first_span("\n\nYes! No"), "\n\nYes! ");
         assert_eq!(first_span("Yes.\n\n- No"), "Yes.\n\n");
+        for open in ["", " ", "Yes", "Yes.", "Yes. ", "Yes.\n\n", "3.5 mg"] {
+            assert_eq!((span_end(open), first_span(open)), (None, open));
+        }
     }
 
     #[test]

@@ -94,16 +94,19 @@ impl Governor {
     /// A stream of a text that the caller hands in while it is written, part by part ([`super::StreamHandle::submit`]).
     #[must_use]
     pub fn held_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
-        self.checked(StreamRequest {
-            governor: Arc::clone(self),
-            id,
-            task,
-            note: None,
-            source: Source::Parts(Mode::Held),
-            local: None,
-            parts: None,
-            refusal: None,
-        })
+        self.callers_request(id, task, Source::Parts(Mode::Held))
+    }
+
+    /// A stream whose caller has the engine, and has had the task judged ([`StreamRequest::noted`]): it answers
+    /// [`super::StreamMessage::Propose`].
+    #[must_use]
+    pub fn driven_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
+        self.callers_request(id, task, Source::Proposals)
+    }
+
+    fn callers_request(self: &Arc<Self>, id: String, task: Task, source: Source) -> StreamRequest {
+        let governor = Arc::clone(self);
+        self.checked(StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None })
     }
 
     fn prepare(self: &Arc<Self>, number: u64, item: Item) -> StreamSetup {

@@ -206,12 +206,15 @@ impl Upstream {
         }
     }
 
-    /// Asks for an answer.
+    /// Asks for an answer that begins with `begun`, or is empty before it: what comes is what follows `begun`.
     ///
     /// # Errors
     /// [`UpstreamError`].
-    pub async fn ask(&self, request: &Request) -> Result<DeltaStream, UpstreamError> {
+    pub async fn ask(&self, request: &Request, begun: &str) -> Result<DeltaStream, UpstreamError> {
         let model = self.model.as_deref().unwrap_or(&request.model);
+        if !begun.is_empty() && !self.kind.continues() {
+            return Err(UpstreamError::Malformed("this upstream begins every answer anew"));
+        }
         let (path, body, decoder): (&str, Value, Box<dyn Decoder>) = match (self.kind, &request.input) {
             (UpstreamKind::Anthropic, Input::Messages(messages)) => {
                 ("/messages", anthropic::body(request, messages, model), Box::new(anthropic::Events::default()))
@@ -220,10 +223,15 @@ impl Upstream {
                 return Err(UpstreamError::Malformed("this upstream has no completions"));
             }
             (_, Input::Messages(messages)) => {
-                ("/chat/completions", openai::chat_body(request, messages, model), Box::new(openai::ChatChunks))
+                let mut body = openai::chat_body(request, messages, model);
+                if !begun.is_empty() {
+                    openai::go_on(&mut body, begun, self.kind);
+                }
+                ("/chat/completions", Value::Object(body), Box::new(openai::ChatChunks))
             }
             (_, Input::Prompt(prompt)) => {
-                ("/completions", openai::completions_body(request, prompt, model), Box::new(openai::CompletionChunks))
+                let prompt = format!("{prompt}{begun}");
+                ("/completions", openai::completions_body(request, &prompt, model), Box::new(openai::CompletionChunks))
             }
         };
         let mut asked = self.client.post(format!("{}{path}", self.base));

@@ -1,6 +1,7 @@
 //! Servers that speak OpenAI's chat completions and completions.
 
 use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use crate::config::UpstreamKind;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -32,7 +33,19 @@ pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> 
     Value::Object(body)
 }
 
-pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) -> Value {
+/// Has the answer go on from what it begins with.
+pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKind) {
+    if let Some(Value::Array(messages)) = body.get_mut("messages") {
+        messages.push(json!({"role": "assistant", "content": begun}));
+    }
+    // llama.cpp's server does so by itself, and did before it knew these fields.
+    if kind != UpstreamKind::LlamaCpp {
+        body.insert("continue_final_message".into(), json!(true));
+        body.insert("add_generation_prompt".into(), json!(false));
+    }
+}
+
+pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) -> Map<String, Value> {
     let mut body = common(request, model);
     body.insert("messages".into(), messages.iter().map(message).collect());
     if !request.tools.is_empty() {
@@ -56,7 +69,7 @@ pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) ->
     body.extend(request.response_format.clone().map(|format| ("response_format".to_owned(), format)));
     body.extend(request.reasoning_effort.as_ref().map(|effort| ("reasoning_effort".to_owned(), json!(effort))));
     body.extend(request.verbosity.as_ref().map(|verbosity| ("verbosity".to_owned(), json!(verbosity))));
-    Value::Object(body)
+    body
 }
 
 fn message(message: &Message) -> Value {
