@@ -71,11 +71,22 @@ fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     streams
 }
 
-/// Plays what the prompt asks for: pieces of JSON deltas after a `#`.
+/// Plays what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it goes on with
+/// what its seed makes up.
 fn server() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
-        let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
-        let pieces: Vec<Value> = serde_json::from_str(asked.as_str().unwrap().split_once('#').unwrap().1).unwrap();
+        let asked = body["messages"].as_array().map_or(&body["prompt"], |all| &all[0]["content"]);
+        let asked = asked.as_str().unwrap().split_once('#').unwrap().1;
+        let mut read = serde_json::Deserializer::from_str(asked).into_iter::<Vec<Value>>();
+        let mut pieces = read.next().unwrap().unwrap();
+        let begun =
+            body["messages"].as_array().and_then(|all| all.get(1)).map(|begun| begun["content"].as_str().unwrap());
+        let begun = begun.unwrap_or(&asked[read.byte_offset()..]);
+        assert!(!begun.contains("bad"), "refused text came back to the model: {begun}");
+        if !begun.is_empty() || body["seed"].as_i64().is_some() {
+            let mut random = Random::new(begun.len() as u64 * 1000 + body["seed"].as_i64().unwrap() as u64);
+            pieces = if begun.len() > 300 { Vec::new() } else { deltas(&mut random, false, false) };
+        }
         if path.ends_with("/chat/completions") {
             return chat(pieces.into_iter().map(delta), "stop");
         }
@@ -102,11 +113,11 @@ fn pieces(random: &mut Random, text: &str) -> Vec<String> {
 }
 
 /// The deltas of a random answer.
-fn deltas(random: &mut Random, chat: bool) -> Vec<Value> {
+fn deltas(random: &mut Random, chat: bool, thinks: bool) -> Vec<Value> {
     let mut words = |most| (0..random.within(1, most)).map(|_| *random.pick(&WORDS)).collect::<String>();
     let (thought, said) = (words(3), words(8));
     let mut deltas = Vec::new();
-    if chat && random.one_in(4) {
+    if thinks && random.one_in(4) {
         deltas.extend(pieces(random, &thought).into_iter().map(|piece| json!({"reasoning_content": piece})));
     }
     deltas.extend(pieces(random, &said).into_iter().map(|piece| json!({"content": piece})));
@@ -206,17 +217,17 @@ fn assert_admitted(path: &str, answer: &Answer, streams: &BTreeMap<String, (Stri
     assert_eq!((texts, calls), (expected, expected_calls), "{path}: {}", answer.body);
 }
 
-/// `PORTCULLIS_STREAMS` answers, 240 without it, by each policy.
+/// Answers of every kind, by each mode: 480 in all, and 10,020 with `PORTCULLIS_LONG`.
 #[test]
 fn clients_receive_what_the_records_admitted() {
-    let streams: usize = std::env::var("PORTCULLIS_STREAMS").map_or(240, |count| count.parse().unwrap());
+    let streams: usize = std::env::var("PORTCULLIS_LONG").map_or(160, |_| 3_340);
     let upstream = server();
-    for on_refuse in ["stop", "redact"] {
+    for (mode, on_refuse) in [("held", "stop"), ("held", "redact"), ("driven", "stop")] {
         let policy = policy(on_refuse);
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
             "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 300\n[[model]]\nname = \"m\"\n\
-             upstream = \"http://{}/v1\"\n",
+             kind = \"vllm\"\nmode = \"{mode}\"\nupstream = \"http://{}/v1\"\n",
             upstream.address
         );
         let gateway = Gateway::over(Config::parse(&config).unwrap(), opener(&policy, folder.path()));
@@ -229,7 +240,8 @@ fn clients_receive_what_the_records_admitted() {
                     for _ in 0..streams / 4 {
                         let path =
                             *random.pick(&["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"]);
-                        let deltas = json!(deltas(&mut random, path != "/v1/completions"));
+                        let chat = path != "/v1/completions";
+                        let deltas = json!(deltas(&mut random, chat, chat && mode == "held"));
                         let prompt = format!("Say this. #{deltas}");
                         let turn = json!([{"role": "user", "content": prompt}]);
                         let stream = random.one_in(2);
@@ -251,7 +263,7 @@ fn clients_receive_what_the_records_admitted() {
         gateway.stop();
         let mut sessions: Vec<PathBuf> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
         sessions.sort();
-        assert!(streams < 240 || sessions.len() > 1, "{sessions:?}");
+        assert!(sessions.len() > 1, "{sessions:?}");
         let mut streams = BTreeMap::new();
         for session in &sessions {
             streams.extend(admitted(session));
@@ -263,6 +275,7 @@ fn clients_receive_what_the_records_admitted() {
         let mut refusals = 0;
         for (path, answer) in &answers {
             assert_admitted(path, answer, &streams);
+            assert_eq!(answer.provenance()["mode"], mode);
             assert!(!answer.body.contains("badword") && !answer.body.contains("badly"), "{path}: {}", answer.body);
             refusals += usize::from(answer.provenance()["streams"][0]["rejected"] != 0);
         }

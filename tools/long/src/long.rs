@@ -34,7 +34,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// In the order in which they are run.
-const RUNS: [Run; 12] = [
+const RUNS: [Run; 13] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card_chaos"]),
     tests("kills", "100 kills of card and driver", &["--test", "card_vfio_user", "may_die"]),
@@ -48,6 +48,11 @@ const RUNS: [Run; 12] = [
     tests("card-oracle", "the same through the simulated card", &["--test", "card_oracle"]),
     tests("chunks", "228,000 random texts in random chunks: read as in one piece", &["--test", "streaming"]),
     tests("differential", "2,000 worlds on model and simulated card", &["--test", "card_differential"]),
+    tests(
+        "answers",
+        "10,020 answers through the gateway, held and driven, by four routes: byte for byte what the records admitted",
+        &["--test", "records"],
+    ),
     tests(
         "clients",
         "LiteLLM and its proxy, LangChain, LlamaIndex and Node.js before the gateway, a real model behind it",
