@@ -19,6 +19,8 @@ pub const CONTEXT_VERSION: u32 = 3;
 pub enum Mode {
     /// The loop asked an engine for each candidate and released what was admitted.
     Driven,
+    /// The same with an engine that knew more than the gate told it: a client's own conversation and tools.
+    DrivenConversation,
     /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine wrote next.
     Held,
     /// The whole text was there before: it is judged, nothing was prevented.
@@ -29,13 +31,14 @@ pub enum Mode {
 
 impl Mode {
     /// All modes, in the order of the reports.
-    pub const ALL: [Self; 4] = [Self::Driven, Self::Held, Self::Recorded, Self::Observed];
+    pub const ALL: [Self; 5] = [Self::Driven, Self::DrivenConversation, Self::Held, Self::Recorded, Self::Observed];
 
     /// Its name in documents and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Driven => "driven",
+            Self::DrivenConversation => "driven_conversation",
             Self::Held => "held",
             Self::Recorded => "recorded",
             Self::Observed => "observed",

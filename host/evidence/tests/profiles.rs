@@ -137,10 +137,13 @@ fn modes_and_predecessors_are_counted() {
     let mut contexts: Vec<_> = Mode::ALL.map(|mode| context(&world, |c| c.mode = mode)).into();
     contexts.push(context(&world, |c| c.predecessor = Some(Hex([5; 32]))));
     let report = world.check(&session(&world, &contexts).files());
-    assert_eq!(report.session.modes, Modes { driven: 2, held: 1, recorded: 1, observed: 1 });
+    assert_eq!(report.session.modes, Modes { driven: 2, driven_conversation: 1, held: 1, recorded: 1, observed: 1 });
     assert_eq!((report.session.continued, report.exit_code), (1, 5), "{:#?}", report.properties);
     let text = ReportText::new(&report).to_string();
-    assert!(text.contains("2 driven, 1 held, 1 recorded, 1 observed; 1 continue another"), "{text}");
+    assert!(
+        text.contains("2 driven, 1 driven in a conversation, 1 held, 1 recorded, 1 observed; 1 continue another"),
+        "{text}"
+    );
 }
 
 /// No card of this layout version has a text lane, so that no session can keep such a ticket's terms.

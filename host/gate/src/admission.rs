@@ -2,6 +2,7 @@
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
+use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
 use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(crate) enum EngineAdmission {
     /// Tasks are judged; whoever opens the stream has the engine.
     Caller(Arc<Prefilter>),
     /// Nothing executes: what an engine answered is on record, and so are the notes of its stream.
-    Replay(ReplayEngines),
+    Replay(ReplayEngines, Mode),
 }
 
 /// Who asks the engine of an admitted task.
@@ -44,6 +45,14 @@ pub(crate) struct Admission {
 }
 
 impl EngineAdmission {
+    /// How the engine of a task is driven.
+    pub(crate) const fn mode(&self) -> Mode {
+        match self {
+            Self::Replay(_, mode) => *mode,
+            Self::Closed | Self::Filter(..) | Self::Caller(_) => Mode::Driven,
+        }
+    }
+
     pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {
         let failed = |error: EngineError| (Trigger::Engine, error.to_string());
         match self {
@@ -51,7 +60,7 @@ impl EngineAdmission {
                 let why = "the item is a task for an engine, and none was given";
                 Admission { note: None, engine: Err(failed(EngineError::Gone(why.into()))) }
             }
-            Self::Replay(again) => Admission { note: None, engine: Ok(EngineHome::Session(again())) },
+            Self::Replay(again, _) => Admission { note: None, engine: Ok(EngineHome::Session(again())) },
             Self::Filter(filter, engines) => {
                 judge(filter, task, |pass| engines(stream, pass).map(EngineHome::Thread).map_err(failed))
             }

@@ -5,7 +5,7 @@ use crate::anchor::Anchors;
 use crate::policy::Policy;
 use crate::salt::Salts;
 use crate::settings::Settings;
-use portcullis_core::context::{OnRefuse, Release};
+use portcullis_core::context::{Mode, OnRefuse, Release};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
 use portcullis_core::wire::Granularity;
@@ -63,10 +63,10 @@ impl Governor {
         self
     }
 
-    /// The same governor for streams whose answers are on record.
+    /// The same governor for streams whose answers are on record, driven in this mode.
     #[must_use]
-    pub(crate) fn with_replay(mut self, engines: ReplayEngines) -> Self {
-        self.admission = EngineAdmission::Replay(engines);
+    pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: Mode) -> Self {
+        self.admission = EngineAdmission::Replay(engines, mode);
         self
     }
 
@@ -96,6 +96,11 @@ impl Governor {
 
     pub(crate) const fn anchors(&self) -> &Anchors {
         &self.anchors
+    }
+
+    /// How the engine of a task is driven.
+    pub(crate) const fn driven_mode(&self) -> Mode {
+        self.admission.mode()
     }
 
     pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {

@@ -182,8 +182,10 @@ impl Replayer {
         let again = move || -> Box<dyn Engine> {
             Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
-        let governor =
-            Governor::new(policy, settings)?.with_anchors(anchors).with_notes(notes).with_replay(Arc::new(again));
+        let governor = Governor::new(policy, settings)?
+            .with_anchors(anchors)
+            .with_notes(notes)
+            .with_replay(Arc::new(again), document.mode);
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let seat = Seat { number: 0, salted: 0, slot };
         Arc::new(governor).govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
@@ -213,11 +215,12 @@ impl Replayer {
             return Err(wrong("it names a policy that the package does not hold"));
         };
         match (document.mode, input) {
-            (Mode::Recorded, Input::Text(_)) | (Mode::Driven | Mode::Held, Input::Proposals(_)) => {
-                Ok((document, policy))
-            }
+            (Mode::Recorded, Input::Text(_))
+            | (Mode::Driven | Mode::DrivenConversation | Mode::Held, Input::Proposals(_)) => Ok((document, policy)),
             (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
-            (Mode::Recorded | Mode::Driven | Mode::Held, _) => Err(wrong("its mode does not fit the input")),
+            (Mode::Recorded | Mode::Driven | Mode::DrivenConversation | Mode::Held, _) => {
+                Err(wrong("its mode does not fit the input"))
+            }
         }
     }
 

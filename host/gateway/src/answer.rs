@@ -431,7 +431,7 @@ impl Answer {
         let digest = hex::encode(&request.digest);
         let id = format!("{id}/{choice}/{number}/{} request={digest}{nonce}", channel.name());
         let asked = match self.question.driven {
-            true => governor.driven_request(id.clone(), task.clone()),
+            true => governor.conversation_request(id.clone(), task.clone()),
             false => governor.held_request(id.clone(), task.clone()),
         };
         let mut asked = asked.noted(*note);
@@ -536,7 +536,7 @@ impl Answer {
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let Question { id, request, session, .. } = self.question;
-        let mode = if driven { Mode::Driven } else { Mode::Held };
+        let mode = if driven { Mode::DrivenConversation } else { Mode::Held };
         let provenance = Provenance {
             nonce: request.nonce,
             streams,

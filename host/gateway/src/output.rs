@@ -118,8 +118,8 @@ pub struct Provenance {
     pub version: u32,
     /// Identity of the answer.
     pub answer: String,
-    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven`: the model went
-    /// on from admitted text alone. `recorded`: the text was whole before it came, and was judged only.
+    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`: the
+    /// model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,

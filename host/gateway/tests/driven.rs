@@ -86,7 +86,7 @@ fn a_refused_sentence_is_followed_by_another_from_admitted_text() {
         let answer = gateway.post("/v1/chat/completions", &ask(&json!({})));
         assert_eq!((said(&answer, "content").as_str(), finish(&answer).as_str()), (WHOLE, "stop"), "{}", answer.body);
         let provenance = answer.provenance();
-        assert_eq!(provenance["mode"], "driven");
+        assert_eq!(provenance["mode"], "driven_conversation");
         let stream = &provenance["streams"][0];
         // The same sentence came twice: seeds 0 and 1 both write it.
         assert_eq!((&stream["rejected"], &stream["rules"]), (&json!(2), &json!(["NO-BAD"])));
@@ -117,7 +117,7 @@ fn every_route_is_driven() {
         let answer = gateway.post(path, &body);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         assert!(answer.body.contains(text), "{path}: {}", answer.body);
-        assert_eq!(answer.provenance()["mode"], "driven");
+        assert_eq!(answer.provenance()["mode"], "driven_conversation");
         assert_eq!(asked(&upstream).len(), 1, "{path}");
     }
 }

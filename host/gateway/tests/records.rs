@@ -275,7 +275,7 @@ fn clients_receive_what_the_records_admitted() {
         let mut refusals = 0;
         for (path, answer) in &answers {
             assert_admitted(path, answer, &streams);
-            assert_eq!(answer.provenance()["mode"], mode);
+            assert!(answer.provenance()["mode"].as_str().unwrap().starts_with(mode));
             assert!(!answer.body.contains("badword") && !answer.body.contains("badly"), "{path}: {}", answer.body);
             refusals += usize::from(answer.provenance()["streams"][0]["rejected"] != 0);
         }

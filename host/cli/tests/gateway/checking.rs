@@ -66,6 +66,7 @@ fn a_python_client_shows_only_what_is_proven() {
     std::fs::write(&config, settings).unwrap();
     let mut serve = Command::new(env!("CARGO_BIN_EXE_portcullis"));
     serve.args(["serve", "--card", "sim", "--config"]).arg(config).current_dir(root());
+    serve.stderr(Stdio::null());
     let (gateway, line) = Process::start(&mut serve);
     let base = line.strip_prefix("listening on ").unwrap();
     let script = root().join("host/cli/tests/gateway/checking_client.py");

@@ -38,21 +38,32 @@ const RULES: &str = r#"
 
 /// The folder of a policy that refuses every word.
 pub(crate) fn silence(folder: &Path) -> PathBuf {
+    refusing(folder, "[[:alnum:]]")
+}
+
+/// The folder of a policy that refuses what this expression finds.
+fn refusing(folder: &Path, expression: &str) -> PathBuf {
     let policy = folder.join("silence");
     std::fs::create_dir(&policy).unwrap();
-    std::fs::write(policy.join("policy.toml"), MANIFEST).unwrap();
+    std::fs::write(policy.join("policy.toml"), MANIFEST.replace("[[:alnum:]]", expression)).unwrap();
     std::fs::write(policy.join("rules.cedar"), RULES).unwrap();
     policy
 }
 
 /// The gateway in front of this model server, under this name of a model; its base URL.
 pub(crate) fn gateway(policy: &Path, name: &str, upstream: &str, folder: &Path) -> (Process, String) {
+    gateway_of(policy, name, upstream, folder, "held")
+}
+
+fn gateway_of(policy: &Path, name: &str, upstream: &str, folder: &Path, mode: &str) -> (Process, String) {
     let config = folder.join("gateway.toml");
     let policy = policy.display();
     let model = format!("[[model]]\nname = \"{name}\"\nupstream = \"{upstream}\"\nkind = \"llamacpp\"\n");
+    let model = format!("{model}mode = \"{mode}\"\n");
     std::fs::write(&config, format!("listen = \"127.0.0.1:0\"\npolicy = \"{policy}\"\n{model}")).unwrap();
     let mut serve = Command::new(env!("CARGO_BIN_EXE_portcullis"));
     serve.args(["serve", "--card", "model", "--config"]).arg(config).current_dir(root());
+    serve.stderr(Stdio::null());
     let (process, line) = Process::start(&mut serve);
     (process, line.strip_prefix("listening on ").unwrap().to_owned())
 }
@@ -99,6 +110,39 @@ fn the_official_clients_see_refusals_as_their_apis_name_them() {
     let (status, said) = curl(&format!("{base}/completions"), Some(&json!({"model": "m", "prompt": attack})));
     assert!(status == 400 && said.contains("content_filter") && !said.contains("previous"), "{status} {said}");
     gateway.end();
+}
+
+/// A real model goes on from admitted text. Where nothing is refused it writes what it writes by itself.
+#[test]
+fn a_real_model_is_driven() {
+    let Some(environment) = kit() else { return };
+    let (_model, upstream) = process::model_server(&environment);
+    let ask = |policy: &Path, mode: &str, folder: &Path| {
+        let (gateway, base) = gateway_of(policy, "m", &upstream, folder, mode);
+        let messages = json!([{"role": "user", "content": "What is the capital of France?"}]);
+        let body = json!({"model": "m", "max_tokens": 24, "temperature": 0.8, "seed": 7, "messages": messages});
+        let (status, said) = curl(&format!("{base}/chat/completions"), Some(&body));
+        assert_eq!(status, 200, "{said}");
+        gateway.end();
+        serde_json::from_str::<Value>(&said).unwrap()
+    };
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let pii = root().join("policies/pii");
+    let held = ask(&pii, "held", folders[0].path());
+    let driven = ask(&pii, "driven", folders[1].path());
+    let text = |answer: &Value| answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+    assert_eq!(text(&driven).trim_end(), text(&held).trim_end());
+    assert_eq!(
+        (&driven["portcullis"]["mode"], &held["portcullis"]["mode"]),
+        (&json!("driven_conversation"), &json!("held"))
+    );
+
+    // Its first sentence is refused; what it says instead comes from another seed.
+    let first = text(&held);
+    let word = first.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap();
+    let other = ask(&refusing(folders[2].path(), &format!("\\b{word}\\b")), "driven", folders[2].path());
+    assert!(other["portcullis"]["streams"][0]["rejected"].as_u64().unwrap() > 0, "{other}");
+    assert!(!other.to_string().contains(word), "{other}");
 }
 
 /// The small model writes no tool calls, so a stub does.

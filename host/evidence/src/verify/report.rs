@@ -114,6 +114,8 @@ pub struct Summary {
 pub struct Modes {
     /// Refused text never left the gate, and the engine never saw it again.
     pub driven: u64,
+    /// The same, and the engine knew a client's own conversation and tools.
+    pub driven_conversation: u64,
     /// Refused text was kept from readers, not from what the engine wrote next.
     pub held: u64,
     /// The text was there before it was judged: nothing was prevented.

@@ -97,11 +97,11 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// A stream whose caller has the engine, and has had the task judged ([`StreamRequest::noted`]): it answers
-    /// [`super::StreamMessage::Propose`].
+    /// A stream whose caller has the engine and shows it a conversation of its own, which was judged before
+    /// ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
     #[must_use]
-    pub fn driven_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
-        self.callers_request(id, task, Source::Proposals)
+    pub fn conversation_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
+        self.callers_request(id, task, Source::Proposals(Mode::DrivenConversation))
     }
 
     fn callers_request(self: &Arc<Self>, id: String, task: Task, source: Source) -> StreamRequest {
@@ -110,7 +110,6 @@ impl Governor {
     }
 
     fn prepare(self: &Arc<Self>, number: u64, item: Item) -> StreamSetup {
-        let driven = Source::Proposals;
         let governor = Arc::clone(self);
         let mut engine = None;
         let request = match item {
@@ -121,7 +120,8 @@ impl Governor {
             }
             Item::Candidates { id, steps, task } => {
                 let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
-                StreamRequest { governor, id, task, note: None, source: driven, local, parts: None, refusal: None }
+                let source = Source::Proposals(Mode::Driven);
+                StreamRequest { governor, id, task, note: None, source, local, parts: None, refusal: None }
             }
             Item::Given { id, given, task } => {
                 let parts = Some(self.given_parts(given));
@@ -137,7 +137,8 @@ impl Governor {
                     Ok(EngineHome::Caller) => {}
                     Err(why) => refusal = Some(why),
                 }
-                StreamRequest { governor, id, task, note: admission.note, source: driven, local, parts: None, refusal }
+                let source = Source::Proposals(self.driven_mode());
+                StreamRequest { governor, id, task, note: admission.note, source, local, parts: None, refusal }
             }
         };
         StreamSetup { request: self.checked(request), engine }

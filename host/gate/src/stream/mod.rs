@@ -134,7 +134,7 @@ impl StreamMachine {
                 stream.whole = Some(whole);
                 stream.queue.push_pieces(&Work::whole(Arc::clone(&text), Arc::new([]), None), text.pieces());
             }
-            Source::Proposals => stream.proposer = Some(Proposer::default()),
+            Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
             Source::Parts(_) => {}
         }
         if let Some((trigger, why)) = refusal {
@@ -218,7 +218,7 @@ impl StreamMachine {
         ContextDocument {
             version: CONTEXT_VERSION,
             mode,
-            granularity: self.governor.granularity(mode == Mode::Driven),
+            granularity: self.governor.granularity(matches!(mode, Mode::Driven | Mode::DrivenConversation)),
             on_refuse: self.on_refuse(),
             release: self.governor.release(),
             max_proposals: self.governor.max_proposals(),

@@ -52,7 +52,7 @@ pub(crate) enum Source {
     /// A whole text, read.
     Text { whole: String, text: Arc<Text> },
     /// Candidates that come while the stream is open.
-    Proposals,
+    Proposals(Mode),
     /// Parts of a text that come while the stream is open.
     Parts(Mode),
 }
@@ -64,8 +64,7 @@ impl Source {
     pub(crate) const fn mode(&self) -> Mode {
         match self {
             Self::Text { .. } => Mode::Recorded,
-            Self::Proposals => Mode::Driven,
-            Self::Parts(mode) => *mode,
+            Self::Proposals(mode) | Self::Parts(mode) => *mode,
         }
     }
 }

@@ -181,6 +181,7 @@ fn counts(session: &Summary) -> Markup {
         ("Records that a checkpoint covers", number(session.signed_records)),
         ("Streams", number(counts.streams)),
         ("Streams that were driven", number(session.modes.driven)),
+        ("Streams driven in a client's own conversation", number(session.modes.driven_conversation)),
         ("Streams held: refused text was kept from readers, not from the engine", number(session.modes.held)),
         ("Streams recorded before they were judged: nothing was prevented in them", number(session.modes.recorded)),
         ("Streams observed: readers got the text whatever the verdict was", number(session.modes.observed)),

@@ -102,8 +102,8 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     let modes = session.modes;
     writeln!(
         f,
-        "streams      {} driven, {} held, {} recorded, {} observed; {} continue another",
-        modes.driven, modes.held, modes.recorded, modes.observed, session.continued
+        "streams      {} driven, {} driven in a conversation, {} held, {} recorded, {} observed; {} continue another",
+        modes.driven, modes.driven_conversation, modes.held, modes.recorded, modes.observed, session.continued
     )?;
     let refused: u64 = counts.refused.values().sum();
     let lanes = if session.lanes > 1 { format!(" in {} lanes", session.lanes) } else { String::new() };

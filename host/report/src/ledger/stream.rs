@@ -39,6 +39,9 @@ pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -
         Some(Mode::Held) => "held: refused text was kept from readers, not from what the engine wrote next",
         Some(Mode::Observed) => "observed: the reader got the text whatever the verdict was",
         Some(Mode::Driven) => "driven: nothing was released before its admit was recorded",
+        Some(Mode::DrivenConversation) => {
+            "driven in a client's own conversation: nothing was released before its admit was recorded"
+        }
         None => "mode unknown: the ledger does not hold its beginning",
     };
     html! {

@@ -88,6 +88,7 @@ impl Contexts {
         };
         let mode = match known.mode {
             Mode::Driven => &mut summary.modes.driven,
+            Mode::DrivenConversation => &mut summary.modes.driven_conversation,
             Mode::Held => &mut summary.modes.held,
             Mode::Recorded => &mut summary.modes.recorded,
             Mode::Observed => &mut summary.modes.observed,
