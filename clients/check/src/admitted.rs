@@ -1,6 +1,6 @@
 //! What a client sees of an answer, against the proofs of its streams.
 
-use crate::answer::Expectations;
+use crate::expectations::Expectations;
 use crate::question::Question;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
@@ -87,7 +87,7 @@ impl Question {
         for (number, proof) in proofs.iter().enumerate() {
             let shown =
                 proof.check(&expected.trust, expected.options).map_err(|error| AdmissionError::Proof(number, error))?;
-            if !matches!(shown.context.mode, Mode::Held | Mode::Driven) {
+            if !matches!(shown.context.mode, Mode::Held | Mode::Driven | Mode::DrivenConversation) {
                 return Err(AdmissionError::Observed(number));
             }
             let (id, place) = self.identity(&shown.context.id, number)?;

@@ -3,9 +3,9 @@
 
 use crate::admitted::{AdmissionError, Place, SeenText};
 use crate::events::events;
+use crate::expectations::Expectations;
 use crate::question::{Api, Question};
 use portcullis_evidence::stream_proof::{StreamFacts, StreamProof};
-use portcullis_evidence::verify::{Options, Trust};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -43,17 +43,6 @@ const WORDS: &[&str] = &[
     "tool_use",
     "a part of the answer was refused; `portcullis` names the rules, where the gate did",
 ];
-
-/// What a client believes and expects.
-#[derive(Clone)]
-pub struct Expectations {
-    /// Whom it believes.
-    pub trust: Trust,
-    /// Whether simulated cards count, and the time at which certificates are looked at.
-    pub options: Options,
-    /// The policy's own texts in place of refused ones.
-    pub constants: Vec<String>,
-}
 
 /// An answer that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,10 @@
 mod admitted;
 mod answer;
 mod events;
+mod expectations;
 mod question;
 
 pub use admitted::AdmissionError;
-pub use answer::{AnswerError, CheckedAnswer, Expectations};
+pub use answer::{AnswerError, CheckedAnswer};
+pub use expectations::Expectations;
 pub use question::{Api, Question, QuestionError};

@@ -5,7 +5,6 @@ use crate::error::ApiError;
 use crate::output::{Channel, Output, Provenance, StreamReport};
 use crate::receipts::Wakes;
 use crate::section::{Given, Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
-use crate::service::{ATTEMPTS, Service};
 use crate::session::OpenSession;
 use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
@@ -53,29 +52,13 @@ pub(crate) struct GovernedStream {
     _wakes: Option<Wakes>,
 }
 
-impl Service {
-    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next
-    /// one.
-    ///
-    /// # Errors
-    /// There is no session, or no room in it.
-    pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
-        for _ in 0..ATTEMPTS {
-            let Some(mut stream) = GovernedStream::open(self.session().await?, opening, self.is_signed())? else {
-                continue;
-            };
-            stream.settle(self.limits().client(), true).await?;
-            if stream.section.has_begun() {
-                return Ok(stream);
-            }
-        }
-        Err(ApiError::unavailable("no session of the card took the request"))
-    }
-}
-
 impl GovernedStream {
     /// `None`: the session takes no stream any more.
-    fn open(session: Arc<OpenSession>, opening: &Opening, is_signed: bool) -> Result<Option<Self>, ApiError> {
+    pub(crate) fn open(
+        session: Arc<OpenSession>,
+        opening: &Opening,
+        is_signed: bool,
+    ) -> Result<Option<Self>, ApiError> {
         let Opening { id, place, task, note, refusal, text, digest, nonce, .. } = opening.clone();
         let governor = session.governors.get(place).ok_or_else(ApiError::no_model)?;
         let placeholder = placeholder(governor);
@@ -135,6 +118,11 @@ impl GovernedStream {
             return Err(ApiError::unavailable("the card did not answer in time"));
         }
         Ok(())
+    }
+
+    /// Whether its BEGIN stands among the messages that were read.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.section.has_begun()
     }
 
     pub(crate) fn section(&mut self) -> &mut Section {

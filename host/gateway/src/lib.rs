@@ -21,6 +21,7 @@ pub mod output;
 mod prompt;
 pub mod receipts;
 mod request;
+mod routes;
 mod section;
 mod server;
 mod service;

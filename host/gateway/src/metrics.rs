@@ -11,6 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// Seconds from the arrival of a byte to its release.
@@ -185,4 +186,19 @@ impl Metrics {
             Err(_) => String::new(),
         }
     }
+}
+
+tokio::task_local! {
+    /// Place of the model that the request of this task is answered by, once that is known.
+    static MODEL: Cell<Option<usize>>;
+}
+
+/// The request of this task is answered by this model.
+pub(crate) fn note_model(place: usize) {
+    let _ = MODEL.try_with(|model| model.set(Some(place)));
+}
+
+/// What `answered` gives, and which model it noted.
+pub(crate) async fn with_model<T>(answered: impl Future<Output = T>) -> (T, Option<usize>) {
+    MODEL.scope(Cell::new(None), async { (answered.await, MODEL.with(Cell::get)) }).await
 }

@@ -2,6 +2,7 @@
 
 use crate::admin;
 use crate::config::{Config, ConfigError, Tls};
+use crate::routes;
 use crate::service::{Service, ServiceError};
 use crate::session::{SessionFailure, SessionState, Sessions};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -78,7 +79,7 @@ async fn run(
     let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
     let (drain, draining) = watch::channel(false);
     let service = Arc::new(Service::new(config, state.clone(), draining, sessions.metrics())?);
-    let router = Arc::clone(&service).router();
+    let router = routes::router(Arc::clone(&service));
     let listener = TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
     let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
     let opened = state.wait_for(|state| !matches!(state, SessionState::Between)).await;

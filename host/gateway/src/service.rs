@@ -2,44 +2,38 @@
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
-use crate::decide;
+use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
-use crate::doors;
 use crate::error::ApiError;
-use crate::host::is_meant_for_loopback;
-use crate::metrics::{Metrics, Queues};
+use crate::governed::{GovernedStream, Opening};
+use crate::metrics::{Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::Role;
 use crate::session::{OpenSession, SessionState};
 use crate::upstream::{self, Upstream, UpstreamSettings};
-use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
-use axum::routing::{get, post};
 use bytes::Bytes;
 use hyper::body::Frame;
 use portcullis_core::hex;
 use portcullis_core::state::Task;
+use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Credit;
 use portcullis_prefilter::FilterPolicyError;
-use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Sessions that a request is offered to, one after the other.
-pub(crate) const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 3;
 /// Pieces of an answer that wait for the network.
 const PIECES: usize = 16;
 
@@ -85,7 +79,7 @@ pub struct Service {
     /// No further request is taken.
     draining: watch::Receiver<bool>,
     /// The open streams of the native API.
-    decide: decide::Streams,
+    decide: Arc<Streams>,
     metrics: Arc<Metrics>,
 }
 
@@ -104,7 +98,7 @@ pub enum ServiceError {
 }
 
 /// Why a request has no answer, in the words of its dialect.
-struct Refusal(Dialect, ApiError);
+pub(crate) struct Refusal(pub(crate) Dialect, pub(crate) ApiError);
 
 impl Service {
     /// A service over these sessions; `draining` tells when it takes no further request.
@@ -143,7 +137,7 @@ impl Service {
         Ok(Self {
             models,
             callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
-            decide: decide::Streams::new(&config.limits, config.keys.len()),
+            decide: Arc::new(Streams::new(&config.limits, config.keys.len())),
             metrics,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
@@ -156,31 +150,66 @@ impl Service {
         })
     }
 
-    /// The routes.
-    pub fn router(self: Arc<Self>) -> Router {
-        let mut router = Router::new()
-            .route("/livez", get(|| async { "ok\n" }))
-            .route("/readyz", get(ready))
-            .route("/v1/models", get(models))
-            .route("/v1/portcullis/receipts/{answer}", get(receipt));
-        router = router.merge(decide::router()).merge(doors::router());
-        for dialect in Dialect::ALL {
-            let ask = move |State(service): State<Arc<Self>>, headers: HeaderMap, body: Body| async move {
-                let answered = service.answer(dialect, &headers, body).await;
-                answered.unwrap_or_else(|Refusal(dialect, error)| error_response(dialect, &error))
-            };
-            router = router.route(dialect.path(), post(ask));
+    /// Whether everybody may ask: no key is configured.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.callers.is_empty()
+    }
+
+    /// Names of the models that this caller may use.
+    pub(crate) fn models(&self, caller: Option<&Caller>) -> impl Iterator<Item = &str> {
+        let may = move |place: usize| caller.is_none_or(|caller| caller.may_use(place));
+        let mine = self.models.iter().enumerate().filter(move |(place, model)| may(*place) && model.name != "*");
+        mine.map(|(_, model)| model.name.as_str())
+    }
+
+    /// Name of the model at a place of the configuration.
+    pub(crate) fn model_name(&self, place: usize) -> Option<&str> {
+        self.models.get(place).map(|model| model.name.as_str())
+    }
+
+    /// Seconds since 1970 at which the service began.
+    pub(crate) const fn started(&self) -> u64 {
+        self.started
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The proofs of the answer of this identity, if it went to this caller.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) async fn proofs(&self, id: &str, caller: Option<&Caller>) -> Result<Vec<StreamProof>, ApiError> {
+        let held = self.receipts.find(id, caller.map(Caller::place)).ok_or_else(ApiError::no_answer)?;
+        held.proofs.prove(&held.streams, self.evidence.proof()).await.map_err(|why| match why {
+            Unproven::NotYet => ApiError::unavailable("no checkpoint covers the answer yet"),
+            Unproven::Never => ApiError::unproven(),
+        })
+    }
+
+    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next
+    /// one.
+    ///
+    /// # Errors
+    /// There is no session, or no room in it.
+    pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
+        for _ in 0..ATTEMPTS {
+            let session = self.session().await?;
+            let Some(mut stream) = GovernedStream::open(session, opening, self.is_signed())? else { continue };
+            stream.settle(self.limits().client(), true).await?;
+            if stream.has_begun() {
+                return Ok(stream);
+            }
         }
-        let router = router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) });
-        let router = if self.callers.is_empty() { router.layer(from_fn(check_host)) } else { router };
-        router.layer(from_fn_with_state(Arc::clone(&self), observe)).with_state(self)
+        Err(ApiError::unavailable("no session of the card took the request"))
     }
 
     pub(crate) const fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    pub(crate) const fn decide(&self) -> &decide::Streams {
+    pub(crate) const fn decide(&self) -> &Arc<Streams> {
         &self.decide
     }
 
@@ -280,7 +309,16 @@ impl Service {
         Ok(judged)
     }
 
-    async fn answer(self: Arc<Self>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Result<Response, Refusal> {
+    /// Answers a request of one of the dialects.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn answer(
+        self: Arc<Self>,
+        dialect: Dialect,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Response, Refusal> {
         let refuse = |error| Refusal(dialect, error);
         let caller = self.caller(headers).map_err(refuse)?;
         self.check_running().map_err(refuse)?;
@@ -516,20 +554,6 @@ impl hyper::body::Body for EventBody {
     }
 }
 
-/// Answers a request that is meant for another host with 403.
-async fn check_host(request: Request, next: Next) -> Response {
-    if is_meant_for_loopback(request.uri(), request.headers()) {
-        return next.run(request).await;
-    }
-    let path = request.uri().path();
-    let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.path() == path);
-    error_response(dialect.unwrap_or(Dialect::Chat), &ApiError::wrong_host())
-}
-
-async fn ready(State(service): State<Arc<Service>>) -> Response {
-    service.readiness()
-}
-
 /// The key that a request shows, as `Authorization: Bearer KEY` or as `x-api-key`.
 pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
     let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
@@ -538,64 +562,6 @@ pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
         scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
     });
     bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")))
-}
-
-tokio::task_local! {
-    /// Place of the model that the request of this task is answered by, once that is known.
-    static MODEL: Cell<Option<usize>>;
-}
-
-/// The request of this task is answered by this model.
-fn note_model(place: usize) {
-    let _ = MODEL.try_with(|model| model.set(Some(place)));
-}
-
-/// Counts a request and logs it: its route, its model, its status, and how long its head took. Nothing that a client
-/// wrote is among them.
-async fn observe(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
-    let begun = Instant::now();
-    let answered = async move { (next.run(request).await, MODEL.with(Cell::get)) };
-    let (response, place) = MODEL.scope(Cell::new(None), answered).await;
-    let model = place.and_then(|place| service.models.get(place)).map_or("none", |model| model.name.as_str());
-    service.metrics.request(&route, model, response.status());
-    let (status, milliseconds) =
-        (response.status().as_u16(), u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
-    tracing::info!(route, model, status, milliseconds, "request");
-    response
-}
-
-async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
-    let caller = match service.caller(&headers) {
-        Ok(caller) => caller,
-        Err(error) => return error_response(Dialect::Chat, &error),
-    };
-    let may = |place: usize| caller.is_none_or(|caller| caller.may_use(place));
-    let shown = service.models.iter().enumerate().filter(|(place, model)| may(*place) && model.name != "*");
-    let shown = shown.map(
-        |(_, model)| json!({"id": model.name, "object": "model", "created": service.started, "owned_by": "portcullis"}),
-    );
-    let list = json!({"object": "list", "data": shown.collect::<Vec<_>>()});
-    json_response(StatusCode::OK, list.to_string(), "models")
-}
-
-/// The proofs of an answer's streams, for the key that asked for it.
-async fn receipt(State(service): State<Arc<Service>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
-    let found = match service.caller(&headers) {
-        Ok(caller) => service.receipts.find(&id, caller.map(Caller::place)).ok_or_else(ApiError::no_answer),
-        Err(error) => Err(error),
-    };
-    let answer = match found {
-        Ok(answer) => answer,
-        Err(error) => return error_response(Dialect::Chat, &error),
-    };
-    match answer.proofs.prove(&answer.streams, service.evidence.proof()).await {
-        Ok(proofs) => json_response(StatusCode::OK, json!({"answer": id, "proofs": proofs}).to_string(), &id),
-        Err(Unproven::NotYet) => {
-            error_response(Dialect::Chat, &ApiError::unavailable("no checkpoint covers the answer yet"))
-        }
-        Err(Unproven::Never) => error_response(Dialect::Chat, &ApiError::unproven()),
-    }
 }
 
 fn broken(dialect: Dialect) -> Refusal {

@@ -4,17 +4,15 @@
 //!
 //! The routes and their OpenAPI document come from the same lines.
 
-mod streams;
+pub(crate) mod streams;
 mod wire;
-
-pub(crate) use streams::Streams;
 
 use crate::dialect::{Dialect, fields};
 use crate::error::ApiError;
 use crate::governed::Opening;
 use crate::request::Role;
 use crate::section::Given;
-use crate::service::{Service, error_response, json_response, random};
+use crate::service::{Caller, Service, error_response, json_response, random};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -123,7 +121,7 @@ async fn open_stream(
     let request: OpenRequest = fields::read(&body)?;
     let nonce = fields::nonce(request.nonce, "nonce")?;
     let place = service.model(caller, &request.model)?;
-    let owner = caller.map(crate::service::Caller::place);
+    let owner = caller.map(Caller::place);
     let room = service.decide().room(owner)?;
     let (task, verdict) = service.judge_input(vec![(Role::User, request.task)]).await?;
     let id = format!("ptc_{}", random()?);
@@ -145,7 +143,7 @@ async fn open_stream(
     let opened =
         Opened { stream: id.clone(), idle_ms: service.limits().decide_idle_ms, portcullis: stream.provenance() };
     let body = body_of(&opened)?;
-    Arc::clone(service).keep_stream(id.clone(), owner, stream, room);
+    service.decide().keep(id.clone(), owner, stream, room);
     Ok((StatusCode::CREATED, body, id))
 }
 
@@ -183,7 +181,7 @@ async fn submit(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, String, String), ApiError> {
-    let owner = service.caller(headers)?.map(crate::service::Caller::place);
+    let owner = service.caller(headers)?.map(Caller::place);
     let body = service.body(body).await?;
     let candidate: Candidate = fields::read(&body)?;
     let kept = service.decide().find(name, owner)?;
@@ -241,7 +239,7 @@ async fn end(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, String, String), ApiError> {
-    let owner = service.caller(headers)?.map(crate::service::Caller::place);
+    let owner = service.caller(headers)?.map(Caller::place);
     let body = service.body(body).await?;
     if !body.is_empty() {
         let Closing {} = fields::read(&body)?;

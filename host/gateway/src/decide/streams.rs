@@ -3,7 +3,6 @@
 use crate::config::Limits;
 use crate::error::ApiError;
 use crate::governed::GovernedStream;
-use crate::service::Service;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +16,8 @@ pub(crate) struct Streams {
     places: Arc<Semaphore>,
     /// Places for each key; the last are those of callers without one.
     places_of_key: Vec<Arc<Semaphore>>,
+    /// Longest time between two requests of a stream.
+    idle: Duration,
 }
 
 /// The place of one stream. Dropping it frees the place.
@@ -41,6 +42,7 @@ impl Streams {
             open: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.decide_streams.min(Semaphore::MAX_PERMITS))),
             places_of_key: (0..=keys).map(|_| of_key()).collect(),
+            idle: Duration::from_millis(limits.decide_idle_ms),
         }
     }
 
@@ -70,6 +72,35 @@ impl Streams {
         found.ok_or_else(ApiError::no_stream)
     }
 
+    /// Keeps a stream until its caller closes it, or is silent for too long.
+    pub(crate) fn keep(self: &Arc<Self>, name: String, owner: Option<usize>, stream: GovernedStream, room: StreamRoom) {
+        let idle = self.idle;
+        let stream = Arc::new(tokio::sync::Mutex::new(stream));
+        let kept = Arc::new(KeptStream { owner, used: Mutex::new(Instant::now()), stream, _room: room });
+        let watched = Arc::downgrade(&kept);
+        self.open().insert(name.clone(), kept);
+        let streams = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                let Some(until) = watched.upgrade().map(|kept| *kept.used() + idle) else { return };
+                sleep_until(until).await;
+                let (Some(kept), Some(streams)) = (watched.upgrade(), streams.upgrade()) else { return };
+                if *kept.used() + idle > Instant::now() {
+                    continue;
+                }
+                match kept.take_turn() {
+                    Ok(mut stream) => {
+                        stream.section().abort("its caller was silent for too long");
+                        streams.remove(&name);
+                        return;
+                    }
+                    // It is being used: that counts from now on.
+                    Err(_) => *kept.used() = Instant::now(),
+                }
+            }
+        });
+    }
+
     /// How many are open.
     pub(crate) fn open_streams(&self) -> usize {
         self.open().len()
@@ -94,42 +125,5 @@ impl KeptStream {
 
     fn used(&self) -> MutexGuard<'_, Instant> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Service {
-    /// Keeps a stream until its caller closes it, or is silent for too long.
-    pub(crate) fn keep_stream(
-        self: Arc<Self>,
-        name: String,
-        owner: Option<usize>,
-        stream: GovernedStream,
-        room: StreamRoom,
-    ) {
-        let idle = Duration::from_millis(self.limits().decide_idle_ms);
-        let stream = Arc::new(tokio::sync::Mutex::new(stream));
-        let kept = Arc::new(KeptStream { owner, used: Mutex::new(Instant::now()), stream, _room: room });
-        let watched = Arc::downgrade(&kept);
-        self.decide().open().insert(name.clone(), kept);
-        let service = Arc::downgrade(&self);
-        tokio::spawn(async move {
-            loop {
-                let Some(until) = watched.upgrade().map(|kept| *kept.used() + idle) else { return };
-                sleep_until(until).await;
-                let (Some(kept), Some(service)) = (watched.upgrade(), service.upgrade()) else { return };
-                if *kept.used() + idle > Instant::now() {
-                    continue;
-                }
-                match kept.take_turn() {
-                    Ok(mut stream) => {
-                        stream.section().abort("its caller was silent for too long");
-                        service.decide().remove(&name);
-                        return;
-                    }
-                    // It is being used: that counts from now on.
-                    Err(_) => *kept.used() = Instant::now(),
-                }
-            }
-        });
     }
 }
