@@ -53,9 +53,13 @@ fn upstream() -> Upstream {
 }
 
 fn gateway(upstream: &Upstream, folder: &Path, on_refuse: &str) -> Gateway {
+    gateway_of(upstream, folder, on_refuse, "held")
+}
+
+fn gateway_of(upstream: &Upstream, folder: &Path, on_refuse: &str, mode: &str) -> Gateway {
     let config = format!(
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\nbundles = \"unused\"\n[evidence]\ncheckpoint_ms = 0\n\
-         [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+         [[model]]\nname = \"m\"\nkind = \"vllm\"\nmode = \"{mode}\"\nupstream = \"http://{}/v1\"\n",
         upstream.address
     );
     Gateway::over(Config::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
@@ -119,6 +123,18 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
             }
         }
     }
+}
+
+/// What came from another answer of the model, after a refusal, is proven like the rest.
+#[test]
+fn driven_answers_are_shown() {
+    let (upstream, folder) = (upstream(), tempfile::tempdir().unwrap());
+    let gateway = gateway_of(&upstream, folder.path(), "stop", "driven");
+    let question = question(PATHS[0], "bad", false, "nonce-of-sixteen-driven");
+    let body = asked(&gateway, PATHS[0], &question);
+    let checked = question.check(body.as_bytes(), &expectations()).unwrap_or_else(|error| panic!("{error}\n{body}"));
+    assert!(shown(&checked).contains("Birds sing. Birds sing in spring. Ships sail at noon."), "{body}");
+    assert_eq!((checked.facts[0].refused, upstream.asked.lock().unwrap().len()), (1, 2));
 }
 
 #[test]
