@@ -1,7 +1,8 @@
 //! The simulated card: the Verilated RTL, a model of host memory and of the bus, and the clock loop.
 //!
 //! [`Sim`] owns all three. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this crate is
-//! the safe door to them. Nothing runs between calls: the card's clock advances only inside a method of [`Sim`].
+//! the safe interface to them. The card's clock advances only inside a method of [`Sim`], so nothing runs between
+//! calls.
 //!
 //! ```no_run
 //! use portcullis_sim::{Sim, SimConfig, Watch};

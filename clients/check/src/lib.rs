@@ -1,9 +1,9 @@
-//! What a client of a gateway can check of its answers.
+//! Checks of a gateway's answers, for its clients.
 //!
-//! A [`Question`] is a request as it goes to the gateway: with a nonce, and asking for the proofs of its answer. [`Question::check`] takes the
-//! gateway's answer and gives the bytes that a client may see: every sentence in them is one that the card admitted in a stream of this very
-//! request, none that was admitted is missing, and all stand in their order. Whom to believe comes from a folder of the client's own, never
-//! from the gateway.
+//! A [`Question`] is a request as it goes to the gateway: with a nonce, and asking for the proofs of its answer.
+//! [`Question::check`] takes the gateway's answer and returns the bytes that a client may see. The card admitted every
+//! sentence in them in a stream of this very request, no admitted sentence is missing, and all are in their order. The
+//! trusted keys come from a folder of the client's own, never from the gateway.
 
 mod admitted;
 mod answer;

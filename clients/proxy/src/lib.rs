@@ -1,5 +1,7 @@
-//! A proxy in front of a gateway, in the hands of those who read its answers: it passes only text that the card admitted for the request, and
-//! waits for the proof before it passes any. It speaks the gateway's four APIs, to clients that change their base URL and nothing else.
+//! A proxy in front of a gateway, run by those who read its answers.
+//!
+//! It passes only text that the card admitted for the request, and waits for the proof before it passes any. It
+//! supports the gateway's four APIs; clients change only their base URL.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};

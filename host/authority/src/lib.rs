@@ -1,6 +1,8 @@
-//! The parties outside the operator's reach: who certifies cards, who issues session tickets, and the witness.
+//! The parties outside the operator's reach: the certificate authority of cards, the issuer of session tickets, and
+//! the witness.
 //!
-//! They are one crate because a small deployment runs them as one body, but they share no state: each has its key and its store.
+//! They are in one crate because one organisation runs them all in a small deployment. They share no state: each has
+//! its own key and its own store.
 
 pub mod ca;
 pub mod keys;

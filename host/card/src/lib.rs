@@ -1,16 +1,20 @@
 //! The card as the host sees it.
 //!
-//! | part | what it knows |
+//! | part | content |
 //! | --- | --- |
 //! | [`Card`], [`CardError`] | registers of 32 bits, memory that the card reaches, waiting |
-//! | [`registers`], [`limits`] | addresses, fields and values, from the generated accessors of `host/regs`; what every card can have |
+//! | [`registers`], [`limits`] | addresses, fields and values of the registers; the limits of every card |
 //! | [`machine`] | the machine's PCI functions, their drivers and register windows |
 //! | [`driver`] | [`Session`]: bring-up, rings, doorbells, the checks of every answer, the end |
-//! | [`transport`] | one implementation of [`Card`] each: the card in Rust, the Verilated RTL, a PCI device behind a socket, the kernel's VFIO |
+//! | [`transport`] | the implementations of [`Card`] |
 //! | [`diagnostics`] | self-test, benchmark, doctor |
 //! | [`CardChoice`] | opens a card by name |
 //!
-//! A part uses those above it in this table, and no other; `machine` and `driver` do not use each other, nor do `driver` and `transport`.
+//! [`registers`] uses the generated accessors of `host/regs`. The transports are the card in Rust, the Verilated RTL,
+//! a PCI device behind a socket, and the kernel's VFIO.
+//!
+//! A part uses only those above it in this table. `machine` and `driver` do not use each other, nor do `driver` and
+//! `transport`.
 //!
 //! Everything fails closed: an entry has an [`Outcome`] that admits only when the card's completion and its record agree
 //! with each other, with what was submitted, and with the session. After the first disagreement the card is lost, and every

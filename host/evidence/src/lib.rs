@@ -1,4 +1,5 @@
-//! Evidence: what a card logs and signs, how it is bundled, and how somebody who trusts neither operator nor card checks it.
+//! The evidence: what a card logs and signs, how it is bundled, and how an outsider who trusts neither operator nor
+//! card checks it.
 
 pub mod extract;
 mod format;

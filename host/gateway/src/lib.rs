@@ -1,9 +1,9 @@
 //! An HTTP gateway that puts the gate in front of a model server.
 //!
-//! A client speaks to it as to the server ([`dialect`]). What the client sends is judged before the server is asked
-//! ([`prompt`]); what the server writes ([`upstream`]) goes into governed streams ([`section`]) of the card's session
-//! ([`session`]), and only what they release becomes bytes for the client ([`answer`]). The mode is `held`: what was
-//! refused is kept from readers, not from what the server wrote next.
+//! A client sends it the same requests as to the server ([`dialect`]). The gateway judges the prompt before it asks
+//! the server ([`prompt`]). The server's text ([`upstream`]) goes into governed streams ([`section`]) of the card's
+//! session ([`session`]), and only what they release becomes bytes for the client ([`answer`]). The mode is `held`:
+//! refused text is kept from readers, but the server has already continued from it.
 
 mod admin;
 mod answer;

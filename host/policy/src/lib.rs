@@ -1,8 +1,9 @@
-//! Policy packages: validated Cedar in, comparator rows and a table image out, and the software evaluator of an image.
+//! Policy packages: compiles validated Cedar into comparator rows and a table image, and evaluates an image in
+//! software.
 //!
-//! The road of a rule: [`package`] reads files, [`compile`] makes rows of them, [`image`] fixes the bytes that a card
-//! loads and hashes, [`evaluate`] judges a descriptor by them, [`context`] shows the same descriptor to Cedar, so that
-//! `cedar-policy` itself can be asked whether the rows are right.
+//! [`package`] reads the files, [`compile`] makes rows from them, and [`image`] fixes the bytes that a card loads and
+//! hashes. [`evaluate`] judges a descriptor by an image. [`context`] gives the same descriptor to Cedar, so that tests
+//! can compare the rows with `cedar-policy` itself.
 
 pub mod commands;
 pub mod compile;

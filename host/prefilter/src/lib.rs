@@ -1,8 +1,11 @@
-//! The structural pre-execution filter: before a prompt, a retrieved document or a tool result reaches anything that acts on it,
-//! isolated evaluators judge the structure of its bytes, the most severe verdict stands, and no refusal is without an identifier.
+//! The structural pre-execution filter of prompts, retrieved documents and tool results.
 //!
-//! Bytes are judged in the form presented. Nothing here decodes, normalises, folds or translates them, and nothing is kept between two
-//! inputs. `docs/prefilter.md` says what a structure is, and where each evaluator is weak.
+//! Before such an input reaches anything that acts on it, isolated evaluators judge the structure of its bytes. The
+//! most severe verdict stands, and every refusal has an identifier.
+//!
+//! The filter judges bytes in the form in which they come. It does not decode, normalise, fold or translate them, and
+//! keeps nothing between two inputs. `docs/prefilter.md` defines what a structure is, and where each evaluator is
+//! weak.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,7 @@
-//! Reports for people: text for a terminal, and HTML pages without scripts that need nothing but themselves.
+//! Reports for people: text for a terminal, and self-contained HTML pages without scripts.
 //!
-//! Names and texts in a report can come from a hostile bundle or model. [`escape`] has the one rule for characters that are not seen.
+//! Names and texts in a report can come from a hostile bundle or model. [`escape`] has the one rule for invisible
+//! characters.
 
 pub mod escape;
 pub mod evidence;

@@ -1,6 +1,7 @@
 //! A listening UNIX socket with a name in the file system: the gate's, and the simulated card's.
 //!
-//! A name that nothing listens on is replaced. The name is removed with the socket, unless another socket has it by then.
+//! A name on which no process listens is replaced. The name is removed with the socket, unless another socket has
+//! taken it by then.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

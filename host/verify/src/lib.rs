@@ -1,7 +1,8 @@
-//! The commands of `portcullis-verify`: they read evidence and trust, write what they found, and give an exit code.
+//! The commands of `portcullis-verify`: they read evidence and the trust folder, write their findings, and return an
+//! exit code.
 //!
-//! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or no bundle, 1 an operational error, 2 usage. [`console`] says what
-//! becomes of them when the output cannot be written.
+//! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or not a bundle, 1 an operational error, 2 usage.
+//! [`console`] describes the exit code when the output cannot be written.
 
 pub mod console;
 mod exit_code;

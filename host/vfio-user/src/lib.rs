@@ -1,6 +1,6 @@
 //! The vfio-user protocol, version 0.0: a PCI device over a UNIX socket (QEMU, `docs/interop/vfio-user.rst`).
 //!
-//! | part | what it knows |
+//! | part | content |
 //! | --- | --- |
 //! | [`message`] | commands, their bytes, the bits in them |
 //! | [`Channel`] | whole messages with their files, each within a deadline |
@@ -8,8 +8,9 @@
 //! | [`Connection`], [`Device`] | the device's end: one request in, one answer out |
 //! | [`words`] | memory that driver and device touch at the same time |
 //!
-//! Neither end believes the other: lengths are bounded before memory is taken, an answer must fit its request in every field, and a peer
-//! that stops in the middle of a message costs a deadline. After the first violation the connection is over.
+//! Neither end trusts the other: lengths are bounded before memory is allocated, an answer must fit its request in
+//! every field, and waiting for a peer that stops in the middle of a message ends at a deadline. After the first
+//! violation the connection is closed.
 //!
 //! Not served: DMA without a file (`DMA_READ` and `DMA_WRITE` from the device), mapped regions, migration.
 

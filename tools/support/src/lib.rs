@@ -1,4 +1,5 @@
-//! What the workspace's tasks share: starting programs, the tally of what passed, the pinned tools, the demo, the proofs that there are.
+//! Code that the workspace's tasks share: starting programs, the tally of results, the pinned tools, the demo, the
+//! list of proofs.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
